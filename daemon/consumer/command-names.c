@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The command names of tasks, for histograms by common_pid.execname. Used by page.c, which sees the
- * records that give names, and by counts.c, which asks for the name that a task had when it wrote a
- * record.
+/* The command names of tasks, for histograms by common_pid.execname. page.c passes it the records
+ * that contain names. counts.c asks it for the name that a task had when it wrote a record.
  *
- * Each life of a task that is a member begins with a name: the daemon tells that of a task that it
- * has verified, and a record of a fork has that of the child. So the newest name before a member's
- * record is the member's, even where another process had the number before. The kernel's list
- * `saved_cmdlines` goes by number alone and is not used.
+ * Each life of a member begins with a name: the daemon sends the name of a task that it has
+ * verified, and a record of a fork contains the name of the child. So the newest name before a
+ * member's record belongs to the member, even if another process had the number before. The
+ * kernel's list `saved_cmdlines` goes only by number, so it is not used.
  *
- * Names are noted in the order in which records are read, which is no order of time. */
+ * Names are noted in the order in which records are read. This is not the order of time. */
 
 #include "consumer/command-names.h"
 
@@ -26,12 +25,12 @@
 
 typedef struct Name {
         uint32_t tid;
-        uint32_t next; /* in its bucket */
+        uint32_t next; /* next in its bucket */
         uint64_t nsec;
         char comm[COUNT_NAME_SIZE];
 } Name;
 
-/* An event whose records give names: of the task `tid` speaks of. */
+/* An event whose records contain names. The field `tid` holds the task. */
 typedef struct NameSource {
         uint16_t id;
         CountField tid, comm;
@@ -42,7 +41,8 @@ struct CommandNames {
         size_t n_sources;
         Name *names;
         uint32_t n, n_room, n_after_sweep;
-        uint64_t full_since; /* a name from this time or later may be missing; UINT64_MAX: none */
+        uint64_t full_since; /* a name from this time or later may be missing; UINT64_MAX: none is
+                              */
         uint32_t buckets[N_BUCKETS];
 };
 
@@ -103,7 +103,7 @@ static uint32_t get_bucket(uint32_t tid) {
         return (tid * 0x9e3779b1U >> 7) & (N_BUCKETS - 1);
 }
 
-/* The newest name of the task up to then. */
+/* Returns the newest name of the task up to that time. */
 static const Name *command_names_find_name(const CommandNames *names, uint32_t tid, uint64_t nsec) {
         const Name *found = NULL;
 
@@ -122,7 +122,7 @@ void command_names_find(const CommandNames *names,
                 char ret[static COUNT_NAME_SIZE]) {
         const Name *name = command_names_find_name(names, tid, nsec);
 
-        /* The number may be another task's by then, whose name had no room. */
+        /* The number may belong to another task by then, whose name did not fit. */
         if (name && nsec >= names->full_since && name->nsec < names->full_since)
                 name = NULL;
         (void)snprintf(ret, COUNT_NAME_SIZE, "%s", name ? name->comm : "<...>");
@@ -138,7 +138,7 @@ static int command_names_compare_names(const void *a, const void *b) {
         return x->next < y->next ? -1 : x->next > y->next;
 }
 
-/* Of the names of a task, in order of time: does a newer one count at that time? */
+/* For the names of a task in order of time: returns whether a newer name is valid at that time. */
 static bool is_replaced(const CommandNames *names, uint32_t at, uint64_t before) {
         const Name *name = &names->names[at], *next = name + 1;
 
@@ -151,7 +151,7 @@ static void sweep(CommandNames *names, uint64_t before, bool all_old) {
         uint32_t n = 0;
 
         for (uint32_t i = 0; i < names->n; i++)
-                names->names[i].next = i; /* of one time the last that was added counts */
+                names->names[i].next = i; /* at the same time, the last added name counts */
         if (names->n > 0)
                 qsort(names->names, names->n, sizeof(*names->names), command_names_compare_names);
         memset(names->buckets, 0xff, sizeof(names->buckets));

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The condition of a histogram, evaluated for one record. The kernel evaluates conditions where it
- * can: it records an event once, so where a stream and a histogram, or two histograms, want
- * different records of one event, the kernel records what any of them wants and this module tells
- * them apart. Used by counts.c. Compares as kernel/trace/trace_events_filter.c does.
+/* Evaluates the condition of a histogram for one record. The kernel evaluates conditions where it
+ * can. But it records an event only once. When a stream and a histogram, or two histograms, need
+ * different records of one event, the kernel records all records that any of them needs, and this
+ * module separates them. Used by counts.c. Compares values as kernel/trace/trace_events_filter.c
+ * does.
  *
- * A condition is a tree with the depth that policy/filter-parse.c allows, so the recursion is
- * bounded.
- */
+ * A condition is a tree. policy/filter-parse.c limits its depth, so the recursion is bounded. */
 
 #include "consumer/condition.h"
 
@@ -50,7 +49,7 @@ static const char *const comparison_names[_COMPARISON_N] = {
 struct Condition {
         ConditionKind kind;
         bool is_negated;
-        Condition *parts; /* of CONDITION_AND and CONDITION_OR */
+        Condition *parts; /* for CONDITION_AND and CONDITION_OR */
         size_t n_parts;
         CountField field;
         Comparison comparison;

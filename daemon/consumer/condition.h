@@ -4,12 +4,12 @@
 #include "interfaces/format.h"
 #include "interfaces/json.h"
 
-/* What a record must be to be counted: a filter, as the daemon describes it (filter-describe.c). */
+/* The condition for counting a record: a filter, as the daemon describes it (filter-describe.c). */
 typedef struct Condition Condition;
 
-/* -EBADMSG: not as the daemon makes it. */
+/* Fails with -EBADMSG when the object does not have the form that the daemon writes. */
 int condition_new(json_object *object, const Format *format, Condition **ret);
 Condition *condition_free(Condition *condition);
 DEFINE_CLEANUP(Condition, condition_free);
-/* NULL: of every record. cpu: of its ring. */
+/* condition: NULL holds for every record. cpu: of the record's ring. */
 bool condition_holds(const Condition *condition, const uint8_t *record, size_t size, unsigned cpu);

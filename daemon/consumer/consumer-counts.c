@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A consumer that counts histograms. It reads the rings also while the stream has no reader, so its
- * sinks come and go, and it answers questions about what it has counted. A part of
- * ktrace-consumer, called by consumer.c. */
+/* The counting part of a consumer. It reads the rings even while the stream has no reader, so its
+ * sinks change, and it answers questions about the counts. It is a part of ktrace-consumer, called
+ * by consumer.c. */
 
 #include "consumer/consumer-counts.h"
 
@@ -44,7 +44,7 @@ void consumer_report_hits(Consumer *c) {
 
 void consumer_on_teller(Consumer *c) {
         if (counts_teller_continue(&c->teller, c->pump.counts) == 0)
-                c->teller_is_watched = false; /* it was closed */
+                c->teller_is_watched = false; /* the teller has closed its socket */
 }
 
 static int begin_telling(Consumer *c, uint32_t table, int fd) {
@@ -57,7 +57,7 @@ static int begin_telling(Consumer *c, uint32_t table, int fd) {
         return consumer_watch(c, c->teller.fd, SOURCE_TELLER, EPOLLOUT);
 }
 
-/* Before a question is answered or a table is changed, all records up to now are counted. */
+/* Counts all records up to now, before a question is answered or a table is changed. */
 static int catch_up(Consumer *c, int fd) {
         int r = c->is_released ? 0 : pump_catch_up(&c->pump);
 
@@ -69,9 +69,9 @@ static int catch_up(Consumer *c, int fd) {
         return r ?: -ESHUTDOWN;
 }
 
-/* Records after a loss are not counted before the daemon has proven whose they are. The wait is
- * limited: then the answer lacks what is still in doubt. While a reader is slow, nothing is read
- * and no tick comes, so the question does not wait. */
+/* Records after a loss are not counted before the daemon has proven to which tasks they belong. The
+ * wait is limited: an answer after the limit does not include the records that are still in doubt.
+ * While a reader is slow, nothing is read and no tick comes, so the question does not wait. */
 static bool question_must_wait(Consumer *c) {
         const Fence *fence = &c->pump.fence;
         bool is_reading = c->queue.spool || queue_is_empty(&c->queue);
@@ -130,7 +130,7 @@ int consumer_on_counts(Consumer *c, const ControlMessage *message, int *fds, siz
         if (n_fds > 0)
                 c->question_nsec = fence_get_now(&c->pump.fence);
         if (n_fds > 0 && !c->is_released && !rings_are_complete(&c->pump.rings)) {
-                /* What is in the rings is to be counted first. The daemon asks one question at a
+                /* The records in the rings must be counted first. The daemon asks one question at a
                  * time. */
                 keep_question(c, message, &fds[0]);
                 return 0;

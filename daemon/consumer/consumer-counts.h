@@ -3,14 +3,14 @@
 
 #include "consumer/consumer-parts.h"
 
-/* Before the stream is set up: the plan of the histograms. */
+/* Takes the plan of the histograms. Must be called before the stream is set up. */
 int consumer_take_counts(Consumer *c, int fd);
 int consumer_on_counts(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds);
-/* All rings are there: answers what came before them. */
+/* Called when all rings are there: answers a question that came before them. */
 int consumer_answer_early(Consumer *c);
-/* A question that came early waits for a proof of the members. */
+/* Returns whether a question that came early waits for a proof of the members. */
 bool consumer_awaits_proof(Consumer *c);
-/* There is room for more of an answer. */
+/* Called when the socket has room for more of an answer. */
 void consumer_on_teller(Consumer *c);
-/* Tells the daemon how often notify triggers were hit. */
+/* Reports the hits of notify triggers to the daemon. */
 void consumer_report_hits(Consumer *c);

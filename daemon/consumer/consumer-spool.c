@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A consumer whose stream goes onto the disk: its files come from the daemon one by one, and what
- * becomes of them is told there. A part of ktrace-consumer, called by consumer.c. */
+/* The spool of a consumer whose stream goes onto the disk. The daemon sends the files one by one,
+ * and this code reports their state to the daemon. It is a part of ktrace-consumer, called by
+ * consumer.c. */
 
 #include "consumer/consumer-spool.h"
 
@@ -21,7 +22,8 @@
 #define SPOOL_TELL_BYTES ((uint64_t)64 * 1024)
 #define SPOOL_WAIT_TICKS 50
 
-/* Besides the rings': our own, two files and those that the syncer has, with some to spare. */
+/* Files besides those of the rings: the process's own, two spool files, those that the syncer
+ * holds, and a reserve. */
 #define SPOOL_OWN_FILES ((rlim_t)32 + SYNCER_JOBS_MAX)
 
 static int make_tail(Queue *tail,
@@ -49,9 +51,9 @@ void consumer_answer_spool(Consumer *c) {
         consumer_spool_report(c, true);
 }
 
-/* The kernel sees to it that no file becomes larger than what it was counted for, and that those
- * that count no more are not kept open in numbers, whatever becomes of us when we have seen the
- * first record. To lower a limit needs no right. */
+/* From the first record on this process may be compromised. So the kernel must enforce that no file
+ * exceeds the size for which it was counted, and that only a few files that no longer count stay
+ * open. Lowering a limit requires no privilege. */
 void consumer_limit_spool(const ControlMessage *setup) {
         const struct rlimit bytes = { setup->setup.spool_file_bytes,
                 setup->setup.spool_file_bytes };
@@ -103,7 +105,8 @@ int consumer_on_spool_file(Consumer *c, const ControlMessage *message, int *fds,
         return r;
 }
 
-/* No file comes any more. What was read, a batch at most, has room behind what a file takes. */
+/* No further file comes. Data that was read (at most one batch) fits into the spare room of the
+ * file. */
 int consumer_leave_spool(Consumer *c) {
         int r = pump_leave(&c->pump);
 
@@ -119,7 +122,7 @@ void consumer_on_sync(Consumer *c) {
                 spool_sink_sync(&c->spool);
 }
 
-/* What the disk did not take is tried again. The end of a session does not wait for it for long. */
+/* Tries again to write what the disk did not take. At the end of a session it soon gives up. */
 static void try_spool(Consumer *c) {
         c->n_spool_ticks++;
         if (c->is_finishing && c->n_spool_ticks > SPOOL_WAIT_TICKS)

@@ -40,7 +40,7 @@ uint64_t count_field_read_number(const CountField *field, const uint8_t *record,
         return number;
 }
 
-/* The payload of a located field. False: it does not lie in the record. */
+/* Finds the payload of a located field. Returns false when it is not inside the record. */
 static bool find_payload(const CountField *field,
                 const uint8_t *record,
                 size_t size,

@@ -5,7 +5,7 @@
 
 #define COUNT_TEXT_MAX 255 /* bytes of a text that a histogram counts by */
 
-/* Where a record holds what is counted. */
+/* The place of a counted value in a record. */
 typedef struct CountField {
         FieldKind kind;
         uint32_t offset, size;
@@ -13,11 +13,11 @@ typedef struct CountField {
         bool is_cpu; /* the CPU of the ring, which no record holds */
 } CountField;
 
-/* -ENOENT: the event has no such field. */
+/* Fails with -ENOENT when the event has no such field. */
 int count_field_find(const Format *format, const char *name, CountField *ret);
-/* With its sign extended to 64 bits. 0 when the record is too short. */
+/* Returns the number, sign-extended to 64 bits. Returns 0 when the record is too short. */
 uint64_t count_field_read_number(const CountField *field, const uint8_t *record, size_t size);
-/* Up to the NUL and COUNT_TEXT_MAX bytes at most; borrowed from the record. */
+/* Returns the text up to the NUL, at most COUNT_TEXT_MAX bytes. It is borrowed from the record. */
 const char *count_field_read_text(const CountField *field,
                 const uint8_t *record,
                 size_t size,

@@ -21,8 +21,8 @@ struct CountTable {
         uint64_t seed;
         CountRow *rows;
         size_t n, n_room;
-        uint32_t *index; /* n_index, a power of two, at least twice the rows that there is room for
-                          */
+        /* n_index entries, a power of two and at least twice the number of rows that fit. */
+        uint32_t *index;
         size_t n_index;
 };
 
@@ -64,7 +64,7 @@ static bool row_has(const CountTable *table, const CountRow *row, const CountKey
         return true;
 }
 
-/* The place in the index where the row is, or where it would be. */
+/* Returns the place in the index where the row is, or where it would be. */
 static uint32_t *count_table_find_place(const CountTable *table, const CountKey *keys) {
         size_t at = hash_keys(table, keys) & (table->n_index - 1);
 
@@ -144,7 +144,7 @@ CountTable *count_table_free(CountTable *table) {
         return NULL;
 }
 
-/* The texts are copied. A key that is not a text has the size UINT16_MAX in text_sizes. */
+/* Copies the texts. A key that is not a text has the size UINT16_MAX in text_sizes. */
 static int row_make(const CountTable *table, const CountKey *keys, CountRow *ret) {
         size_t size = 0, at = 0;
         bool has_texts = false;

@@ -3,9 +3,9 @@
 
 #include "consumer/counts.h"
 
-/* The rows of one histogram on their way to whoever asked. */
+/* The rows of one histogram on their way to the client that asked. */
 typedef struct CountsTeller {
-        int fd; /* SOCK_SEQPACKET; -1: nothing is on its way */
+        int fd; /* SOCK_SEQPACKET; -1: no answer in progress */
         uint32_t table;
         CountRow *rows;
         size_t n_rows, at;
@@ -14,14 +14,16 @@ typedef struct CountsTeller {
 
 #define COUNTS_TELLER_NONE ((CountsTeller){ .fd = -1 })
 
-/* Consumes fd. What was on its way before is given up. -ENOMEM: nothing is on its way. */
+/* Consumes fd. An answer in progress is given up. Fails with -ENOMEM. Then no answer is in
+ * progress. */
 int counts_teller_begin(CountsTeller *teller,
                 const Counts *counts,
                 uint32_t table,
                 uint64_t lost,
                 int fd);
-/* Sends what the socket takes. 1: there is more; 0: all was sent, or whoever asked has gone. */
+/* Sends what the socket takes. Returns 1 when there is more, and 0 when all was sent or the
+ * receiver has gone. */
 int counts_teller_continue(CountsTeller *teller, const Counts *counts);
 void counts_teller_end(CountsTeller *teller);
-/* An answer of one message; error: errno, 0: none. Does not wait. */
+/* Sends an answer of one message without waiting. error: errno, 0: success. */
 void counts_teller_answer(int fd, int error, const char *text);

@@ -35,17 +35,17 @@ typedef struct CountOrder {
 } CountOrder;
 
 typedef struct CountHist {
-        uint32_t trigger; /* of the spec's */
+        uint32_t trigger; /* the spec's trigger */
         uint16_t event_id;
         Condition *condition;
         bool is_notify, is_paused;
         CountColumn keys[HIST_KEYS_MAX], values[HIST_VALUES_MAX];
         unsigned n_keys, n_values, n_orders;
         CountOrder orders[SORT_MAX];
-        CountTable *table; /* NULL: of a notify trigger */
+        CountTable *table; /* NULL: a notify trigger */
         uint64_t hits, dropped;
-        uint64_t lost_before; /* when it was cleared */
-        uint64_t n_new;       /* hits of a notify trigger that the daemon does not know of */
+        uint64_t lost_before; /* records lost before the table was cleared */
+        uint64_t n_new;       /* hits of a notify trigger that are not reported yet */
         CountField pid;
         uint32_t last_pid;
 } CountHist;
@@ -441,8 +441,8 @@ static int compare_by(const CountHist *hist,
         return order->is_down ? -result : result;
 }
 
-/* Rows with the same sort value are ordered by their keys: two answers show them in the same order.
- */
+/* Rows with the same sort value are ordered by their keys, so that two answers show them in the
+ * same order. */
 static int compare_rows(const void *a, const void *b, void *userdata) {
         const CountRow *const *x = a, *const *y = b;
         const CountHist *hist = userdata;

@@ -4,7 +4,7 @@
 #include "consumer/command-names.h"
 #include "interfaces/control.h"
 
-/* The histograms of a judged stream, counted of its records. */
+/* The histograms of a judged stream, counted from its records. */
 typedef struct Counts Counts;
 
 typedef struct CountRecord {
@@ -14,27 +14,29 @@ typedef struct CountRecord {
         uint64_t nsec;
 } CountRecord;
 
-/* plan: as the daemon makes it (trace/trace-counts.c). told: "events" of the metadata, which the
- * reader of the stream may have. -EBADMSG, -ENOMEM. */
+/* plan: as the daemon makes it (trace/trace-counts.c). told: the array "events" of the metadata,
+ * which the reader of the stream may see. Fails with -EBADMSG or -ENOMEM. */
 int counts_new(json_object *plan, json_object *told, Counts **ret);
 Counts *counts_free(Counts *counts);
 DEFINE_CLEANUP(Counts, counts_free);
-/* Counts a member's record. Returns whether the reader of the stream may have it. */
+/* Counts a member's record. Returns whether the reader of the stream may see it. */
 bool counts_take(Counts *counts, const CountRecord *record);
 /* NULL: no histogram shows names. Borrowed. */
 CommandNames *counts_get_names(const Counts *counts);
 bool counts_has(const Counts *counts, uint32_t table);
-/* Of all tables where table is CONTROL_COUNTS_ALL. lost: records of the session, so far. */
+/* Changes one table, or all tables for CONTROL_COUNTS_ALL. lost: lost records of the session so
+ * far. */
 void counts_change(Counts *counts, uint32_t table, ControlCountsVerb verb, uint64_t lost);
-/* Copies of the rows as they are to be shown, CONTROL_ENTRIES_MAX at most; the caller clears each
- * and frees the list. -ENOMEM. */
+/* Copies the rows in the order to show, at most CONTROL_ENTRIES_MAX. The caller clears each row and
+ * frees the list. Fails with -ENOMEM. */
 int counts_list(const Counts *counts, uint32_t table, CountRow **ret, size_t *ret_n);
 void counts_put_entry(const Counts *counts,
                 uint32_t table,
                 const CountRow *row,
                 ControlMessage *ret);
 void counts_put_totals(const Counts *counts, uint32_t table, uint64_t lost, ControlMessage *ret);
-/* What notify triggers have counted since the last call. False: nothing more. */
+/* Returns the hits of a notify trigger since the last call. Returns false when no trigger has new
+ * hits. */
 bool counts_take_hits(Counts *counts, ControlMessage *ret);
-/* The daemon could not be told now. */
+/* Gives back hits that could not be sent to the daemon. */
 void counts_give_back_hits(Counts *counts, const ControlMessage *message);

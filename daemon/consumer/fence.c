@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A judged stream as the consumer sees it: set up by the daemon's messages, read a round at a time.
- * hold.c has what a round is, lives.c who is a member. Never believes that a list is complete: who
- * is not in it is a stranger. */
+/* A judged stream in the consumer: the daemon's messages set it up, and it is read in rounds.
+ * hold.c explains a round, and lives.c decides who is a member. It never assumes that a list is
+ * complete: a task that is not in the list is a stranger. */
 
 #include "consumer/fence.h"
 
@@ -12,10 +12,10 @@
 
 #include "base/fd.h"
 
-#define MEMBERS_MAX 65536 /* of one message */
+#define MEMBERS_MAX 65536 /* per message */
 #define BATCH_SIZE  ((size_t)64 * 1024)
-/* A daemon that is away is not waited for longer. A proof costs the daemon a look at each member:
- * not more often than this. */
+/* PROOF_WAIT_NSEC is the longest wait for an absent daemon. PROOF_PAUSE_NSEC is the shortest time
+ * between two requests, because the daemon must examine each member for a proof. */
 #define PROOF_WAIT_NSEC  ((uint64_t)1000 * 1000 * 1000)
 #define PROOF_PAUSE_NSEC ((uint64_t)50 * 1000 * 1000)
 
@@ -80,7 +80,7 @@ int fence_take_members(Fence *fence, const ControlMessage *message, int fd) {
                 ControlMember member;
 
                 memcpy(&member, bytes + i * sizeof(member), sizeof(member));
-                if (member.tid == 0) /* the idle tasks are nobody's */
+                if (member.tid == 0) /* no session owns the idle tasks */
                         return -EBADMSG;
                 LifeEvent event = { .nsec = member.since_nsec,
                         .kind = LIFE_MEMBER,
@@ -152,8 +152,9 @@ int fence_read_window(Fence *fence, Rings *rings) {
         return MIN_OF(r, 0);
 }
 
-/* A birth counts if each exit behind it is there: from the youngest of the rings' beginnings on.
- * Records that found no room at all may be of an exit, and nobody knows when. */
+/* A birth counts only if all later exits were read, that is, from the latest of the rings'
+ * beginnings on. Dropped records may include an exit at an unknown time, so then no birth
+ * counts. */
 void fence_settle_window(Fence *fence, const Rings *rings, bool is_frozen) {
         uint64_t since = 0;
 
@@ -165,8 +166,8 @@ void fence_settle_window(Fence *fence, const Rings *rings, bool is_frozen) {
                         since = UINT64_MAX;
         }
         lives_forget_births(fence->lives, since);
-        /* What others wrote meanwhile is younger than the beginning; of what stood still all was to
-         * come. */
+        /* In a ring that is still written, the unread records are newer than the beginning of the
+         * reading. A frozen ring should have been read completely. */
         if (is_frozen && fence->has_more)
                 lives_forget_births(fence->lives, UINT64_MAX);
         if (!is_frozen)
@@ -176,6 +177,6 @@ void fence_settle_window(Fence *fence, const Rings *rings, bool is_frozen) {
 uint64_t fence_get_now(const Fence *fence) {
         struct timespec now = {};
 
-        (void)clock_gettime(fence->clock, &now); /* was tried at set-up */
+        (void)clock_gettime(fence->clock, &now); /* fence_init() has tested it */
         return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }

@@ -5,39 +5,40 @@
 #include "consumer/rings.h"
 #include "interfaces/control.h"
 
-/* What a judged stream has more than others. */
+/* The additional state of a judged stream. */
 typedef struct Fence {
         Hold hold;
         Lives *lives;
-        clockid_t clock; /* of the trace */
+        clockid_t clock; /* clock of the trace */
         bool is_on;
-        uint64_t *since;      /* of a snapshot, by CPU: from here on nothing is missing */
-        bool has_more;        /* not all could be read */
+        uint64_t *since;      /* for a snapshot, by CPU: nothing is missing after this time */
+        bool has_more;        /* some data could not be read */
         uint64_t read_nsec;   /* when the reading began */
-        uint64_t proven_nsec; /* the daemon has said who lives at this time */
-        uint64_t waits_since, asked_nsec; /* for that proof, after a loss; 0: not */
-        bool wants_proof;                 /* the daemon is to be asked, by whoever runs this */
+        uint64_t proven_nsec; /* the daemon has reported the members at this time */
+        uint64_t waits_since, asked_nsec; /* waiting for that proof after a loss; 0: not waiting */
+        bool wants_proof;                 /* the caller must ask the daemon for a proof */
 } Fence;
 
-/* setup: of a stream that is judged. -EBADMSG, -ENOMEM, -EINVAL (no such clock). */
+/* setup: of a judged stream. Fails with -EBADMSG, -ENOMEM or -EINVAL (no such clock). */
 int fence_init(Fence *fence,
                 const ControlMessage *setup,
                 const Masks *masks,
                 PageTally *tally,
                 Bucket *bucket);
-/* The tasks of one message. -EBADMSG, -ENOMEM. */
+/* Notes the tasks of one message. Fails with -EBADMSG or -ENOMEM. */
 int fence_take_members(Fence *fence, const ControlMessage *message, int fd);
-/* After a loss nothing is released before the daemon has said who lives, or has said nothing for
- * long. Sets wants_proof. */
+/* Returns true when nothing may be released yet: after a loss, until the daemon has reported the
+ * members or has been silent for too long. Sets wants_proof. */
 bool fence_awaits_proof(Fence *fence);
-/* Marks of this task may pass as well. */
+/* Marks of this task may also pass. */
 void fence_add_marker(Fence *fence, uint32_t tid);
-/* Reads all rings once, up to now. *ret_bytes grows. -errno. */
+/* Reads all rings once, up to now. Adds the bytes to *ret_bytes. Returns -errno on failure. */
 int fence_read(Fence *fence, Rings *rings, uint64_t now, uint64_t *ret_bytes);
-/* Of a snapshot: reads all rings to their end. -errno. */
+/* For a snapshot: reads all rings to their end. Returns -errno on failure. */
 int fence_read_window(Fence *fence, Rings *rings);
-/* Behind it, and when all members are known: who is born where exits may be missing is none.
- * is_frozen: nobody wrote to the rings meanwhile. */
+/* Must be called after fence_read_window(), when all members are known. A task that was born while
+ * exits may be missing becomes no member. is_frozen: the rings were not written during the
+ * reading. */
 void fence_settle_window(Fence *fence, const Rings *rings, bool is_frozen);
-/* By the clock of the trace. */
+/* Returns the time by the clock of the trace. */
 uint64_t fence_get_now(const Fence *fence);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Whether the guard of a fenced instance is still quiet. Asked by the consumer after it has read
- * and before it tells: what was recorded before the guard fired cannot be told apart from what came
- * after by anything else. The latch: tracing_on is 1 from the beginning and nobody ever writes it
- * again, so a 0 is the guard's, or a stranger's. The hist counts even where tracing is off.
+/* Checks that the guard of a fenced instance has not fired. The consumer calls it after it has read
+ * data and before it sends that data: nothing else separates the records from before the guard
+ * fired from later records. The latch is tracing_on: it is 1 from the beginning, and ktraced never
+ * writes it again. So a 0 comes from the guard or from another program. The hist counts hits even
+ * when tracing is off.
  *
- * Relies on kernel/trace/trace_events_hist.c: each hist ends in "Totals:" and "    Hits: N", and
+ * It relies on kernel/trace/trace_events_hist.c: each hist ends in "Totals:" and "    Hits: N", and
  * has lines before it only when it has entries. */
 
 #include "consumer/guard.h"
@@ -18,7 +19,7 @@
 
 #include "interfaces/defence.h"
 
-#define HIST_MAX 16384 /* its head quotes the trigger, a command of 4095 bytes at most */
+#define HIST_MAX 16384 /* it starts with the trigger, a command of at most 4095 bytes */
 
 static int guard_refuse(char *text, size_t size, const char *why) {
         snprintf(text, size, "%s", why);
@@ -31,7 +32,7 @@ static bool guard_is_on(int fd) {
         return pread(fd, state, sizeof(state), 0) >= 1 && state[0] == '1';
 }
 
-/* Every one of them, and one at least. */
+/* Returns true when there is at least one table and no table has hits. */
 static bool has_no_hits(int fd) {
         static const char totals[] = "\nTotals:\n    Hits: ";
         char text[HIST_MAX];
@@ -53,8 +54,8 @@ int guard_check(const Guard *guard, char *text, size_t size) {
         bool is_off = defence_is_on("latch") && guard->tracing_fd >= 0 &&
                       !guard_is_on(guard->tracing_fd);
 
-        /* Asked second: the guard that switches tracing off counts in the same moment, and then the
-         * reason is certain. */
+        /* The hist is read after tracing_on: the guard counts a hit at the moment in which it
+         * switches tracing off, so a hit shows the reason with certainty. */
         if (defence_is_on("guard-hist") && guard->hist_fd >= 0 && !has_no_hits(guard->hist_fd))
                 return guard_refuse(text, size, "a traced process changed its credentials");
         return is_off ? guard_refuse(text,

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* What tells that a traced task has changed its rights: two files of the instance. */
+/* Two files of the instance that show that a traced task has changed its credentials. */
 typedef struct Guard {
         int tracing_fd; /* tracing_on; -1: no guard */
         int hist_fd;    /* the guard event's hist; -1: this kernel has none */
@@ -11,5 +11,5 @@ typedef struct Guard {
 
 #define GUARD_NONE ((Guard){ .tracing_fd = -1, .hist_fd = -1 })
 
-/* -ECANCELED, with one line, when it has fired or cannot be read any more. */
+/* Fails with -ECANCELED and one line of text when the guard has fired or cannot be read. */
 int guard_check(const Guard *guard, char *text, size_t size);

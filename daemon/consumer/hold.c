@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What was read of a fenced session's rings and may not be told yet. The fork that makes a task a
- * member may lie in another CPU's ring than its first records, so nothing is judged before all
- * rings were read beyond its time. Used by the consumer, a round at a time: it takes the time,
- * reads every ring until it gives nothing or what is younger, and then everything older is judged
- * and told.
+/* Holds the data of a fenced session's rings until it may be released. A task may become a member
+ * through a fork that is in another CPU's ring than the task's first records. So nothing is judged
+ * before all rings were read beyond its time. The consumer runs this in rounds: it takes the time
+ * and reads each ring until the ring is empty or returns newer records. Then it judges and releases
+ * everything older.
  *
- * That is exact: a child runs only after the fork's record was committed, so if that was not there
- * when its ring was read, all of the child's records are younger than this round. A lane that is
- * full before its ring has come to the round's time holds the others back until it was released.
+ * This is exact: a child runs only after the record of the fork was committed. If that record was
+ * not there when its ring was read, all records of the child are newer than this round. A lane that
+ * is full before its ring reaches the round's time delays the other lanes until it was released.
  *
- * Relies on ring_read_one(): one sub-buffer, the writer's own as far as it is written. Memory is
- * bounded by n_pages_max a CPU. */
+ * It relies on ring_read_one(), which returns one sub-buffer, or the written part of the writer's
+ * current one. n_pages_max per CPU limits the memory. */
 
 #include "consumer/hold.h"
 
@@ -46,7 +46,7 @@ void hold_clear(Hold *hold) {
         hold->n_lanes = 0;
 }
 
-/* Room for one more sub-buffer. */
+/* Makes room for one more sub-buffer. */
 static int lane_reserve(const Hold *hold, Lane *lane) {
         if (lane->n == 0)
                 lane->first = 0;
@@ -73,7 +73,7 @@ static int lane_reserve(const Hold *hold, Lane *lane) {
         return 0;
 }
 
-/* The next sub-buffer; 0: there is none. */
+/* Reads the next sub-buffer. Returns 0 when the ring is empty. */
 static ssize_t lane_read(const Hold *hold, Lane *lane, Ring *ring) {
         int r = lane_reserve(hold, lane);
 
@@ -98,8 +98,8 @@ static int note_loss(const Hold *hold, uint64_t nsec) {
         return lives_note(hold->judge.lives, &(LifeEvent){ .nsec = nsec, .kind = LIFE_LOSS });
 }
 
-/* The kernel drops when the ring is full: what was in it before the reading began is older than
- * what was dropped until then. */
+/* The kernel drops new records while the ring is full. So records that were in the ring before the
+ * reading began are older than records that were dropped before it. */
 typedef struct Gap {
         bool is_open;
         uint64_t n_older; /* records in the ring */
@@ -145,7 +145,7 @@ int hold_read(Hold *hold, Ring *ring, uint64_t now, uint64_t *ret) {
         }
         r = r ?: gap_close(&gap, hold, lane);
         if (bytes > 0) {
-                lost = ring_take_lost(ring); /* while it was read */
+                lost = ring_take_lost(ring); /* during the reading */
                 lane->lost += lost;
                 r = r ?: lost > 0 ? note_loss(hold, now) : 0;
         }
@@ -153,7 +153,7 @@ int hold_read(Hold *hold, Ring *ring, uint64_t now, uint64_t *ret) {
         return r;
 }
 
-/* The kernel says of a sub-buffer that something was overwritten before it. */
+/* The kernel marks a sub-buffer when data before it was overwritten. */
 static uint64_t lane_cut_gaps(const Hold *hold, Lane *lane) {
         uint64_t since = 0;
 
@@ -180,7 +180,7 @@ int hold_read_window(Hold *hold, Ring *ring, uint64_t *ret_since) {
 
         while (n > 0 && lane->n < hold->n_pages_max)
                 n = lane_read(hold, lane, ring);
-        (void)ring_take_lost(ring); /* overwritten: no loss */
+        (void)ring_take_lost(ring); /* overwritten data is not lost */
         lane->horizon = UINT64_MAX;
         *ret_since = lane_cut_gaps(hold, lane);
         return n > 0 ? 1 : (int)n;
@@ -226,9 +226,10 @@ static void judge_page(const Hold *hold, Lane *lane, size_t at) {
                                 hold->visit_userdata);
 }
 
-/* Sub-buffers that make one frame, from the lane's first on: the last of them may be cut behind
- * what it carries. *ret_n: all that were dealt with; those behind the frame's are not told, of
- * which *ret_cut records are. */
+/* Judges the sub-buffers of one frame, starting with the lane's first. The last of them may be cut
+ * after its used bytes. *ret_n: number of judged sub-buffers. The last one may not belong to the
+ * frame. Then it is dropped, and *ret_cut is the number of its records that exceeded the rate
+ * limit. */
 static size_t make_frame(Hold *hold,
                 Lane *lane,
                 uint64_t horizon,

@@ -5,61 +5,63 @@
 #include "consumer/page.h"
 #include "consumer/ring.h"
 
-/* One CPU's sub-buffers between reading and telling. */
+/* One CPU's sub-buffers that were read and are not released yet. */
 typedef struct Lane {
-        uint8_t *bytes; /* n_max sub-buffers */
+        uint8_t *bytes; /* room for n_max sub-buffers */
         struct HeldPage *pages;
         size_t first, n, n_max;
-        uint64_t horizon; /* all records before it were read */
-        uint64_t lost;    /* not told yet */
+        uint64_t horizon; /* all records before this time were read */
+        uint64_t lost;    /* not reported yet */
 } Lane;
 
-/* A sub-buffer of which only records of members are left. Returns how many of them are to be told.
- */
+/* Called for a sub-buffer that holds only records of members. Returns how many of its records may
+ * pass. */
 typedef uint32_t (*HoldVisit)(unsigned cpu, uint8_t *page, size_t size, void *userdata);
 
-/* What a fenced session's rings gave and is not judged yet. */
+/* The data of a fenced session's rings that is not judged yet. */
 typedef struct Hold {
         Lane *lanes;
         unsigned n_lanes;
         size_t subbuf_size, batch_size;
-        size_t n_pages_max; /* of a lane */
+        size_t n_pages_max; /* per lane */
         PageJudge judge;
         PageTally *tally;
         Bucket *bucket;
-        HoldVisit visit; /* NULL: none */
+        HoldVisit visit; /* NULL: no visit */
         void *visit_userdata;
 } Hold;
 
-/* A data frame; 1: no more for now. -errno. */
+/* Puts a data frame. Returns 1 when the sink takes no more for now, or -errno. */
 typedef int (*HoldPut)(unsigned cpu,
                 const uint8_t *data,
                 size_t size,
                 uint64_t lost,
                 void *userdata);
 
-/* With subbuf_size, batch_size, judge, tally and bucket set. -ENOMEM. */
+/* The caller has set subbuf_size, batch_size, judge, tally and bucket. Fails with -ENOMEM. */
 int hold_init(Hold *hold, unsigned n_cpus);
 void hold_clear(Hold *hold);
-/* Reads a ring until it gives nothing or what is younger than now, or the lane is full. *ret:
- * bytes. -errno. */
+/* Reads a ring until it is empty, its records are newer than `now`, or the lane is full. *ret:
+ * bytes. Returns -errno on failure. */
 int hold_read(Hold *hold, Ring *ring, uint64_t now, uint64_t *ret);
-/* Of a snapshot: the ring to its end, as far as n_pages_max reaches. What lies before a gap is not
- * of its window. *ret_since: from here on nothing is missing; 0: since the last snapshot. 1: there
- * is more; -errno. */
+/* For a snapshot: reads the ring to its end, or up to n_pages_max. Data before a gap does not
+ * belong to the snapshot's window and is dropped. *ret_since: nothing is missing after this time;
+ * 0: nothing is missing since the last snapshot. Returns 1 when the ring has more data, or
+ * -errno. */
 int hold_read_window(Hold *hold, Ring *ring, uint64_t *ret_since);
-/* Was all before now read, of all rings? */
+/* Returns whether all data before `now` was read from all rings. */
 bool hold_is_read(const Hold *hold, uint64_t now);
-/* Was all before that time read and judged, of all rings? */
+/* Returns whether all data before that time was read from all rings and judged. */
 bool hold_is_past(const Hold *hold, uint64_t nsec);
-/* Judges and puts what is older than all that may still come. -errno. */
+/* Judges and puts the data that is older than any data that may still come. Returns -errno on
+ * failure. */
 int hold_release(Hold *hold, HoldPut put, void *userdata);
-/* What is to be released lies behind losses: nothing later than this was lost by them. 0: it does
- * not. */
+/* Returns the time after which the losses before the next data to release lost nothing. 0: no such
+ * losses. */
 uint64_t hold_find_loss(const Hold *hold);
-/* Of a CPU, not told yet. */
+/* Returns the bytes of a CPU that are not released yet. */
 uint64_t hold_get_bytes(const Hold *hold, unsigned cpu);
 bool hold_is_empty(const Hold *hold);
-/* Gives up what is left; its records count as lost. Bytes. */
+/* Drops the remaining data and counts its records as lost. Returns the bytes. */
 uint64_t hold_discard(Hold *hold);
 uint64_t hold_take_lost(Hold *hold, unsigned cpu);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Command names for the ends of streams. A client's stream has one end, for which the daemon hands
- * over what it has read. A recording has an end in each of its files, also while there is no
- * daemon, and the kernel forgets: so its consumer has the kernel's file open and reads it when a
- * file ends (6.18, 6552 names: 0.55 ms for 83 kB; the kernel looks for each page of it from the
- * beginning). Where files end faster than that is cheap, they share what was read last. */
+/* Command names for the ends of streams. A client's stream has one end, and the daemon sends the
+ * names for it. A recording has an end in each of its files, also while no daemon runs, and the
+ * kernel forgets names. So the consumer of a recording has the kernel's file open and reads it when
+ * a file ends (6.18, 6552 names: 0.55 ms for 83 kB, because the kernel searches each page of it
+ * from the beginning). When files end too often for that, they share the names of the last
+ * reading. */
 
 #include "consumer/name-list.h"
 
@@ -14,7 +15,7 @@
 
 #include "base/fd.h"
 
-#define TEXT_MAX ((size_t)16 * 1024 * 1024) /* twice what the kernel's largest list takes */
+#define TEXT_MAX ((size_t)16 * 1024 * 1024) /* twice the kernel's largest list */
 #define COST_MAX 50
 
 void name_list_done(NameList *list) {
@@ -31,7 +32,7 @@ void name_list_set(NameList *list, int fd) {
 static uint64_t now_nsec(void) {
         struct timespec now = {};
 
-        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this one */
+        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
         return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 

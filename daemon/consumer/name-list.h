@@ -6,18 +6,19 @@
 
 #include "interfaces/cleanup.h"
 
-/* The kernel's command names, "PID NAME" lines: of a moment, or to be read anew. */
+/* The kernel's command names, as "PID NAME" lines: either those of one moment, or read again when
+ * needed. */
 typedef struct NameList {
-        int fd;             /* -1: none */
-        char *text;         /* as read last */
-        uint64_t next_nsec; /* not before */
+        int fd;             /* -1: no file */
+        char *text;         /* text of the last reading */
+        uint64_t next_nsec; /* no reading before this time */
 } NameList;
 
 #define NAME_LIST_NONE ((NameList){ .fd = -1 })
 
 void name_list_done(NameList *list);
-/* fd: a memfd with the lines of a moment, or the kernel's saved_cmdlines itself; consumed. */
+/* fd: a memfd with the lines of one moment, or the kernel's saved_cmdlines itself; consumed. */
 void name_list_set(NameList *list, int fd);
-/* As they are now, or were when they were read last: reading takes one fiftieth of the time at
- * most. NULL: there are none. Valid until the next call. */
+/* Returns the names as they are now, or as they were at the last reading: reading takes at most one
+ * fiftieth of the time. NULL: no names. Valid until the next call. */
 const char *name_list_read(NameList *list);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* One message after the other with the daemon, for those processes of ktrace-consumer that have no
- * stream and do nothing else meanwhile (inspector.c, hist-reader.c). */
+/* Exchanges messages with the daemon one at a time, for the processes of ktrace-consumer that have
+ * no stream and no other work (inspector.c, hist-reader.c, spool-reader.c). */
 
 #include "consumer/order.h"
 
@@ -60,6 +60,6 @@ void order_report(int control_fd, ControlType type, int error, const char *text)
                         "%.*s",
                         CONTROL_TEXT_MAX - 1,
                         text);
-        /* Gone: nobody to tell. */
+        /* The daemon may be gone. */
         (void)order_answer(control_fd, &message);
 }

@@ -5,10 +5,10 @@
 
 #include "interfaces/control.h"
 
-/* The next message of the daemon's, which must be of that type with so many fds; waits for it.
- * -ECANCELED: the daemon has gone. -EBADMSG: something else came. */
+/* Waits for the daemon's next message, which must have that type and that number of fds. Fails with
+ * -ECANCELED when the daemon has gone, and with -EBADMSG when another message came. */
 int order_take(int control_fd, ControlType type, ControlMessage *ret, int *ret_fds, size_t n_fds);
-/* Waits until the daemon takes it. -errno where it has gone. */
+/* Waits until the daemon takes the message. Returns -errno when the daemon has gone. */
 int order_answer(int control_fd, ControlMessage *message);
-/* One of those with a status. A daemon that has gone is told nothing. */
+/* Sends a message with a status. A failure is ignored, because the daemon may have gone. */
 void order_report(int control_fd, ControlType type, int error, const char *text);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Where a stream goes: the daemon's pipe, or an fd that a client sent. Used by the consumer, inside
- * its sandbox and never by the daemon: fstat, write and even close of a file on a silent FUSE
- * server hang the caller beyond SIGKILL. Only file systems that answer by themselves are taken;
- * everything else goes through the pipe of OpenStream. */
+/* The destination of a stream: the daemon's pipe, or an fd from a client. The consumer uses it
+ * inside its sandbox. The daemon must never use it: fstat, write and even close of a file on a FUSE
+ * server that does not answer hang the caller, and SIGKILL does not help. Only file systems that
+ * need no other program are accepted. For all others the client must use the pipe of OpenStream. */
 
 #include "consumer/outlet.h"
 
@@ -97,8 +97,8 @@ static ssize_t write_foreign_pipe(int fd, const struct iovec *iov, int n_iov) {
         ssize_t taken = pwritev2(fd, iov, n_iov, -1, RWF_NOWAIT);
         if (taken >= 0 || errno != EOPNOTSUPP)
                 return taken < 0 ? -errno : taken;
-        /* Kernels before 6.4. POLLOUT means room for PIPE_BUF bytes: so many never make a blocking
-         * pipe block, unless another writer comes between. */
+        /* For kernels before 6.4. POLLOUT means room for PIPE_BUF bytes. A write of that size does
+         * not block in a blocking pipe, unless another writer writes first. */
         if (poll(&p, 1, 0) <= 0)
                 return -EAGAIN;
         ssize_t n = write(fd, iov->iov_base, MIN_OF(iov->iov_len, (size_t)PIPE_BUF));
@@ -112,8 +112,8 @@ ssize_t outlet_write(int fd, OutletKind kind, const struct iovec *iov, int n_iov
         case OUTLET_FOREIGN_PIPE:
                 return write_foreign_pipe(fd, iov, n_iov);
         case OUTLET_SOCKET:
-                /* The filter forbids sendmsg(), which passes descriptors. The caller comes again
-                 * with what is left. */
+                /* The filter forbids sendmsg(), which passes descriptors. The caller writes the
+                 * rest in its next call. */
                 n = send(fd, iov->iov_base, iov->iov_len, MSG_DONTWAIT | MSG_NOSIGNAL);
                 break;
         default:

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Keyed stand-ins for kernel addresses: SipHash-2-4 of the eight bytes, the key from getrandom()
- * and told to nobody, so that a reader can tell equal from different and learns nothing of the
- * value. Used by mask.c; the hash is 16 rounds, so the last words are remembered. The upper 16 bits
- * are cleared: it must not be taken for an address again. */
+/* Replaces kernel addresses with keyed pseudonyms: SipHash-2-4 of the eight bytes. The key comes
+ * from getrandom() and is kept secret, so a reader can only see which values are equal. mask.c uses
+ * this. The hash takes 16 rounds, so the last words are cached. The upper 16 bits are cleared, so
+ * that a pseudonym cannot be mistaken for an address. */
 
 #include "consumer/pseudonym.h"
 
@@ -18,7 +18,7 @@ int pseudonyms_init(Pseudonyms *pseudonyms) {
 
         if (getrandom(key, sizeof(key), 0) != sizeof(key))
                 return errno ? -errno : -EIO;
-        memset(pseudonyms, 0, sizeof(*pseudonyms)); /* 0 is the stand-in of 0: a valid cache */
+        memset(pseudonyms, 0, sizeof(*pseudonyms)); /* 0 is the pseudonym of 0: a valid cache */
         memcpy(pseudonyms->key, key, sizeof(key));
         return 0;
 }
@@ -42,7 +42,7 @@ static void sip_rounds(uint64_t v[static 4], unsigned n) {
         }
 }
 
-/* Of eight bytes: the last block holds their number alone. */
+/* The input has eight bytes. The last block holds only their number. */
 static uint64_t sip_hash(const uint64_t key[static 2], uint64_t word) {
         const uint64_t blocks[] = { word, (uint64_t)sizeof(word) << 56 };
         uint64_t v[] = { key[0] ^ 0x736f6d6570736575,

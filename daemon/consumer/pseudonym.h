@@ -5,7 +5,8 @@
 
 #define PSEUDONYM_CACHED 1024
 
-/* Stand-ins of one session for words that are not told: equal words have equal ones. */
+/* The pseudonyms of one session for words that may not be shown: equal words get equal
+ * pseudonyms. */
 typedef struct Pseudonyms {
         uint64_t key[2];
 
@@ -14,7 +15,7 @@ typedef struct Pseudonyms {
         } cache[PSEUDONYM_CACHED];
 } Pseudonyms;
 
-/* With a new key; -errno. */
+/* Creates a new key. Returns -errno on failure. */
 int pseudonyms_init(Pseudonyms *pseudonyms);
-/* 0 for 0, and for nothing else; never in the kernel's range. */
+/* Returns 0 only for 0, and never a value in the kernel's range. */
 uint64_t pseudonym_get(Pseudonyms *pseudonyms, uint64_t word);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The way out of the consumer: frames are written at once where the sink takes them, in one call
- * and without a copy; what it does not take is copied and kept in order. The consumer stops reading
- * the ring while anything is kept, so that the kernel counts what is lost; only at the end of a
- * session it reads on, into here.
+/* The output of the consumer. Frames are written immediately if the sink takes them, in one call
+ * and without a copy. The rest is copied and kept in order. The consumer stops reading the ring
+ * while the queue keeps data, so that the kernel counts what is lost. Only at the end of a session
+ * it reads the rest of the rings into this queue.
  *
- * A sink that fails keeps failing: the rest is counted as discarded. A regular file is cut back to
- * its last whole frame, so that ENOSPC leaves a file that reads to its end. */
+ * A sink that failed once has failed for good: the rest is counted as discarded. A regular file is
+ * cut back to its last whole frame, so that it is readable to its end after ENOSPC. */
 
 #include "consumer/queue.h"
 
@@ -20,7 +20,7 @@ typedef struct Chunk {
         struct Chunk *next;
         size_t at, size;
         uint32_t type;
-        size_t data_size; /* of them the ring's, at the end */
+        size_t data_size; /* the ring's data at the end of the chunk */
         uint8_t bytes[];
 } Chunk;
 
@@ -39,8 +39,8 @@ static void queue_pop(Queue *queue) {
         free(chunk);
 }
 
-/* Without the frame that broke off. What others have in the file, before or behind, is not ours to
- * cut. */
+/* Cuts off an incomplete frame. It must not cut data of others in the same file, before or after
+ * this stream. */
 static void queue_cut_file(Queue *queue) {
         off_t end = lseek(queue->fd, 0, SEEK_CUR),
               cut = (off_t)(queue->written_bytes - queue->whole_bytes);
@@ -61,7 +61,7 @@ void queue_fail(Queue *queue, int error) {
 
 static void queue_discard(Queue *queue) {
         while (queue->first) {
-                /* A frame that is not whole is none. */
+                /* A frame that is not complete counts as discarded as a whole. */
                 queue->discarded_bytes += queue->first->data_size;
                 queue_pop(queue);
         }
@@ -76,7 +76,7 @@ bool queue_is_empty(const Queue *queue) {
         return !queue->first;
 }
 
-/* Writes as much as the sink takes; bytes done. */
+/* Writes as much as the sink takes. Returns the bytes written. */
 static size_t queue_write(Queue *queue, struct iovec *iov, int n_iov) {
         size_t done = 0;
 
@@ -85,7 +85,7 @@ static size_t queue_write(Queue *queue, struct iovec *iov, int n_iov) {
 
                 if (n == -EINTR)
                         continue;
-                if (n == -EAGAIN && queue->kind != OUTLET_FILE) /* those cannot be waited for */
+                if (n == -EAGAIN && queue->kind != OUTLET_FILE) /* epoll cannot wait for files */
                         break;
                 if (n < 0) {
                         queue_fail(queue, (int)-n);
@@ -106,7 +106,7 @@ static size_t queue_write(Queue *queue, struct iovec *iov, int n_iov) {
         return done;
 }
 
-/* False: not now. */
+/* Returns false when the spool cannot take the frame now. */
 static bool queue_spool(Queue *queue, FrameType type, const struct iovec *iov, int n, size_t data) {
         SpoolPut put = spool_sink_put(queue->spool, type, iov, n);
 

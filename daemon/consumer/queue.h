@@ -5,29 +5,29 @@
 #include "consumer/spool-sink.h"
 #include "interfaces/frame.h"
 
-/* Frames on their way to the sink, in order; what the sink does not take at once is kept. */
+/* Frames on their way to the sink, in order. What the sink does not take immediately is kept. */
 typedef struct Queue {
-        int fd; /* -1: no sink (yet, or any more) */
+        int fd; /* -1: no sink yet, or no longer one */
         OutletKind kind;
-        SpoolSink *spool; /* in place of fd; borrowed, NULL: none */
-        int error;        /* errno of the sink: nothing is written any more */
+        SpoolSink *spool; /* used instead of fd; borrowed, NULL: no spool */
+        int error;        /* errno of the sink: nothing more is written */
         struct Chunk *first, **last;
         uint64_t written_bytes;
-        uint64_t whole_bytes;     /* of them, up to the end of the last whole frame */
+        uint64_t whole_bytes;     /* part of written_bytes up to the end of the last whole frame */
         uint64_t kept_bytes;      /* in memory */
-        uint64_t discarded_bytes; /* ring data that will never be written */
+        uint64_t discarded_bytes; /* ring data that was dropped */
 } Queue;
 
 void queue_init(Queue *queue);
 void queue_clear(Queue *queue);
-/* Sends a frame, or raw bytes when header is NULL; copies what is left over. -ENOMEM. A failed sink
- * is no error here: see queue->error. */
+/* Sends a frame, or raw bytes when header is NULL. Copies the rest that the sink does not take.
+ * Fails with -ENOMEM. A failed sink is not an error here: see queue->error. */
 int queue_put(Queue *queue, const FrameHeader *header, const void *data, size_t size);
-/* Goes on with what is kept. */
-/* The sink takes nothing more. */
+/* Continues to write what is kept. */
+/* Called when the sink takes nothing more. */
 void queue_fail(Queue *queue, int error);
 void queue_flush(Queue *queue);
-/* All of it, which was never written, as one; NULL: no memory, or a mistake. Of a queue without a
- * sink. */
+/* For a queue without a sink: returns all kept data as one block and empties the queue. Returns
+ * NULL when memory is short. */
 uint8_t *queue_take_all(Queue *queue, size_t *ret_size);
 bool queue_is_empty(const Queue *queue);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reading one CPU's ring by read(2) of whole sub-buffers: as good as splice, and the bytes can be
- * inspected.
+/* Reads one CPU's ring with read(2) of whole sub-buffers. This is as fast as splice, and the bytes
+ * can be inspected.
  *
- * Relies on: one read(2) of trace_pipe_raw gives at most one sub-buffer, zero-filled behind its
- * records; a writer's current sub-buffer is given as far as it is written, so a sub-buffer that is
- * far from full is the last one. Going on behind it would read the same sub-buffer in crumbs (3.5
- * to 4.7 times the bytes). The counters are those of per_cpu/cpuN/stats, text that the kernel makes
- * anew at each read from its beginning. */
+ * It relies on this behaviour: one read(2) of trace_pipe_raw returns at most one sub-buffer, with
+ * zeroes after its records. It returns a writer's current sub-buffer up to the last written record,
+ * so a sub-buffer that is far from full is the last one. Further reads would return the same
+ * sub-buffer in small pieces (3.5 to 4.7 times the bytes). The counters come from
+ * per_cpu/cpuN/stats. The kernel generates this text anew for each read from its beginning. */
 
 #include "consumer/ring.h"
 
@@ -40,7 +40,8 @@ ssize_t ring_read(Ring *ring, uint8_t *batch, size_t batch_size, size_t subbuf_s
         while (filled + subbuf_size <= batch_size) {
                 ssize_t n = ring_read_one(ring, batch + filled, subbuf_size);
 
-                /* What was read already is not lost for an error behind it: it comes again. */
+                /* An error after successful reads is not reported here: the next read fails with it
+                 * again, and no data is lost. */
                 if (n <= 0)
                         return n < 0 && filled == 0 ? n : (ssize_t)filled;
                 size_t used = page_get_used(batch + filled, subbuf_size);
@@ -88,7 +89,7 @@ uint64_t ring_take_lost(Ring *ring) {
         if (ring_read_statistics(ring) < 0)
                 return n_cut;
         uint64_t lost = ring->last.overrun + ring->last.commit_overrun + ring->last.dropped;
-        /* Whoever clears the ring sets the counters back. */
+        /* Clearing the ring resets the kernel's counters. */
         uint64_t taken = lost < ring->told_lost ? lost : lost - ring->told_lost;
 
         ring->told_lost = lost;

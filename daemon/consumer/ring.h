@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 typedef struct RingStatistics {
-        uint64_t entries, bytes; /* in the ring, unread */
+        uint64_t entries, bytes; /* unread, in the ring */
         uint64_t overrun, commit_overrun, dropped, read;
 } RingStatistics;
 
@@ -15,17 +15,20 @@ typedef struct Ring {
         unsigned cpu;
         int raw_fd; /* -1: not given yet, or closed */
         int stats_fd;
-        uint64_t told_lost; /* of the kernel's counters, in frames so far */
-        uint64_t n_cut;     /* records that the caller cut and did not tell yet */
+        uint64_t told_lost; /* part of the kernel's counters that ring_take_lost() has returned */
+        uint64_t n_cut;     /* records that the caller cut and that are not reported yet */
         RingStatistics last;
 } Ring;
 
-/* One whole sub-buffer, zeros behind what the kernel gave. Its size; 0: nothing there; -errno. */
+/* Reads one whole sub-buffer. Bytes that the kernel did not fill are zero. Returns its size, 0 when
+ * the ring is empty, or -errno. */
 ssize_t ring_read_one(Ring *ring, uint8_t *page, size_t subbuf_size);
-/* Reads whole sub-buffers into the batch until one is far from full, the ring is empty or the batch
- * is full. Returns the bytes (0: nothing there), the last sub-buffer cut behind what it carries. */
+/* Reads whole sub-buffers into the batch until a sub-buffer is far from full, the ring is empty, or
+ * the batch is full. Returns the bytes (0: the ring is empty). The last sub-buffer is cut after its
+ * used bytes. */
 ssize_t ring_read(Ring *ring, uint8_t *batch, size_t batch_size, size_t subbuf_size);
-/* Events that the kernel could not keep, and those cut, since the last call. */
+/* Returns the events that the kernel could not keep and those that were cut, since the last
+ * call. */
 uint64_t ring_take_lost(Ring *ring);
 /* Reads the counters into ring->last. */
 int ring_read_statistics(Ring *ring);

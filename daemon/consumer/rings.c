@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The rings of an instance as one: taken from the daemon's messages, watched and let go together.
- * Used by the consumer's loop; owns the fds until the watchdog has them.
+/* Handles the rings of an instance together: takes them from the daemon's messages, watches them
+ * and releases them. The consumer's loop uses it. It owns the fds until the watchdog has them.
  *
- * Relies on kernel/trace/ring_buffer.c: it picks the wait queue of a ring by buffer_percent when
- * the poll begins, and epoll polls with a queue only when an fd is added, so each change takes the
- * rings out and adds them anew. It counts the sub-buffer that is being written as a full one: a
- * ring of four is always at 25 %, so small rings have a higher mark. */
+ * It relies on kernel/trace/ring_buffer.c: the kernel picks the wait queue of a ring by
+ * buffer_percent when the poll begins. epoll polls with a queue only when an fd is added. So each
+ * change removes the rings and adds them again. The kernel counts the sub-buffer that is being
+ * written as a full one: a ring of four is always at 25 %. So small rings have a higher mark. */
 
 #include "consumer/rings.h"
 
@@ -20,7 +20,7 @@
 
 #define ACTIVE_PERCENT 25
 
-/* At least two of so many sub-buffers. */
+/* The percentage for at least two of this number of sub-buffers. */
 static unsigned count_percent(uint64_t n_subbufs) {
         if (n_subbufs < 2)
                 return 100;
@@ -90,8 +90,8 @@ void rings_watch(const Rings *rings, int epoll_fd, uint64_t data, bool on) {
 
                 if (fd < 0)
                         continue;
-                (void)epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, NULL); /* not there: as wanted */
-                if (on) /* the flush timer reads what cannot be watched */
+                (void)epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, NULL); /* it may not be watched */
+                if (on) /* the flush timer reads the others */
                         (void)epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
         }
 }
@@ -119,7 +119,7 @@ int rings_guard(Rings *rings, Watchdog *watchdog) {
 
 bool rings_release(Rings *rings, Watchdog *watchdog) {
         for (unsigned i = 0; i < rings->n_given; i++) {
-                if (rings->is_guarded) /* closing them is no longer ours */
+                if (rings->is_guarded) /* the watchdog closes them */
                         rings->ring[i].raw_fd = rings->ring[i].stats_fd = -1;
                 ring_close(&rings->ring[i]);
         }

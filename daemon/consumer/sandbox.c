@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The worker's own sandbox. A worker holds a client's descriptor and the kernel's raw bytes, so it
- * may do nothing but read, clean and write. It enters the sandbox before it reads any message, and
- * closes it when it knows its role and before it reads the first byte of a client's. Under systemd
- * the unit has done most of the same already.
+ * may only read, clean and write. It enters the sandbox before it reads any message. It closes the
+ * sandbox when it knows its role, before it reads the first byte from a client. Under systemd the
+ * unit already has most of these limits.
  *
  * The filter assumes that an attacker runs code in the worker. The worker holds descriptors of
- * tracefs files, and whoever gets one of them reads all records for as long as they like. So
+ * tracefs files. A process that gets one of them can read all records without a time limit. So
  * sendmsg(2), the only call that passes descriptors, is limited to the control socket. This holds
  * because the control socket keeps its number: the filter forbids to close CONTROL_FD, and no call
  * that chooses the number of a new descriptor (dup2, dup3, fcntl F_DUPFD) is allowed. Bytes go to
  * sinks by write(2) and by sendto(2) without an address.
  *
  * A forbidden call ends the process, and forbidden-call.c reports its name. A build with
- * AddressSanitizer goes without the filter, because the sanitizer makes many calls of its own;
- * everything else is the same. */
+ * AddressSanitizer runs without the filter, because the sanitizer makes many calls of its own.
+ * Everything else is the same. */
 
 #include "consumer/sandbox.h"
 
@@ -44,7 +44,7 @@
 #define MAP_DROPPABLE 0x08 /* linux/mman.h, since 6.11 */
 #endif
 
-/* A raw reader and a counter for each of 8192 CPUs, and our own. */
+/* A raw reader and a counter for each of 8192 CPUs, and the worker's own files. */
 #define FILES_MAX (2 * 8192 + 64)
 
 static int become_user(const char *user, char *text, size_t size) {
@@ -73,9 +73,9 @@ static int become_user(const char *user, char *text, size_t size) {
         return 0;
 }
 
-/* On saturated CPUs a consumer that waits its turn loses what a small ring cannot hold meanwhile:
- * 12 % at 1 MB a CPU and 6 million events a second, against 0.5 % with this. The unit has the same.
- */
+/* On saturated CPUs a consumer that waits for its turn loses what a small ring cannot hold in that
+ * time: 12 % at 1 MB per CPU and 6 million events per second, against 0.5 % with this value. The
+ * unit has the same value. */
 #define NICE (-10)
 
 static int limit_resources(void) {
@@ -85,7 +85,7 @@ static int limit_resources(void) {
         if (getrlimit(RLIMIT_NOFILE, &files) < 0 || getrlimit(RLIMIT_FSIZE, &size) < 0)
                 return -errno;
         files.rlim_cur = files.rlim_max = MIN_OF(files.rlim_max, (rlim_t)FILES_MAX);
-        size.rlim_cur = size.rlim_max; /* the daemon's own is none of the sink's */
+        size.rlim_cur = size.rlim_max; /* the daemon's own soft limit must not apply to the sink */
         if (setrlimit(RLIMIT_NOFILE, &files) < 0 || setrlimit(RLIMIT_FSIZE, &size) < 0)
                 return -errno;
         if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_NPROC, &none) < 0)
@@ -93,7 +93,7 @@ static int limit_resources(void) {
         return 0;
 }
 
-/* A changed uid has left none in force; a unit that was edited may have. */
+/* After a change of the uid no capability is in force, but an edited unit may leave some. */
 static int drop_privileges(void) {
         struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
         const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
@@ -106,7 +106,7 @@ static int drop_privileges(void) {
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* The leak checker attaches to the process from a new thread: the sandbox forbids both. */
+/* The leak checker attaches to the process from a new thread. The sandbox forbids both. */
 int __lsan_is_turned_off(void);
 
 int __lsan_is_turned_off(void) {
@@ -121,7 +121,8 @@ int sandbox_end_receiving(void) {
         return 0;
 }
 #else
-/* What libseccomp loads a filter with. Others, such as NEW_LISTENER, would make a descriptor. */
+/* The flags with which libseccomp loads a filter. Others, such as NEW_LISTENER, would make a
+ * descriptor. */
 #define LOAD_FLAGS \
         (SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_TSYNC_ESRCH | SECCOMP_FILTER_FLAG_LOG)
 
@@ -131,9 +132,9 @@ int sandbox_end_receiving(void) {
 #define OTHERS (~(STREAM | SPOOL))
 #define ALL    (~0U)
 
-/* A system call that these roles may make, where all conditions hold. An argument has 64 bits, and
- * the kernel uses the lower 32 of a descriptor: a condition that allows must compare all of them.
- */
+/* A system call that these roles may make, if all conditions hold. An argument has 64 bits, but the
+ * kernel uses only the lower 32 of a descriptor. So a condition that allows a call must compare all
+ * 64 bits. */
 typedef struct Allowed {
         int call;
         unsigned roles;
@@ -166,10 +167,10 @@ static const Allowed allowed[] = {
         { SCMP_SYS(gettid), ALL }, /* abort() */
         { SCMP_SYS(exit), ALL },
         { SCMP_SYS(exit_group), ALL },
-        { SCMP_SYS(close), ALL }, /* not of CONTROL_FD: see keep_control */
+        { SCMP_SYS(close), ALL }, /* except of CONTROL_FD: see keep_control */
         { SCMP_SYS(sendmsg), ALL, 1, { SCMP_A0(SCMP_CMP_EQ, CONTROL_FD) } },
         { SCMP_SYS(recvmsg), ALL & ~CLIENT, 1, { SCMP_A0(SCMP_CMP_EQ, CONTROL_FD) } },
-        /* No code, and nothing that is shared with another process or a file. */
+        /* Memory without code, which is not shared with another process or a file. */
         { SCMP_SYS(mmap),
                         ALL,
                         2,
@@ -181,7 +182,7 @@ static const Allowed allowed[] = {
                         2,
                         { SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
                                         SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_TYPE, MAP_DROPPABLE) } },
-        /* An error message of our own or of the C library */
+        /* For an error message of this program or of the C library. */
         { SCMP_SYS(write), OTHERS, 1, { SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO) } },
         { SCMP_SYS(writev), OTHERS | SPOOL, 1, { SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO) } },
         { SCMP_SYS(write), STREAM | SPOOL },
@@ -192,7 +193,7 @@ static const Allowed allowed[] = {
         { SCMP_SYS(fstatfs), CLIENT },
         { SCMP_SYS(epoll_ctl), STREAM },
         { SCMP_SYS(timerfd_settime), STREAM },
-        /* Reads flags only: O_NONBLOCK of a description that a client shares is the client's. */
+        /* It only reads flags: a client that shares the description controls its O_NONBLOCK. */
         { SCMP_SYS(fcntl), CLIENT, 1, { SCMP_A1(SCMP_CMP_EQ, F_GETFL) } },
         /* SO_PEERPIDFD, for one, would make a descriptor. */
         { SCMP_SYS(getsockopt),
@@ -210,8 +211,8 @@ static const Allowed allowed[] = {
                                                         0) } },
 };
 
-/* What a filter that allows everything else forbids. The kernel asks all filters and takes the
- * strictest answer. */
+/* A call that a second filter forbids, which allows everything else. The kernel asks all filters
+ * and takes the strictest answer. */
 typedef struct Forbidden {
         int call;
         unsigned n_conditions;
@@ -311,9 +312,9 @@ int sandbox_end_receiving(void) {
 int sandbox_enter(const char *user, char *text, size_t size) {
         (void)signal(SIGPIPE, SIG_IGN);
         (void)signal(SIGXFSZ, SIG_IGN);
-        (void)setpriority(PRIO_PROCESS,
-                        0,
-                        NICE); /* without the right to it: it loses sooner, and tells */
+        /* Without the privilege this fails. The consumer then loses events sooner, and reports
+         * them. */
+        (void)setpriority(PRIO_PROCESS, 0, NICE);
         int r = become_user(user, text, size);
         if (r < 0)
                 return r;

@@ -5,15 +5,15 @@
 
 /* What the process is for. Each role has its own list of system calls. */
 typedef enum SandboxRole {
-        SANDBOX_STREAM,        /* into a pipe or files that the daemon gives */
-        SANDBOX_CLIENT_STREAM, /* into a sink that a client sends */
+        SANDBOX_STREAM,        /* into a pipe or files from the daemon */
+        SANDBOX_CLIENT_STREAM, /* into a sink from a client */
         SANDBOX_INSPECTOR,
         SANDBOX_HIST_READER,
         SANDBOX_SPOOL_READER,
 } SandboxRole;
 
-/* Changes to the user (NULL: is another than root already), gives up all rights, and takes limits.
- * -errno with one line in text. */
+/* Changes to the user (NULL: the process already runs as another user than root), gives up all
+ * privileges, and sets limits. Returns -errno with one line in text on failure. */
 int sandbox_enter(const char *user, char *text, size_t size);
 /* After this call the process cannot open a file, run a program, or send a descriptor to anyone
  * but the daemon. It receives descriptors from the daemon only, except as SANDBOX_CLIENT_STREAM. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A consumer that passes files of the spool on, one after the other, into a pipe of the daemon's.
- * So nobody but us ever holds such a file, and one that was removed is gone when this process is:
- * it has one file at a time, and ends when its reader takes nothing for two minutes.
+/* A role of ktrace-consumer: it copies files of the spool, one after the other, into a pipe of the
+ * daemon's. So no other program ever holds such a file, and a removed file is freed when this
+ * process ends. It has one file at a time, and ends when its reader has taken nothing for two
+ * minutes.
  *
- * Of a stream whole frames are passed on and no others: a file may be written to at this moment, or
- * may have been cut by a crash, and what follows it must be found. */
+ * Of a stream only whole frames are copied: a file may be written to at this moment or may have
+ * been cut by a crash, and the reader must find the file that follows it. */
 
 #include "consumer/spool-reader.h"
 
@@ -26,7 +27,7 @@
 #define CHUNK_BYTES   ((size_t)256 * 1024)
 #define PATIENCE_MSEC (120 * 1000)
 
-/* Where its last whole frame ends; 0: it holds none. */
+/* Returns the end of the last whole frame. Returns 0 when the file has no whole frame. */
 static uint64_t spool_reader_find_end(int fd, uint64_t size) {
         uint8_t head[sizeof(StreamHeader)], frame[sizeof(FrameHeader)];
         uint64_t at = sizeof(head), end = 0;
@@ -50,15 +51,16 @@ static uint64_t spool_reader_find_end(int fd, uint64_t size) {
         return end;
 }
 
-/* The daemon, with its end of the socket. */
+/* Returns true when the daemon has ended, which closes its end of the socket. */
 static bool has_ended(int control_fd) {
         struct pollfd look = { .fd = control_fd };
 
         return poll(&look, 1, 0) > 0 && (look.revents & POLLHUP);
 }
 
-/* The pipe is O_NONBLOCK at our end. A daemon that speaks no more to us but listens wants us gone:
- * the recording is being removed. One that has ended itself does not. */
+/* The write end of the pipe is O_NONBLOCK. When the daemon only shuts down its sending side, the
+ * recording is being removed, and this process must end. A daemon that has ended does not mean
+ * that. */
 static int write_all(int control_fd, int fd, const uint8_t *data, size_t size) {
         while (size > 0) {
                 struct pollfd wait[] = {
@@ -74,7 +76,8 @@ static int write_all(int control_fd, int fd, const uint8_t *data, size_t size) {
                 }
                 if (n < 0 && errno != EAGAIN && errno != EINTR)
                         return -errno;
-                /* A daemon that is gone is no news a second time. */
+                /* A daemon that has ended is not waited for: its socket would report that again and
+                 * again. */
                 nfds_t n_wait = has_ended(control_fd) ? 1 : ELEMENTSOF(wait);
                 int r = poll(wait, n_wait, PATIENCE_MSEC);
                 if (r == 0)
@@ -97,7 +100,7 @@ static int spool_reader_copy(int control_fd, int from, int to, bool is_raw, uint
                 ssize_t n = pread(from, buffer, MIN_OF(CHUNK_BYTES, end - at), (off_t)at);
 
                 if (n <= 0)
-                        return n < 0 ? -errno : 0; /* shorter than it was */
+                        return n < 0 ? -errno : 0; /* the file has become shorter */
                 r = write_all(control_fd, to, buffer, (size_t)n);
                 if (r < 0)
                         return r;
@@ -106,7 +109,7 @@ static int spool_reader_copy(int control_fd, int from, int to, bool is_raw, uint
         return 0;
 }
 
-/* -ECANCELED: none follows. */
+/* Copies the next file. Fails with -ECANCELED when no file follows. */
 static int pass_next(int control_fd, int pipe_fd, uint8_t *buffer) {
         ControlMessage message;
         int fd = -1;
@@ -125,7 +128,7 @@ void spool_reader_run(int control_fd) {
         ControlMessage message;
         int pipe_fd = -1;
 
-        /* Nobody's stream waits for this. */
+        /* No stream waits for this process, so it gives up the raised priority. */
         (void)setpriority(PRIO_PROCESS, 0, 0);
         int r = order_take(control_fd, CONTROL_SPOOL_READ, &message, &pipe_fd, 1);
         _cleanup_close_ int to = pipe_fd;

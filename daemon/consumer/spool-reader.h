@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The conversation of a process that was told SPOOL_READ (control.h), until it is over. In the
- * sandbox, which it closes. */
+/* Runs the conversation of a process that got SPOOL_READ (control.h) to its end. Must be called in
+ * the sandbox, which it closes. */
 void spool_reader_run(int control_fd);

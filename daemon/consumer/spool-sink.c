@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A stream onto the disk: one numbered file after the other, each with its own head, metadata,
- * statistics and end, so that each is read alone, and all of them in order are the recording, with
- * no record twice and none left out. Used by the queue of a consumer, which never opens a path: the
- * daemon hands over each file before the one before it is full.
+/* Writes a stream to the disk as numbered files. Each file has its own head, metadata, statistics
+ * and end, so each can be read alone. All files in order are the recording: no record is in two
+ * files, and none is missing. A consumer's queue uses it. The consumer never opens a path: the
+ * daemon sends each file before the previous one is full.
  *
- * A frame is in one file as a whole or not there: what the disk refused is cut off again, and tried
- * again later. Until then the rings fill and the kernel counts. In each file room is kept for its
- * last frames, and for some command names before them: when the file is ended they get the room of
- * a batch besides, which is not needed any more. */
+ * A frame is in one file as a whole, or not at all: a frame that the disk refused is cut off and
+ * tried again later. Until then the rings fill, and the kernel counts what it drops. Each file
+ * reserves room for its last frames and for some command names before them. When a file ends, its
+ * command names may also use the room of a batch, which is no longer needed. */
 
 #include "consumer/spool-sink.h"
 
@@ -19,11 +19,11 @@
 #include "consumer/queue.h"
 #include "interfaces/cleanup.h"
 
-#define BATCH_MAX    ((uint64_t)72 * 1024) /* of a data frame, with its head */
+#define BATCH_MAX    ((uint64_t)72 * 1024) /* of a data frame, including its head */
 #define TAIL_BYTES   4096
 #define TAIL_PER_CPU 512
-#define NAMES_MAX    ((uint64_t)192 * 1024) /* 6552 names, as many as 6.18 has, take 140 kB */
-#define NAMES_PART   32                     /* of a small file */
+#define NAMES_MAX    ((uint64_t)192 * 1024) /* 140 kB for 6552 names, the maximum of Linux 6.18 */
+#define NAMES_PART   32                     /* the names' part of a small file */
 
 int spool_sink_init(SpoolSink *sink,
                 const ControlMessage *setup,
@@ -55,7 +55,7 @@ static void report_news(SpoolSink *sink) {
         sink->handlers->on_news(sink->userdata);
 }
 
-/* Without what was written of a frame that broke off. */
+/* Cuts off an incomplete frame. */
 static void spool_sink_cut(SpoolSink *sink, int error) {
         bool is_passing = error == ENOSPC || error == EDQUOT || error == EFBIG;
 
@@ -125,7 +125,7 @@ uint64_t spool_sink_get_names_room(const SpoolSink *sink) {
         return MAX_OF(sink->names_bytes, get_rest(sink, sink->tail_bytes + sink->spare_bytes));
 }
 
-/* The last frames of a file that another one follows. */
+/* Writes the last frames of a file that is not the last one. */
 static bool write_tail(SpoolSink *sink) {
         char reason[64];
         Queue tail;
@@ -178,7 +178,7 @@ int spool_sink_add(SpoolSink *sink, unsigned number, int fd) {
         sink->wants_next = false;
         if (sink->fd < 0) {
                 spool_sink_take_next(sink);
-                (void)write_head(sink); /* or with the first frame */
+                (void)write_head(sink); /* on failure, the first frame writes it */
         }
         return 0;
 }
@@ -207,7 +207,7 @@ static SpoolPut spool_sink_refuse(const SpoolSink *sink, FrameType type) {
                                : SPOOL_PUT_LATER;
 }
 
-/* Larger than what a file may have besides its head. */
+/* Returns true for a frame that is too large for an empty file. */
 static bool never_fits(const SpoolSink *sink, uint64_t size) {
         uint64_t head = sizeof(StreamHeader) + sizeof(FrameHeader) + sink->metadata_size;
 
@@ -215,7 +215,7 @@ static bool never_fits(const SpoolSink *sink, uint64_t size) {
                sink->max_bytes;
 }
 
-/* A file that takes this frame. */
+/* Provides a file with room for this frame. */
 static SpoolPut find_room(SpoolSink *sink, FrameType type, uint64_t size) {
         uint64_t tail = sink->tail_bytes + sink->spare_bytes,
                  kept = type == FRAME_DATA       ? sink->names_bytes + tail
@@ -229,7 +229,7 @@ static SpoolPut find_room(SpoolSink *sink, FrameType type, uint64_t size) {
                         return spool_sink_refuse(sink, FRAME_END);
                 if (sink->fd >= 0 && sink->bytes + size + kept <= sink->max_bytes)
                         return SPOOL_PUT_DONE;
-                if (sink->fd >= 0 && type == FRAME_COMMANDS) /* a stream reads well without */
+                if (sink->fd >= 0 && type == FRAME_COMMANDS) /* a stream needs no names */
                         return SPOOL_PUT_DROPPED;
                 if (sink->next_fd < 0 && !sink->wants_next) {
                         sink->wants_next = true;

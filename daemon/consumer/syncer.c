@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A consumer's third thread: fdatasync(2) and close(2) of files of the spool. Either may take as
- * long as the disk likes, and while the loop stands still the rings overflow: with rings of 256 kB
- * every sync cost thousands of events. Started before the sandbox, which forbids new threads; for
- * streams that go elsewhere it sleeps for ever. */
+/* A consumer's third thread: it calls fdatasync(2) and close(2) on files of the spool. Either call
+ * can take as long as the disk needs. If the loop waited for them, the rings would overflow: with
+ * rings of 256 kB every sync cost thousands of events. The consumer starts it before the sandbox,
+ * which forbids new threads. For streams that go elsewhere it sleeps for ever. */
 
 #include "consumer/syncer.h"
 
@@ -25,7 +25,7 @@ static void *syncer_run(void *userdata) {
 
                 pthread_mutex_unlock(&syncer->lock);
                 if (syncs)
-                        (void)fdatasync(fd); /* what the disk refuses is told by the next write */
+                        (void)fdatasync(fd); /* the next write reports an error of the disk */
                 if (closes)
                         close(fd);
                 pthread_mutex_lock(&syncer->lock);
@@ -49,12 +49,12 @@ int syncer_start(Syncer *syncer) {
         int r = pthread_attr_init(&attributes);
         if (r != 0)
                 return -r;
-        (void)pthread_attr_setstacksize(&attributes, STACK_BYTES); /* the default does as well */
+        (void)pthread_attr_setstacksize(&attributes, STACK_BYTES); /* the default is also fine */
         r = pthread_create(&thread, &attributes, syncer_run, syncer);
         (void)pthread_attr_destroy(&attributes);
         if (r != 0)
                 return -r;
-        /* What a new thread does first the sandbox forbids. */
+        /* The sandbox forbids system calls that a new thread makes at its start. */
         while (sem_wait(&syncer->is_up) < 0)
                 ;
         return 0;

@@ -7,7 +7,7 @@
 
 #define SYNCER_JOBS_MAX 8
 
-/* The thread of a consumer that waits for the disk, so that its loop need not. */
+/* The thread of a consumer that waits for the disk instead of its loop. */
 typedef struct Syncer {
         pthread_mutex_t lock;
         pthread_cond_t changed;
@@ -16,18 +16,18 @@ typedef struct Syncer {
         struct {
                 int fd;
                 bool syncs, closes;
-        } jobs[SYNCER_JOBS_MAX]; /* in order; the first is being done */
+        } jobs[SYNCER_JOBS_MAX]; /* in order; the thread works on the first */
 
         unsigned n_jobs;
 } Syncer;
 
-/* Before the sandbox. */
+/* Must be called before the sandbox. */
 int syncer_start(Syncer *syncer);
-/* What was written to it lasts, as soon as the disk has it; then it is closed. Waits only where the
- * disk is behind by SYNCER_JOBS_MAX files. */
+/* Syncs and closes the file in the thread, as requested. Waits only when SYNCER_JOBS_MAX files are
+ * pending. */
 void syncer_push(Syncer *syncer, int fd, bool syncs, bool closes);
 bool syncer_is_busy(Syncer *syncer);
-/* The next push does not wait. */
+/* Returns whether the next push does not wait. */
 bool syncer_has_room(Syncer *syncer);
-/* Until all is done. */
+/* Waits until all files are done. */
 void syncer_wait(Syncer *syncer);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The words by which a stream worker is told from the others in lists of processes: its session's
- * id, which says nothing to strangers. Used by the consumer.
+/* Sets the title that distinguishes a stream worker from the others in lists of processes. It
+ * contains the session's id, which means nothing to strangers. Used by the consumer.
  *
- * Relies on: the kernel lays the arguments behind each other, and /proc/PID/cmdline shows that
- * memory as it is now (proc(5)); so no system call is needed, which the sandbox might refuse. */
+ * It relies on this behaviour: the kernel places the arguments one after the other, and
+ * /proc/PID/cmdline shows that memory as it is now (proc(5)). So no system call is needed, which
+ * the sandbox might refuse. */
 
 #include "consumer/title.h"
 

@@ -3,9 +3,9 @@
 
 /* What ps and systemd-cgls show of this process. */
 
-/* Once, of main's; the arguments are not read any more when title_set() is called. */
+/* Called once, with main()'s arguments. They must not be read after title_set(). */
 void title_init(int argc, char **argv);
-/* Cut to the room that the arguments had. */
+/* The text is cut to the room that the arguments had. */
 void title_set(const char *text);
-/* "ktrace-consumer: ID" of a stream's metadata; nothing where it has no id. */
+/* Sets "ktrace-consumer: ID" from a stream's metadata. Does nothing when the metadata has no id. */
 void title_set_session(const char *metadata);

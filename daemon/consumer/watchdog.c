@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The consumer's second thread: lets the rings go when the loop hangs in the kernel. Started by the
- * consumer before its sandbox; owns the fds of the rings together with the loop.
+/* The consumer's second thread: it releases the rings when the loop hangs in the kernel. The
+ * consumer starts it before the sandbox. It owns the fds of the rings together with the loop.
  *
- * No examination of a sink tells whether a write to it comes back. A reader of a pipe whose buffer
- * is a mapped file of a silent FUSE server sleeps in read(2) with the pipe's lock held, a writer of
- * the same file sleeps with the inode's, and who writes then waits for that lock beyond SIGKILL.
- * Killing such a process closes none of its fds, and an open trace_pipe_raw keeps the instance from
- * being removed. Another thread of the process can close them.
+ * No examination of a sink can show whether a write to it will return. Example: the buffer of a
+ * pipe's reader is a mapped file of a FUSE server that does not answer. The reader sleeps in
+ * read(2) and holds the pipe's lock. A writer of the same file sleeps and holds the lock of the
+ * inode. The consumer's write then waits for that lock, and even SIGKILL does not end it. Killing
+ * such a process closes none of its fds, and an open trace_pipe_raw prevents the removal of the
+ * instance. But another thread of the process can close them.
  *
- * It looks only when the daemon says something (or hangs up), so an idle consumer has no second
- * wake-up, and a slow sink is nobody's business until the session ends: the kernel counts what is
- * lost. That it ends a loop that hangs has not read: it is looked for among what is waiting. After
- * the sandbox it does nothing but wait, peek, close and send; it allocates nothing. */
+ * The watchdog checks only when the daemon sends a message or hangs up. So an idle consumer has no
+ * second wake-up. A slow sink does not matter until the session ends, because the kernel counts
+ * what is lost. A loop that hangs cannot read the message that ends it, so the watchdog searches
+ * the waiting messages. After the sandbox it only waits, peeks, closes and sends. It allocates
+ * nothing. */
 
 #include "consumer/watchdog.h"
 
@@ -28,13 +30,13 @@
 #include "base/fd.h"
 #include "interfaces/control.h"
 
-/* Half of the time in which the daemon wants the rings back. In two looks: the first one is wrong
- * where the whole process had been stopped meanwhile. */
+/* All looks together take half of the time in which the daemon expects the rings back. One look is
+ * not enough: its result is wrong when the whole process was stopped during it. */
 #define LOOK_MSEC   2500
 #define N_LOOKS     2
 #define STACK_BYTES ((size_t)256 * 1024)
 
-/* Stands still in one call, and not in the one that waits for work. */
+/* Returns true when the loop stays in one call other than the one that waits for work. */
 static bool loop_hangs(Watchdog *watchdog) {
         for (int i = 0; i < N_LOOKS; i++) {
                 unsigned n_beats = atomic_load(&watchdog->n_beats);
@@ -47,7 +49,8 @@ static bool loop_hangs(Watchdog *watchdog) {
         return true;
 }
 
-/* What was peeked at is behind SO_PEEK_OFF; what the loop reads is not. */
+/* SO_PEEK_OFF advances over messages that were peeked at, and goes back when the loop reads a
+ * message. */
 static bool is_end_wanted(Watchdog *watchdog) {
         ControlMessage message;
         struct iovec part = { &message, sizeof(message) };
@@ -60,7 +63,7 @@ static bool is_end_wanted(Watchdog *watchdog) {
                 n = recvmsg(watchdog->control_fd, &header, MSG_PEEK | MSG_DONTWAIT);
         while ((n > 0 && (n != sizeof(message) || message.type != CONTROL_FINISH)) ||
                         (n < 0 && errno == EINTR));
-        return n >= 0; /* 0: it has hung up */
+        return n >= 0; /* 0: the daemon has hung up */
 }
 
 bool watchdog_release(Watchdog *watchdog) {
@@ -84,8 +87,8 @@ static void bite(Watchdog *watchdog) {
                 return;
         atomic_store(&watchdog->has_bitten, true);
         for (size_t i = 0; fds[i] >= 0; i++)
-                close(fds[i]); /* fds is not freed: the heap's lock may be the loop's */
-        (void)fd_send(watchdog->control_fd, &message, sizeof(message), NULL, 0); /* gone: no news */
+                close(fds[i]); /* fds is not freed: the loop may hold the heap's lock */
+        (void)fd_send(watchdog->control_fd, &message, sizeof(message), NULL, 0); /* may be gone */
 }
 
 static void *watchdog_run(void *p) {
@@ -108,7 +111,7 @@ static void *watchdog_run(void *p) {
 }
 
 int watchdog_start(Watchdog *watchdog, int control_fd) {
-        /* Edges only: the messages are the loop's to read. */
+        /* Only edges wake the watchdog, because the loop reads the messages. */
         struct epoll_event event = { .events = EPOLLIN | EPOLLET };
         const int none = 0;
         pthread_attr_t attributes;
@@ -125,12 +128,12 @@ int watchdog_start(Watchdog *watchdog, int control_fd) {
         int r = pthread_attr_init(&attributes);
         if (r != 0)
                 return -r;
-        (void)pthread_attr_setstacksize(&attributes, STACK_BYTES); /* the default does as well */
+        (void)pthread_attr_setstacksize(&attributes, STACK_BYTES); /* the default is also fine */
         r = pthread_create(&thread, &attributes, watchdog_run, watchdog);
         (void)pthread_attr_destroy(&attributes);
         if (r != 0)
                 return -r;
-        /* What a new thread does first the sandbox forbids. */
+        /* The sandbox forbids system calls that a new thread makes at its start. */
         while (sem_wait(&watchdog->is_up) < 0)
                 ;
         return 0;

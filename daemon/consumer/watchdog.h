@@ -6,22 +6,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whoever takes the fds out of it closes them: the loop when all goes well, else the watchdog. */
+/* The side that takes the fds out of it must close them: the loop in the normal case, else the
+ * watchdog. */
 typedef struct Watchdog {
         int control_fd, epoll_fd;
         sem_t is_up;
-        atomic_uint n_beats;     /* the loop goes on */
-        atomic_bool loop_sleeps; /* in epoll_wait: waits for nobody */
-        atomic_bool is_ending;   /* the loop was told to, or the daemon has gone */
-        atomic_bool has_bitten;  /* the fds were closed behind the loop's back */
-        _Atomic(int *) fds;      /* what keeps the instance in the kernel, ends with -1 */
+        atomic_uint n_beats;     /* changes while the loop makes progress */
+        atomic_bool loop_sleeps; /* the loop waits for work in epoll_wait() */
+        atomic_bool is_ending;   /* the loop got its order to end, or the daemon has gone */
+        atomic_bool has_bitten;  /* the watchdog has closed the fds */
+        _Atomic(int *) fds;      /* the fds that keep the instance in the kernel, ends with -1 */
 } Watchdog;
 
-/* Before the sandbox: its thread must be there before threads are forbidden. */
+/* Must be called before the sandbox forbids new threads. */
 int watchdog_start(Watchdog *watchdog, int control_fd);
-/* fds ends with -1; malloc'd, the watchdog's from now on. */
+/* fds: from malloc(), ends with -1. The watchdog owns it from now on. */
 void watchdog_guard(Watchdog *watchdog, int *fds);
-/* Closes them, unless it was done. False: the watchdog has, and has told the daemon. */
+/* Closes the fds, if they are open. Returns false when the watchdog has closed them. It has then
+ * informed the daemon. */
 bool watchdog_release(Watchdog *watchdog);
 
 static inline void watchdog_beat(Watchdog *watchdog, bool loop_sleeps) {
@@ -29,7 +31,7 @@ static inline void watchdog_beat(Watchdog *watchdog, bool loop_sleeps) {
         atomic_store_explicit(&watchdog->loop_sleeps, loop_sleeps, memory_order_relaxed);
 }
 
-/* From now on a loop that hangs keeps the rings no longer. */
+/* From now on a loop that hangs no longer keeps the rings. */
 static inline void watchdog_expect_end(Watchdog *watchdog) {
         atomic_store(&watchdog->is_ending, true);
 }

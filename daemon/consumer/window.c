@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The memory of a flight recorder's snapshots. Reading a ring takes out what is read, so without it
- * a second snapshot would begin where the first one ended, and two readers at the same time would
- * have a part each. So each snapshot leaves what it has told, cleaned, in a memfd of the daemon's;
- * the next one tells that first, as far as it fits into the buffer's size before what is new.
+/* The memory of a flight recorder's snapshots. Reading a ring removes the data that is read.
+ * Without this memory, a second snapshot would begin where the first one ended, and two readers at
+ * the same time would get a part each. So each snapshot keeps its cleaned data in a memfd of the
+ * daemon. The next snapshot writes that data first, as much as fits into the buffer's size together
+ * with the new data.
  *
- * Used by pump.c in the consumer. The memfd is of a consumer of the same session, which may have
- * been broken into: each length in it is checked.
+ * pump.c uses this in the consumer. The memfd comes from another consumer of the same session,
+ * which may have been compromised. So each length in it is checked.
  *
- * Layout: WindowHead, then Batches of sub-buffers in the order in which they were told, last a
- * Batch of CPU PIDS with the numbers of those whose records are there. */
+ * Layout: WindowHead, then Batches of sub-buffers in the order in which they were written. The last
+ * Batch has the CPU number PIDS, and contains the pids whose records are in the others. */
 
 #include "consumer/window.h"
 
@@ -25,7 +26,7 @@
 #define PIDS UINT32_MAX
 
 typedef struct WindowHead {
-        uint64_t key[2]; /* of the pseudonyms */
+        uint64_t key[2]; /* key of the pseudonyms */
 } WindowHead;
 
 typedef struct Batch {
@@ -33,7 +34,7 @@ typedef struct Batch {
         uint32_t size;
 } Batch;
 
-/* The batch at *at, which moves behind it. False: there is none. */
+/* Reads the batch at *at and moves *at to its end. Returns false when there is no further batch. */
 static bool next_batch(const Window *window, size_t *at, Batch *ret, const uint8_t **ret_data) {
         if (*at > window->earlier_size || window->earlier_size - *at < sizeof(*ret))
                 return false;
@@ -119,7 +120,7 @@ int window_visit(const Window *window,
         while (r == 0 && next_batch(window, &at, &batch, &data)) {
                 if (batch.cpu != cpu)
                         continue;
-                /* The oldest go, by whole sub-buffers. */
+                /* Drop the oldest sub-buffers as a whole. */
                 while (left > room && batch.size > 0) {
                         size_t n = MIN_OF((size_t)batch.size, window->subbuf_size);
 
@@ -137,7 +138,7 @@ int window_keep(Window *window, unsigned cpu, const uint8_t *data, size_t size) 
         Batch batch = { .cpu = cpu, .size = (uint32_t)size };
         const struct iovec iov[] = { { &batch, sizeof(batch) }, { (void *)data, size } };
 
-        /* A memfd takes all or has no memory left. */
+        /* A memfd takes all data, or its memory is full. */
         ssize_t n = writev(window->kept_fd, iov, ELEMENTSOF(iov));
         if (n < 0)
                 return -errno;

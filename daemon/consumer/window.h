@@ -3,35 +3,35 @@
 
 #include "consumer/page.h"
 
-/* What of a flight recorder reaches from one snapshot to the next: a snapshot takes what it reads
- * out of the ring, and the next one is to have it too. */
+/* The data that a flight recorder passes from one snapshot to the next. A snapshot removes the data
+ * that it reads from the ring, but the next snapshot must contain this data too. */
 typedef struct Window {
         bool is_on;
-        bool is_frozen; /* nobody writes to the rings that are read */
+        bool is_frozen; /* the rings are not written during the reading */
         size_t subbuf_size;
-        uint64_t buffer_bytes;  /* of one CPU */
-        int kept_fd;            /* for the next snapshot; -1: not open, or not any more */
-        const uint8_t *earlier; /* mapped; of the last one */
+        uint64_t buffer_bytes;  /* for one CPU */
+        int kept_fd;            /* for the next snapshot; -1: not open, or already closed */
+        const uint8_t *earlier; /* mapped; data of the last snapshot */
         size_t earlier_size;
-        bool is_whole; /* window_close() was called */
+        bool is_whole; /* window_close() succeeded */
 } Window;
 
 #define WINDOW_NONE ((Window){ .kept_fd = -1 })
 
 typedef int (*WindowPut)(unsigned cpu, const uint8_t *data, size_t size, void *userdata);
 
-/* What stands in front of earlier is set. earlier_fd: what window_close() has left, or empty.
- * Pseudonyms of masks (NULL: none) go on as they were; those whose records are in it count as seen.
- */
+/* The caller has set the members before `earlier`. earlier_fd: the data that window_close() has
+ * left, or an empty file. The pseudonyms of masks (NULL: none) continue those of the last snapshot.
+ * The pids whose records are in the data count as seen. */
 int window_open(Window *window, int earlier_fd, const Masks *masks, PageTally *tally);
-/* Puts of that CPU what the last snapshot has left, as far as it fits into a buffer with new_bytes
- * behind it. */
+/* Puts the data of that CPU that the last snapshot has left, as much as fits into a buffer together
+ * with new_bytes. */
 int window_visit(const Window *window,
                 unsigned cpu,
                 uint64_t new_bytes,
                 WindowPut put,
                 void *userdata);
-/* For the next snapshot: sub-buffers in order, the last one may be cut. */
+/* Keeps data for the next snapshot: sub-buffers in order. The last one may be cut. */
 int window_keep(Window *window, unsigned cpu, const uint8_t *data, size_t size);
-/* All is kept. */
+/* Called when all data is kept. */
 int window_close(Window *window, const PageTally *tally);
