@@ -53,7 +53,7 @@ static void notify_print_value(const char *key, json_object *value) {
                 (void)printf(" %s=%s", key, text);
 }
 
-/* "cpu0=12 cpu1=3" */
+/* Prints text such as " cpu0=12 cpu1=3". */
 static void print_cpus(json_object *cpus) {
         for (size_t i = 0; i < json_object_array_length(cpus); i++) {
                 json_object *cpu = json_object_array_get_idx(cpus, i);

@@ -98,7 +98,6 @@ static int find_user(const char *text, uint64_t *ret, Reason *reason) {
         return 0;
 }
 
-/* "raw_syscalls:sys_enter  (where id == 1)  less: args (words)" */
 /* Describes the "cut" of ktrace-stream(5) for humans. */
 static const char *describe_how(json_object *cut) {
         static const struct {
@@ -119,6 +118,7 @@ static const char *describe_how(json_object *cut) {
         return how ?: "";
 }
 
+/* Makes "raw_syscalls:sys_enter  (where id == 1)  less: args (kernel addresses)". */
 static int format_event(json_object *event, char **ret) {
         json_object *redacted = json_object_object_get(event, "redacted");
         const char *filter = json_object_get_string(json_object_object_get(event, "filter")),

@@ -154,7 +154,7 @@ int proxy_begin(Proxy *proxy,
         return r < 0 ? r : proxy_begin_call(proxy, &request, &how, ret, &reason);
 }
 
-/* Calls that are waited for */
+/* Synchronous calls */
 
 typedef struct Waiting {
         bool is_answered;
