@@ -3,9 +3,9 @@
  * Owns the connection. Uses the table of proxy-method.c to turn JSON into messages and answers into
  * JSON.
  *
- * sd-bus must answer every pending call with NoReply when the connection ends. ktraced must send a
- * session's signals only to the creator and to subscribers. Does not reconnect: a session of
- * lifetime `client` ends with the connection. */
+ * It relies on two facts: sd-bus answers every pending call with NoReply when the connection ends,
+ * and ktraced sends a session's signals only to the creator and to subscribers. Does not reconnect:
+ * a session of lifetime `client` ends with the connection. */
 
 #include "proxy-bus.h"
 
@@ -97,7 +97,7 @@ static int on_owner_changed(sd_bus_message *message, void *userdata, sd_bus_erro
         return 0;
 }
 
-/* "ss" */
+/* Reads "ss": the code and the reason. */
 static int proxy_bus_read_end(sd_bus_message *message, json_object **ret) {
         _cleanup_json_ json_object *end = json_object_new_object();
         json_object *code = NULL, *reason = NULL;
