@@ -41,8 +41,7 @@ struct CommandNames {
         size_t n_sources;
         Name *names;
         uint32_t n, n_room, n_after_sweep;
-        uint64_t full_since; /* a name from this time or later may be missing; UINT64_MAX: none is
-                              */
+        uint64_t full_since; /* a name since this time may be missing; UINT64_MAX: none is */
         uint32_t buckets[N_BUCKETS];
 };
 

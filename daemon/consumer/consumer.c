@@ -468,7 +468,7 @@ static int drop_file(Consumer *c, int fd) {
         return 0;
 }
 
-/* The client has sent no usable sink. */
+/* No usable sink has come from the client. */
 static int leave_client(Consumer *c) {
         if (!may_detach(c))
                 return consumer_finish(c);

@@ -50,7 +50,7 @@ typedef struct CountHist {
         uint32_t last_pid;
 } CountHist;
 
-/* An event that the reader of the stream may have. It has the session's filter when the kernel
+/* An event that the reader of the stream may see. It has the session's filter when the kernel
  * records more than this filter allows. */
 typedef struct ToldFilter {
         uint16_t event_id;
@@ -291,7 +291,7 @@ static bool shows_names(const CountHist *hist) {
         return false;
 }
 
-/* The name is that of the first record, as the kernel's; records come in no order of time. */
+/* A row has the name of its oldest record, like the kernel's. Records come in no order of time. */
 static void name_row(const Counts *counts,
                 const CountHist *hist,
                 const CountRecord *record,

@@ -15,8 +15,7 @@
 
 /* The rules for the records of one event. */
 typedef struct Mask {
-        uint32_t whole_size; /* a record of this size passes unchanged; 0: every record is examined
-                              */
+        uint32_t whole_size; /* a record of this size passes unchanged; 0: no size does */
         uint32_t plain_size; /* a record of this size needs only the rules in this struct; 0: no
                                 size does */
         Stencil holes;
@@ -24,10 +23,8 @@ typedef struct Mask {
         uint8_t interrupts; /* common_flags that mean interrupt context; 0: none does */
         bool has_members; /* some fields depend on the task that they describe: mask_cut_others() */
         uint32_t n_groups, groups[MASK_GROUPS_MAX]; /* per described task: the offset of its pid */
-        Stencil others[1 << MASK_GROUPS_MAX]; /* indexed by one bit for each group whose task is a
-                                                 member */
-        uint32_t start_offset; /* of a pair: offset of the time of its first event; 0: no such field
-                                */
+        Stencil others[1 << MASK_GROUPS_MAX]; /* index: a bit per group whose task is a member */
+        uint32_t start_offset; /* of a pair: offset of its first event's time; 0: none */
         uint32_t start_nsec;   /* unit of that field in nanoseconds */
         struct MaskRules *rules;
 } Mask;

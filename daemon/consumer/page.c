@@ -262,8 +262,7 @@ static inline uint16_t page_get_id(const Record *record) {
 static inline void tally_pid(PageTally *tally, uint32_t pid) {
         uint8_t bit = (uint8_t)(1U << (pid % 8));
 
-        if (pid < PAGE_PIDS_MAX && !(tally->pids[pid / 8] & bit)) /* skips the write: the pids are
-                                                                     mostly the same few */
+        if (pid < PAGE_PIDS_MAX && !(tally->pids[pid / 8] & bit)) /* mostly the same few pids */
                 tally->pids[pid / 8] |= bit;
 }
 

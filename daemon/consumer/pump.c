@@ -403,7 +403,7 @@ static int put_last_losses(Pump *pump) {
 }
 
 int pump_leave(Pump *pump) {
-        (void)pump_run(pump, false); /* the error does not matter: nothing more is sent */
+        (void)pump_run(pump, false); /* also on the guard's error: nothing more is sent */
         pump->queue->discarded_bytes += pump->fence.is_on ? hold_discard(&pump->fence.hold) : 0;
         return pump->is_tripped ? 0 : put_last_losses(pump);
 }

@@ -295,8 +295,8 @@ int sandbox_close(SandboxRole role) {
         };
         char byte;
 
-        /* The first call in a thread may map memory for the vDSO's state. What it needs later is
-         * allowed as well: the state may be made anew. */
+        /* The first call in a thread may map memory for the vDSO's state. The calls that it needs
+         * stay allowed, because the state may be created again. */
         if (getrandom(&byte, sizeof(byte), 0) < 0)
                 return -errno;
         int r = forbidden_call_watch(names[role]);

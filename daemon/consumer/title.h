@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What ps and systemd-cgls show of this process. */
+/* The title that ps and systemd-cgls show for this process. */
 
 /* Called once, with main()'s arguments. They must not be read after title_set(). */
 void title_init(int argc, char **argv);
