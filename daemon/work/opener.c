@@ -17,7 +17,7 @@
 #include "base/fd.h"
 #include "work/child.h"
 
-#define LIFE_SEC 5 /* longer than the daemon waits for it */
+#define LIFE_SEC 5 /* shorter than START_TIMEOUT_USEC of inspection.c */
 
 /* Checks the file before it opens it: opening a device has side effects, and opening a FIFO
  * blocks. */
