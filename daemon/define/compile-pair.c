@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Definitions on two events that belong together: what the kernel is to keep of the first until
- * the second has the same key. Called by session. Pure.
+/* Compiles definitions on two events that belong together: the values that the kernel keeps of the
+ * first event until the second has the same key. Called by session. Pure.
  *
- * For the kernel that is an event of its own ("synthetic") and two triggers, of which the first
- * keeps values in variables and the second hands them on. It relies on these behaviours (seen on
- * 6.1; Documentation/trace/histogram.rst):
- * - at most three keys; whether those of the two triggers are alike in number, size and sign
- *   nobody checks, and bytes behind them would be compared;
- * - a value has the sign of its variable, and none where it is handed on without one;
- * - sixteen variables a trigger, more are left away without a word; and sixteen that one refers to,
- *   of which the time takes two, more are refused for want of memory;
- * - text of any length is cut at 255 bytes, a field of it says that it has 8 bytes while 4 of them
- *   are the location. */
+ * For the kernel this is an event of its own ("synthetic") and two triggers. The first trigger
+ * keeps values in variables, the second passes them to the event. It relies on these behaviours of
+ * the kernel (seen on 6.1; Documentation/trace/histogram.rst):
+ * - there are at most three keys; the kernel does not check that the keys of both triggers have the
+ *   same number, size and sign, and it would compare the bytes after them;
+ * - a value has the sign of its variable, and no sign if it is passed without a variable;
+ * - a trigger has at most sixteen variables, and the kernel drops further ones silently; a trigger
+ *   may refer to sixteen, of which the time uses two, and the kernel refuses further ones
+ *   as out of memory;
+ * - text of any length is cut at 255 bytes; a text field is listed with 8 bytes, but its location
+ *   has 4. */
 
 #include "define/compile-pair.h"
 
@@ -27,10 +28,10 @@
 #include "define/probe-tree.h"
 #include "interfaces/pair-start.h"
 
-#define PAIR_VALUES_MAX 13 /* of both events, beside the time and when the first one was */
-#define PAIR_TEXTS_MAX  4  /* of those; each is 256 bytes for each key that is remembered */
+#define PAIR_VALUES_MAX 13 /* of both events, in addition to both times */
+#define PAIR_TEXTS_MAX  4  /* of those; each needs 256 bytes for each remembered key */
 
-/* Named words would read otherwise. */
+/* The kernel would read these names as keywords. */
 static const char *const reserved[] = { "stacktrace", "hitcount", "cpu" };
 
 static int compile_pair_check_key(const ProbeTree *tree,
@@ -202,8 +203,8 @@ static void print_keys(FILE *f, const ProbeForm *form, FieldSide side) {
                                 side == SIDE_FROM ? form->keys[i].from : form->keys[i].to);
 }
 
-/* A variable each, also of the second event's fields: of a field that is handed on without one the
- * kernel forgets the sign. */
+/* Prints a variable for each field, also for fields of the second event: if a field is passed
+ * without a variable, the kernel drops its sign. */
 static void print_values(FILE *f, const ProbeForm *form, const PairPlace *place, FieldSide side) {
         const char *separator = ":";
 
@@ -228,7 +229,8 @@ const char *probe_pair_get_start(const ProbeForm *form) {
         return form->in_usec ? PAIR_START_USEC : PAIR_START_NSEC;
 }
 
-/* A clock that no time is taken of is forgotten by the kernel: the line would not read back. */
+/* The kernel drops the clock of a trigger that takes no time. The line that is read back would then
+ * differ. */
 static void print_size(FILE *f, const PairPlace *place, bool takes_time) {
         fprintf(f, ":size=%u", place->entries);
         if (takes_time)
@@ -302,7 +304,8 @@ int probe_pair_to_triggers(const ProbeForm *form,
         return r;
 }
 
-/* As the kernel shows other probes: " name=%d", in hexadecimal what was asked for so. */
+/* Prints fields as the kernel does for other probes: " name=%d", or in hexadecimal if the
+ * definition requests it. */
 static void print_show(FILE *f, const ProbeForm *form) {
         fprintf(f, "\nprint fmt: \"");
         for (size_t i = 0; i < form->n_fields; i++) {
@@ -313,7 +316,7 @@ static void print_show(FILE *f, const ProbeForm *form) {
                                   : field->type[0] == 's'              ? "%Ld"
                                                                        : "%Lu";
 
-                /* Only eight bytes are long. */
+                /* Only fields of eight bytes need the L modifier. */
                 fprintf(f, " %s=", field->name);
                 for (const char *p = how; *p; p++)
                         if (*p != 'L' || strstr(field->type, "64"))

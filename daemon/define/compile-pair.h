@@ -3,20 +3,21 @@
 
 #include "define/compile.h"
 
-/* The same of one on two events. The kernel compares keys without a look at their types, and reads
- * a string where any char pointer leads: what passes here is all that keeps it from that. */
+/* Compiles a definition on two events. The kernel compares keys without a check of their types, and
+ * reads a string from any address in a char pointer. Only the checks here prevent that. */
 int probe_compile_pair(const Definition *definition,
                 const Format *from,
                 const Format *to,
                 ProbeForm **ret,
                 Reason *reason);
-/* What stands behind the name in "s:NAME TYPE NAME; …", of one on two events. */
+/* Makes the part after the name in "s:NAME TYPE NAME; …", for a form on two events. */
 int probe_pair_to_fields(const ProbeForm *form, char **ret);
-/* The name of the field that says it. */
+/* Returns the name of the field with the start time of a pair. */
 const char *probe_pair_get_start(const ProbeForm *form);
 int probe_pair_to_triggers(const ProbeForm *form,
                 const PairPlace *place,
                 char **ret_from,
                 char **ret_to);
-/* The format of the kernel's as readers know those of other probes, under this name. */
+/* Makes the format of the kernel's event under this name, in the form that readers know from other
+ * probes. */
 int probe_pair_show(const ProbeForm *form, const char *name, const char *kernel_format, char **ret);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A definition on a file for the kernel: a place as "FILE:0xOFFSET(0xSEMAPHORE)", by whatever name
- * the file has there, and the arguments once more for each place of a marker, since each has them
- * somewhere else. Called by session with what a look into the file has found;
- * the rest is compile.c's.
+/* Compiles a definition on a file for the kernel. A place becomes "FILE:0xOFFSET(0xSEMAPHORE)",
+ * with the name that the kernel uses for the file. The arguments are repeated for each place of a
+ * marker, because each place has them elsewhere. Called by session with the result of the
+ * inspection. compile.c does the rest.
  *
  * It relies on these behaviours of the kernel (daemon/kernel/probe-group.c):
  * - places of one event have arguments of the same names and types;
- * - offsets read back with all their digits, so that they are written like that. */
+ * - offsets read back with all their digits, so they are written with all digits. */
 
 #include "define/compile-user.h"
 
@@ -22,7 +22,7 @@ static bool is_somewhere(const UserArg *arg) {
         return arg->kind == USER_ARG_REGISTER || arg->kind == USER_ARG_MEMORY;
 }
 
-/* A number that the compiler knew at one place has the type that it has at the others. */
+/* If the compiler knew a number at one place, it gets the type that it has at the other places. */
 static void unify_argument(UserPlace *places, size_t n_places, size_t index) {
         const UserArg *model = NULL;
 
@@ -44,7 +44,7 @@ static bool can_take(const UserPlace *places, size_t n_places, size_t index) {
         return true;
 }
 
-/* All that a marker has, where nothing is said. */
+/* Takes all arguments of a marker if the definition names none. */
 static int take_all(const Definition *definition,
                 const UserPlace *places,
                 size_t n_places,
@@ -137,7 +137,7 @@ static int check_return(const UserPlace *place, bool is_marker, Reason *reason) 
         if (is_marker)
                 return reason_set(
                                 reason, KT_E_INVALID_SPEC, "return: nothing returns from a marker");
-        /* The kernel takes what lies on top of the stack for the address to return to. */
+        /* The kernel uses the value at the top of the stack as the return address. */
         if (place->offset != place->function)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,

@@ -3,7 +3,8 @@
 
 #include "define/compile.h"
 
-/* The same for a definition on a file: which the kernel finds as `file`, with the places in it. */
+/* Does the same for a definition on a file: `file` is the kernel's name for it, places are its
+ * places. */
 int probe_compile_user(const Definition *definition,
                 const char *file,
                 const UserPlace *places,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Definitions of probes, from what a person writes to what the kernel takes: lex.c makes words of
- * an argument, parse.c a tree, evaluate.c finds where it lies by the kernel's types (in programs
- * evaluate-user.c, without types), fetch.c says that in the kernel's words. Called by session. Pure
- * but for the types, and changes nothing.
+/* Compiles definitions of probes, from the user's text to the kernel's. lex.c splits an argument
+ * into words, parse.c makes a tree, evaluate.c finds its place by the kernel's types (in programs
+ * evaluate-user.c, without types), and fetch.c writes the place in the kernel's words. Called by
+ * session. Pure except for the types, and changes nothing.
  *
- * The kernel gets nothing that a caller wrote but names that it knows: a misread offset records
- * somebody's memory without an error. Time is linear in the text, the search of a member in the
- * size of its structure; recursion ends at PROBE_DEPTH_MAX. */
+ * The only words of a caller that reach the kernel are names that the kernel knows: a wrong offset
+ * would record foreign memory without an error. The time is linear in the text, the search for a
+ * member is linear in the size of its structure. Recursion ends at PROBE_DEPTH_MAX. */
 
 #include "define/compile.h"
 
@@ -62,7 +62,7 @@ ProbeForm *probe_form_free(ProbeForm *form) {
         return NULL;
 }
 
-/* Two fields of one name: the kernel would refuse them. */
+/* The kernel would refuse two fields with the same name. */
 static int check_unique(const ProbeTree *tree, const ProbeForm *form) {
         const ProbeField *last = &form->fields[form->n_fields - 1];
 

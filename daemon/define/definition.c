@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A definition of a probe as it is written, checked value by value. The bus and the catalogue's
- * files feed the setters what they read. What the words mean is compile.c's. */
+/* A definition of a probe in the user's words, checked value by value. The bus and the files of the
+ * catalogue pass the values to the setters. compile.c interprets the words. */
 
 #include "define/definition.h"
 
@@ -48,7 +48,7 @@ static bool is_same_text(const char *a, const char *b) {
         return strcmp(a ?: "", b ?: "") == 0;
 }
 
-/* "p:NAME /FILE…": in the kernel's own syntax too. */
+/* A raw definition "p:NAME /FILE…" in the kernel's own syntax counts, too. */
 bool definition_is_user(const Definition *definition) {
         const char *place = definition->on;
 
@@ -237,7 +237,7 @@ int definition_add_key(Definition *d, const char *value, Reason *reason) {
         return d->keys[d->n_keys++] ? 0 : -ENOMEM;
 }
 
-/* One on two events: these belong together. */
+/* A definition on two events requires all of these keys. */
 static int complete_pair(const Definition *d, Reason *reason) {
         const char *missing = !d->from         ? "from"
                               : !d->to         ? "to"
@@ -351,7 +351,7 @@ int definition_from_json(json_object *object, Definition **ret, Reason *reason) 
         return r;
 }
 
-/* Takes value, NULL is -ENOMEM. */
+/* Consumes value. Fails with -ENOMEM if value is NULL. */
 static int definition_put(json_object *object, const char *key, json_object *value) {
         if (value && json_object_object_add(object, key, value) == 0)
                 return 0;

@@ -10,56 +10,56 @@
 #define DEFINITION_ON_MAX    1023
 #define DEFINITION_EVENT_MAX 128
 #define DEFINITION_ARGS_MAX  128
-#define DEFINITION_KEYS_MAX  3   /* that the kernel pairs two events by */
-#define DEFINITION_ARG_MAX   256 /* bytes of one */
+#define DEFINITION_KEYS_MAX  3   /* at most, for a pair in the kernel */
+#define DEFINITION_ARG_MAX   256 /* bytes of one argument */
 #define DEFINITION_RAW_MAX   2048
 #define DEFINITION_ABOUT_MAX 256
 
-/* What somebody wants to see, as they wrote it: on a function, or raw, or of an event, or of two
- * that belong together. */
+/* A definition in the user's words: on a function, or raw, or of an event, or of two events that
+ * belong together. */
 typedef struct Definition {
         char *name;
         char *on;      /* "[MODULE:]FUNCTION[+OFFSET]", "/FILE:0xOFFSET" (in the file),
                           "/FILE:PROVIDER:MARKER"; NULL: none */
-        uint32_t file; /* of a user's: the file itself, by the number it was handed in under; 0:
-                          none */
+        uint32_t file; /* a user's file, by the number of its ticket; 0: none */
         bool is_return;
-        char *event; /* "SYSTEM:EVENT", whose fields are taken; NULL: none */
-        char *from;  /* "SYSTEM:EVENT" or a probe, and then: */
+        char *event; /* "SYSTEM:EVENT" with the fields; NULL: none */
+        char *from;  /* "SYSTEM:EVENT" or a probe; the first event */
         char *to;
         char *keys[DEFINITION_KEYS_MAX]; /* "FIELD [= FIELD]": the same in both */
         size_t n_keys;
         char **args; /* "[NAME =] EXPRESSION [: TYPE]" */
         size_t n_args;
         char *raw;   /* "p:NAME …" in the kernel's syntax; NULL: none */
-        char *about; /* one line for people; NULL: none */
+        char *about; /* one line of description; NULL: none */
 } Definition;
 
 Definition *definition_new(void);
 Definition *definition_free(Definition *definition);
 DEFINE_CLEANUP(Definition, definition_free);
 #define DEFINITIONS_MAX 256 /* in one call */
-/* A list and what is in it. */
+/* Frees a list and its members. */
 void definitions_free(Definition **definitions, size_t n);
-/* Is it on a file, and not on the kernel? */
+/* Returns whether the definition is on a file, not on the kernel. */
 bool definition_is_user(const Definition *definition);
 bool definition_is_same(const Definition *a, const Definition *b);
 
-/* Setters: KT_E_INVALID_SPEC, KT_E_UNKNOWN_KEY with the reason, -ENOMEM. A key twice is refused. */
+/* The setters fail with KT_E_INVALID_SPEC, KT_E_UNKNOWN_KEY and the reason, or with -ENOMEM. They
+ * refuse a key that is set already. */
 int definition_set_string(Definition *d, const char *key, const char *value, Reason *reason);
 int definition_set_boolean(Definition *d, const char *key, bool value, Reason *reason);
 int definition_set_number(Definition *d, const char *key, uint32_t value, Reason *reason);
-/* The path of one on a file becomes this; the place stays. */
+/* Replaces the path of a definition on a file; the place stays. */
 int definition_set_path(Definition *d, const char *path, Reason *reason);
-/* The next entry of the list "args". */
+/* Adds the next entry of the list "args". */
 int definition_add_arg(Definition *d, const char *value, Reason *reason);
-/* Of the list "key". */
+/* Adds the next entry of the list "key". */
 int definition_add_key(Definition *d, const char *value, Reason *reason);
-/* The last check: what belongs together is there. */
+/* The last check: all keys that belong together are set. */
 int definition_complete(const Definition *d, Reason *reason);
-/* All of it from an object of a catalogue file. */
+/* Reads a definition from an object of a catalogue file. */
 int definition_from_json(json_object *object, Definition **ret, Reason *reason);
-/* The same object again. */
+/* Writes the definition as such an object. */
 int definition_to_json(const Definition *d, json_object **ret);
-/* One line for people: "p:NAME on FUNCTION …", as it was written. */
+/* Writes the definition as one line for people: "p:NAME on FUNCTION …". */
 int definition_to_text(const Definition *d, char **ret);

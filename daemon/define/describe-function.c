@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What ResolveFunction tells: a function's signature, and what of its arguments can be taken. Pure;
- * called by session. Members of structures are told as a definition names them, to a depth and a
- * number that a person still reads. */
+/* The answer of ResolveFunction: a function's signature, and the values that a probe can take of
+ * its arguments. Pure; called by session. Members of structures are listed by the names that a
+ * definition uses. Depth and number are limited so that the list stays readable. */
 
 #include "define/describe-function.h"
 
@@ -70,7 +70,7 @@ static int list_member(const char *name, const TypeMember *member, void *userdat
         return add_pair(listing->takes, "expression", expression, text);
 }
 
-/* 1: as many as are told. */
+/* Returns 1 if the list has reached its limit. */
 static int list_structure(const Listing *listing, const Type *structure, const char *prefix) {
         Listing inner = *listing;
 
@@ -103,7 +103,7 @@ static void describe_function_append(char *out, size_t size, const char *text) {
         (void)snprintf(out + used, size - used, "%s", text);
 }
 
-/* "TYPE NAME", without a blank behind stars. */
+/* Appends "TYPE NAME", without a blank after stars. */
 static void append_declaration(char *out, size_t size, const char *type, const char *name) {
         size_t length = strlen(type);
 
@@ -130,7 +130,7 @@ static int describe_prototype(const ProbeFunction *f, json_object *o, json_objec
                 const char *name = btf__name_by_offset(f->btf, params[i].name_off) ?: "";
 
                 describe_function_append(signature, sizeof(signature), i > 0 ? ", " : "");
-                if (params[i].type == 0) { /* the last one of a variable list */
+                if (params[i].type == 0) { /* the end of a variable argument list */
                         describe_function_append(signature, sizeof(signature), "...");
                         break;
                 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The same as evaluate.c for what a probe in a program takes: arguments of a function are in the
- * registers that the machine's calling convention says, arguments of a marker where the look into
- * the file has found them, and what lies behind a pointer is as long as the wished type says.
- * Called by compile.c. No types are known: a program's own description of them is never read here.
- */
+/* The same as evaluate.c for probes in programs. Arguments of a function are in the registers of
+ * the machine's calling convention. Arguments of a marker are where the inspection has found them.
+ * A value that a pointer leads to has the size of the requested type. Called by compile.c. Types
+ * are unknown: this code never reads the type information of a program. */
 
 #include "define/evaluate-user.h"
 
@@ -19,7 +18,7 @@
 #include "interfaces/user-args.h"
 
 #define POINTER_SIZE 8
-#define STACK_MAX    255 /* words up from the top */
+#define STACK_MAX    255 /* words from the top */
 
 static int evaluate_user_evaluate(ProbeTree *tree, const ProbeNode *node, Place *place);
 
@@ -27,7 +26,7 @@ static bool evaluate_user_is_named(const Word *word, const char *name) {
         return strlen(name) == word->size && memcmp(name, word->p, word->size) == 0;
 }
 
-/* "$arg12": the number behind `prefix`. */
+/* Reads the number after `prefix`, as in "$arg12". */
 static bool evaluate_user_read_number(const Word *word, const char *prefix, unsigned *ret) {
         size_t n = strlen(prefix);
         unsigned number = 0;
@@ -174,7 +173,7 @@ static int evaluate_register(ProbeTree *tree, const ProbeNode *node, Place *plac
         return 0;
 }
 
-/* What lies so many bytes behind where the value points to. */
+/* Evaluates the memory at an offset from the address in the value. */
 static int evaluate_user_dereference(ProbeTree *tree,
                 const Word *word,
                 uint64_t offset,
@@ -191,7 +190,8 @@ static int evaluate_user_dereference(ProbeTree *tree,
         return 0;
 }
 
-/* The outermost counts elements of the wished type, those within it, and texts, are pointers. */
+/* The outermost index counts elements of the requested type. Inner indexes, and indexes of text,
+ * count pointers. */
 static int evaluate_user_index(ProbeTree *tree, const ProbeNode *node, Place *place) {
         uint32_t size = POINTER_SIZE;
         Wish wish;

@@ -3,5 +3,5 @@
 
 #include "define/probe-tree.h"
 
-/* The same in a program, of which no types are known. */
+/* Evaluates an argument in a program, without types. */
 int probe_evaluate_user(ProbeTree *tree, Place *ret);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From the tree of an argument to a place: what the kernel starts from (an argument, the return
- * value, a register), the pointers it follows from there, and the type of what it finds, by the
- * kernel's own BTF. Called by compile.c. Embedded structures, unions and arrays only add to the
- * offset; each pointer costs a step. */
+/* Finds the place of an argument from its tree: where the kernel starts (an argument, the return
+ * value, a register), the pointers that it follows from there, and the type of the value, by the
+ * kernel's own BTF. Called by compile.c. Embedded structures, unions and arrays only change the
+ * offset; each pointer is one step. */
 
 #include "define/evaluate.h"
 
@@ -13,7 +13,7 @@
 #include "define/probe-tree.h"
 #include "interfaces/nearest.h"
 
-/* In registers on x86-64; what comes after lies on the stack. */
+/* In registers on x86-64; further arguments are on the stack. */
 #define ARGUMENT_SIZE_MAX 8
 #define NEAR_DISTANCE     3
 
@@ -217,7 +217,7 @@ static int evaluate_refuse_type(ProbeTree *tree,
                         wanted);
 }
 
-/* What a pointer points to. */
+/* Evaluates the target of a pointer. */
 static int evaluate_dereference(ProbeTree *tree, const Word *word, Place *place) {
         uint32_t target = place->type.target;
 

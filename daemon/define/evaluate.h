@@ -4,5 +4,5 @@
 #include "define/probe-tree.h"
 
 int probe_evaluate(ProbeTree *tree, Place *ret);
-/* From where a value lies to the value: the next step. */
+/* Adds the step from the address of a value to the value. */
 int probe_follow(ProbeTree *tree, const Word *word, Place *place);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* An argument of a definition on an event: one of that event's fields in the kernel's words, typed
- * by the event's format as fetch.c types by BTF. Called by compile.c.
+/* Compiles an argument of a definition on an event: one of that event's fields in the kernel's
+ * words, with types from the event's format. fetch.c does the same with types from BTF. Called by
+ * compile.c.
  *
- * It relies on these behaviours of the kernel (trace_eprobe.c; tests/guest asks for them):
+ * It relies on these behaviours of the kernel (trace_eprobe.c; tests/guest checks them):
  * - "$FIELD:TYPE" reads a number as wide as the field and takes TYPE's part of it;
- * - text is read with ":string" from an array of characters and from a __data_loc, with ":ustring"
- *   from where a pointer leads; an array without a type gives an address of the kernel's;
- * - of other arrays it takes the first element and nothing else;
- * - common fields cannot be taken, $COMM can: the task's name, where $comm is a field of that name
- *   first.
- * "+OFFSET($FIELD)" reads memory wherever a field leads: it has no words here. */
+ * - ":string" reads text from an array of characters and from a __data_loc, ":ustring" reads it
+ *   from the address in a pointer; an array without a type gives an address in the kernel;
+ * - of other arrays it takes only the first element;
+ * - common fields cannot be taken, but $COMM can: the task's name. $comm is first a field of that
+ *   name.
+ *
+ * "+OFFSET($FIELD)" reads memory at any address in a field, so this file never writes it. */
 
 #include "define/fetch-field.h"
 
@@ -121,13 +123,13 @@ static int fetch_field_text(const ProbeTree *tree,
                                 wish->at,
                                 "the text lies in the record: user is for what a pointer of a "
                                 "program leads to");
-        /* Where a pointer leads that is not told to be a program's: anywhere. */
+        /* A pointer that is not marked as one of a program may point anywhere. */
         ret->is_free = source->is_pointer && !wish->is_user;
         (void)snprintf(ret->type, sizeof(ret->type), wish->is_user ? "ustring" : "string");
         return fetch_field_set_fetch(tree, source->name, ret);
 }
 
-/* Arguments of system calls have eight bytes whatever they are. */
+/* Arguments of system calls have eight bytes, whatever their type is. */
 static uint32_t get_size(const FormatField *source) {
         return strcmp(source->type, "int") == 0 || strcmp(source->type, "unsigned int") == 0
                                ? sizeof(uint32_t)
@@ -151,7 +153,7 @@ static int fetch_field_number(const ProbeTree *tree,
         if (wish->type) {
                 (void)snprintf(ret->type, sizeof(ret->type), "%s", wish->kernel);
                 ret->show = wish->show;
-                /* Half of an address is not known for one by those who cut them. */
+                /* The code that cuts addresses does not recognise half of one. */
                 ret->is_free = size >= sizeof(uint64_t) && wish->size < sizeof(uint64_t);
         } else
                 (void)snprintf(ret->type,

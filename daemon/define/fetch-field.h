@@ -3,9 +3,10 @@
 
 #include "define/probe-tree.h"
 
-/* A field of an event: the kernel's words for it, and how it is shown. */
+/* Fetches a field of an event: the kernel's words for it, and how it is shown. */
 int probe_fetch_field(ProbeTree *tree, ProbeField *ret);
-/* The field by this name. KT_E_INVALID_SPEC: none, with near ones. */
+/* Finds the field with this name. KT_E_INVALID_SPEC: no such field; the reason names similar
+ * ones. */
 int probe_find_field(const ProbeTree *tree,
                 const Format *format,
                 const Word *word,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* An argument of a definition on two events: a field of the first or the second, or the time
- * between them. Called by compile.c.
+/* Compiles an argument of a definition on two events: a field of the first or the second, or the
+ * time between them. Called by compile.c.
  *
  * It relies on these behaviours of the kernel (trace_events_hist.c; seen on 6.1):
- * - a value has to have the size and the sign of the field that it goes to; text goes to "char[]";
- * - of arrays other than text a trigger is refused, of a `char *` it copies from wherever that
- *   leads, without a check: neither is ever handed on;
- * - .usecs anywhere in a trigger counts for all of it. */
+ * - a value must have the size and the sign of the field that receives it; text goes to "char[]";
+ * - a trigger on an array other than text is refused; of a `char *` the kernel copies from any
+ *   address in it, without a check. So neither is ever passed to the event;
+ * - .usecs anywhere in a trigger applies to all of the trigger. */
 
 #include "define/fetch-pair.h"
 
@@ -23,7 +23,7 @@ static bool fetch_pair_is_named(const Word *word, const char *name) {
         return word->size == strlen(name) && memcmp(word->p, name, word->size) == 0;
 }
 
-/* "us" or "ns" behind the colon. */
+/* Reads "us" or "ns" after the colon. */
 static int fetch_latency(ProbeTree *tree, ProbeForm *form, ProbeField *ret) {
         const Word *unit = &tree->words[0];
 
@@ -86,7 +86,7 @@ static int fetch_pair_number(const ProbeTree *tree,
                                                     : 'u',
                                 source->size * 8);
         ret->show = wish->show;
-        /* What the kernel is told that it is. */
+        /* The type for the kernel. */
         (void)snprintf(ret->fetch,
                         sizeof(ret->fetch),
                         "%c%u",

@@ -3,5 +3,5 @@
 
 #include "define/probe-tree.h"
 
-/* The same of one of two events; notes the form's unit of time. */
+/* Fetches a field of one of two events. Stores the unit of time in the form. */
 int probe_fetch_pair(ProbeTree *tree, ProbeForm *form, ProbeField *ret);

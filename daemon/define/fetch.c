@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From a place to the kernel's own words for it (Documentation/trace/kprobetrace.rst): what it
- * fetches, as which of its few types, and how a reader shows that. Called by compile.c.
+/* Writes a place in the kernel's own words (Documentation/trace/kprobetrace.rst): what it fetches,
+ * with which of its few types, and how a reader shows that. Called by compile.c.
  *
- * The kernel knows integers, bit-fields, strings and arrays of at most 64; what else C has becomes
- * one of them, or is refused with what to write instead. It takes 63 bytes for an argument. */
+ * The kernel knows integers, bit-fields, strings and arrays of at most 64 elements. Any other type
+ * of C becomes one of them, or is refused with a suggestion. An argument may have 63 bytes. */
 
 #include "define/fetch.h"
 
@@ -45,7 +45,7 @@ static const struct {
         { "string", "string", 0, SHOW_PLAIN },
 };
 
-/* In a program there is nothing of the kernel's to name, and all memory is the user's. */
+/* A program has no kernel symbols, and all of its memory is user memory. */
 static int check_user_word(const ProbeTree *tree, const Word *word) {
         bool is_user = word->size == strlen("user") && memcmp(word->p, "user", word->size) == 0;
 
@@ -97,7 +97,7 @@ int probe_read_wish(const ProbeTree *tree, Wish *ret) {
         return 0;
 }
 
-/* "+16(+600($arg1))"; the type is the caller's. Stays empty when there is no room. */
+/* Prints "+16(+600($arg1))". The caller adds the type. out stays empty if it is too small. */
 static void print_place(const Place *place, bool is_user, char *out, size_t size) {
         char inner[256];
         int n = snprintf(inner, sizeof(inner), "%s", place->base);
@@ -142,13 +142,13 @@ static int fetch_set_fetch(const ProbeTree *tree,
         return 0;
 }
 
-/* Text behind a pointer or in an array. */
+/* Fetches text that a pointer leads to, or text in an array. */
 static int fetch_text(ProbeTree *tree, Place *place, const Wish *wish, ProbeField *field) {
         const char *at = wish->at ?: tree->text;
 
         if (place->is_bytes || (place->has_type && place->type.class == TYPE_ARRAY &&
                                                place->bitfield_size == 0))
-                ; /* it begins where the array does */
+                ; /* it begins with the array */
         else if (!place->has_type || place->type.class == TYPE_POINTER ||
                         place->type.size == sizeof(uint64_t)) {
                 if (place->in_memory && place->n_steps == PROBE_STEPS_MAX)
@@ -188,17 +188,17 @@ static int fetch_number(ProbeTree *tree, const Place *place, const Wish *wish, P
                                 place->bitfield_size > 0 ? " and shares them with others" : "");
         (void)snprintf(field->type, sizeof(field->type), "%s", wish->kernel);
         field->show = wish->show;
-        /* Half of an address is not known for one by those who cut them. */
+        /* The code that cuts addresses does not recognise half of one. */
         field->is_free = natural >= sizeof(uint64_t) && wish->size < sizeof(uint64_t);
         return fetch_set_fetch(tree, place, wish->is_user, field);
 }
 
-/* The kernel counts bits in a container that is read whole. */
+/* The kernel counts bits in a container that it reads as a whole. */
 static int fetch_bits(ProbeTree *tree, Place *place, const Wish *wish, ProbeField *field) {
         uint32_t bits = (uint32_t)(place->offset % 8) * 8 + place->bit, size = 8;
         int64_t base = place->offset - place->offset % 8;
 
-        /* The smallest that holds it, and none that begins in the middle. */
+        /* Finds the smallest aligned container that holds the bit-field. */
         while (size < 64 && bits / size != (bits + place->bitfield_size - 1) / size)
                 size *= 2;
         if (bits / size != (bits + place->bitfield_size - 1) / size)
@@ -217,7 +217,7 @@ static int fetch_bits(ProbeTree *tree, Place *place, const Wish *wish, ProbeFiel
         return fetch_set_fetch(tree, place, wish->is_user, field);
 }
 
-/* An enum's names as the last line of a format has them. */
+/* Sets an enum's names in the syntax of a format's last line. */
 static int set_names(const Type *type, ProbeField *field) {
         const struct btf_type *t = btf__type_by_id(type->btf, type->id);
         char *text = NULL;
@@ -362,8 +362,9 @@ static int set_c_type(const Place *place, ProbeField *field) {
 }
 
 int probe_set_name(const ProbeTree *tree, const char *label, size_t label_size, ProbeField *field) {
-        /* The first are those that trace_probe.c reserves. By the last two a stream's worker knows
-         * when a pair began, and so whether its first record may be told. */
+        /* The first names are those that trace_probe.c reserves. From the last two a stream's
+         * worker knows when a pair began, and so whether the client may receive its first
+         * record. */
         static const struct {
                 const char *name, *user;
         } reserved[] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Finds the function that a definition names, and tells why when it cannot be had: not there, there
- * several times, forbidden, or not to be traced. Called by session with the lists that the kernel
- * floor loaded. The kernel itself would answer all of these with one errno, and takes the first of
- * several functions of one name without a word. */
+/* Finds the function that a definition names, and reports the reason if it cannot be traced: it
+ * does not exist, exists several times, is forbidden, or is not traceable. Called by session with
+ * the lists that the kernel floor loaded. The kernel itself would return the same errno for all of
+ * these, and would silently take the first of several functions with one name. */
 
 #include "define/function.h"
 
@@ -26,7 +26,7 @@ static uint32_t hash_name(const char *name) {
         return hash;
 }
 
-/* libbpf looks through all types for one name, a millisecond each time. */
+/* libbpf searches all types for one name, which takes a millisecond each time. */
 static int index_functions(ProbeKernel *kernel) {
         uint32_t n_types = kernel->btf ? btf__type_cnt(kernel->btf) : 0, n = 0;
 
@@ -81,7 +81,7 @@ ProbeKernel *probe_kernel_free(ProbeKernel *kernel) {
         return NULL;
 }
 
-/* The module's own types, kept until another module is asked for. */
+/* Finds the module's own types. They are kept until another module is requested. */
 static const struct btf *find_types(ProbeKernel *kernel, const char *module) {
         if (!kernel->btf || *module == '\0')
                 return kernel->btf;
@@ -140,7 +140,7 @@ static void near_add(NearestNames *near, const char *wanted, const char *name) {
                 nearest_names_add(near, name, distance);
 }
 
-/* 0 or below: there is none. */
+/* Returns 0 or a negative value if no type exists. */
 static int find_type_of_function(const ProbeKernel *kernel,
                 const struct btf *btf,
                 const char *name) {
@@ -213,7 +213,7 @@ static int refuse_forbidden(const ProbeFunction *f, Reason *reason) {
                         f->name);
 }
 
-/* What the lists say against it. */
+/* Checks the function against the kernel's lists. */
 static int check_symbol(const ProbeKernel *kernel, ProbeFunction *f, Reason *reason) {
         size_t n;
         const Symbol *symbol =

@@ -10,13 +10,13 @@
 #define FUNCTION_NAME_MAX 128
 #define FUNCTION_ARGS_MAX 16
 
-/* What is known of the kernel that runs, for a while. */
+/* Cached facts about the running kernel. */
 typedef struct ProbeKernel {
         Symbols *symbols;
-        struct btf *btf;        /* NULL: the kernel tells no types */
-        uint32_t *functions;    /* their type ids, by hash of their names; 0: free. NULL: none */
-        uint32_t n_functions;   /* places, a power of two */
-        struct btf *module_btf; /* of the module looked up last */
+        struct btf *btf;        /* NULL: the kernel has no type information */
+        uint32_t *functions;    /* type ids by hash of the names; 0: free. May be NULL */
+        uint32_t n_functions;   /* size of the table, a power of two */
+        struct btf *module_btf; /* of the last requested module */
         char module[64];
 } ProbeKernel;
 
@@ -24,7 +24,7 @@ int probe_kernel_load(const Tracefs *tracefs, ProbeKernel **ret);
 ProbeKernel *probe_kernel_free(ProbeKernel *kernel);
 DEFINE_CLEANUP(ProbeKernel, probe_kernel_free);
 
-/* Where a probe is to stand. Valid as long as the kernel's lists. */
+/* The place for a probe. Valid as long as the kernel's lists. */
 typedef struct ProbeFunction {
         char name[FUNCTION_NAME_MAX];
         char module[64]; /* "": built in */
@@ -33,9 +33,8 @@ typedef struct ProbeFunction {
         const struct btf_type *proto; /* NULL: arguments unknown */
 } ProbeFunction;
 
-/* on: "[MODULE:]FUNCTION[+OFFSET]". KT_E_NO_SUCH_FUNCTION for what is missing, there twice or takes
- * no probe, with near names; KT_E_INVALID_SPEC. */
+/* on: "[MODULE:]FUNCTION[+OFFSET]". Fails with KT_E_NO_SUCH_FUNCTION if the function is missing,
+ * exists twice or cannot be probed; the reason names similar ones. Fails with KT_E_INVALID_SPEC. */
 int probe_function_find(ProbeKernel *kernel, const char *on, ProbeFunction *ret, Reason *reason);
-/* The same place, of which only this is asked: does the kernel's blacklist have it?
- * KT_E_NO_SUCH_FUNCTION. */
+/* Checks only whether the kernel's blacklist contains that place. KT_E_NO_SUCH_FUNCTION. */
 int probe_function_check_allowed(const ProbeKernel *kernel, const char *on, Reason *reason);

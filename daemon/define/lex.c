@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The words of one argument of a definition: names, $retval and the like, registers, numbers and a
- * few signs. Called by parse.c for one after the other; each points into the caller's text.
+/* Splits one argument of a definition into words: names, $retval and the like, registers, numbers
+ * and a few signs. parse.c calls it for one word after the other. Each word points into the
+ * caller's text.
  *
- * To add a word: this file and parse.c. Its place is found in evaluate.c (in programs in
- * evaluate-user.c) and written in fetch.c (for events in fetch-field.c);
+ * To add a word, change this file and parse.c. evaluate.c finds its place (in programs
+ * evaluate-user.c), and fetch.c writes it (for events fetch-field.c). Add it to
  * tests/probe/test-compile.c, test-user.c, test-field.c. */
 
 #include "define/lex.h"

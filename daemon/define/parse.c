@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The tree of one argument of a definition, by recursive descent:
+/* Parses one argument of a definition into a tree, by recursive descent. Called by compile.c.
+ * The grammar:
  *
  *   argument = [ NAME "=" ] value [ ":" NAME { NAME } ]
  *   value    = "*" value | "(" ("struct"|"union") NAME "*" ")" value | one
  *            | ( "+" | "-" ) NUMBER "(" value ")"       in programs
  *   one      = ( NAME | $NAME | %NAME | "(" value ")" ) { "." NAME | "->" NAME | "[" NUMBER "]" }
  *
- * Casts and stars bind as in C: weaker than the members behind them. Nodes come out of the tree's
- * own array, recursion ends at PROBE_DEPTH_MAX. What names mean is evaluate.c's. */
+ * Casts and stars bind as in C: weaker than the members after them. The tree's own array provides
+ * the nodes, and recursion ends at PROBE_DEPTH_MAX. evaluate.c interprets the names. */
 
 #include "define/parse.h"
 
@@ -61,7 +62,7 @@ static int parse_add_node(ProbeTree *tree, ProbeNodeType type, ProbeNode *inner,
         return 0;
 }
 
-/* The number in hand. */
+/* Reads the current word as a number. */
 static int parse_read_number(ProbeTree *tree, uint64_t max, uint64_t *ret) {
         char text[24], *end;
 
@@ -128,7 +129,7 @@ static int parse_one(ProbeTree *tree, ProbeNode **ret) {
         return r ?: parse_postfix(tree, ret);
 }
 
-/* Behind "(struct" or "(union": the name is in hand next. */
+/* Parses the rest of a cast after "(struct" or "(union". The name becomes the current word. */
 static int parse_cast(ProbeTree *tree, bool is_union, ProbeNode **ret) {
         ProbeNode *node;
 
@@ -146,7 +147,7 @@ static int parse_cast(ProbeTree *tree, bool is_union, ProbeNode **ret) {
         return parse_value(tree, &node->inner);
 }
 
-/* Is this parenthesis a cast? Looks one word ahead. */
+/* Decides whether this parenthesis is a cast by looking one word ahead. */
 static int parse_parenthesis(ProbeTree *tree, ProbeNode **ret) {
         const char *next = tree->next;
         Word open = tree->word;
@@ -161,7 +162,7 @@ static int parse_parenthesis(ProbeTree *tree, ProbeNode **ret) {
         return parse_one(tree, ret);
 }
 
-/* "+16(%sp)" */
+/* Parses "+16(%sp)". */
 static int parse_offset(ProbeTree *tree, ProbeNode **ret) {
         bool is_negative = is_symbol(tree, '-');
         ProbeNode *node;
@@ -205,7 +206,7 @@ static int parse_value(ProbeTree *tree, ProbeNode **ret) {
         return r;
 }
 
-/* "NAME =", if it stands there. */
+/* Parses "NAME =" if the argument begins with it. */
 static int parse_name(ProbeTree *tree) {
         Word first = tree->word;
         const char *next = tree->next;
@@ -219,7 +220,7 @@ static int parse_name(ProbeTree *tree) {
         }
         tree->word = first;
         tree->next = next;
-        return 0; /* what is wrong behind it is told in its turn */
+        return 0; /* a later call reports errors after it */
 }
 
 static int parse_words(ProbeTree *tree) {

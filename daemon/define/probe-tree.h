@@ -3,13 +3,13 @@
 
 #include "define/compile.h"
 
-/* One argument of a definition on its way through compile.c: words, a tree of them, a place in
- * memory with its type. */
+/* One argument of a definition during compilation: words, a tree of them, a place in memory with
+ * its type. */
 
 #define PROBE_NODES_MAX 48
-#define PROBE_DEPTH_MAX 12 /* parentheses and stars within each other */
+#define PROBE_DEPTH_MAX 12 /* nested parentheses and stars */
 #define PROBE_STEPS_MAX 8  /* pointers followed */
-#define PROBE_WORDS_MAX 4  /* behind the colon */
+#define PROBE_WORDS_MAX 4  /* after the colon */
 
 typedef enum WordType {
         WORD_END,
@@ -35,13 +35,13 @@ typedef enum ProbeNodeType {
         PROBE_NODE_INDEX,  /* of inner */
         PROBE_NODE_CAST,   /* inner as a pointer to struct (or union) `word` */
         PROBE_NODE_STAR,   /* what inner points to */
-        PROBE_NODE_OFFSET, /* what lies `number` bytes behind where inner points to */
+        PROBE_NODE_OFFSET, /* the memory `number` bytes after the address in inner */
 } ProbeNodeType;
 
 typedef struct ProbeNode {
         ProbeNodeType type;
         Word word;
-        uint64_t number; /* of an offset: as it is added, modulo 2^64 */
+        uint64_t number; /* for an offset: the value to add, modulo 2^64 */
         bool is_union;
         struct ProbeNode *inner;
 } ProbeNode;
@@ -52,7 +52,7 @@ typedef struct ProbeTree {
         size_t index;     /* of the argument */
         Reason *reason;
         const char *text, *next;
-        Word word; /* in hand */
+        Word word; /* the current word */
         ProbeNode nodes[PROBE_NODES_MAX];
         size_t n_nodes, depth;
 
@@ -62,27 +62,27 @@ typedef struct ProbeTree {
         size_t n_words;
 } ProbeTree;
 
-/* Where a value is found, and what it is. */
+/* The place of a value, and its type. */
 typedef struct Place {
         char base[24];                  /* "$arg1" */
-        int64_t steps[PROBE_STEPS_MAX]; /* followed first to last: each reads a pointer there */
+        int64_t steps[PROBE_STEPS_MAX]; /* in this order; each reads a pointer at that offset */
         size_t n_steps;
-        bool in_memory; /* at `offset` behind what the steps lead to; false: it is that itself */
+        bool in_memory; /* at `offset` from the result of the steps; false: the result itself */
         int64_t offset;
         bool has_type;
         Type type;
-        uint32_t declared; /* the type's id as it was declared: typedefs kept */
+        uint32_t declared; /* the declared type's id, with typedefs */
         uint32_t bit, bitfield_size;
         bool is_text;      /* $comm */
-        bool is_bytes;     /* text would begin right there, as in an array */
+        bool is_bytes;     /* text would begin at this place, as in an array */
         bool is_free;      /* see ProbeField */
-        const char *label; /* to be called so, unless told otherwise */
+        const char *label; /* the default name */
         size_t label_size;
 } Place;
 
-/* The type that is written behind the colon. */
+/* The requested type, after the colon. */
 typedef struct Wish {
-        const char *type;   /* "be16"; NULL: as the value has it */
+        const char *type;   /* "be16"; NULL: the type of the value */
         const char *kernel; /* "u16" */
         uint32_t size;      /* bytes; 0: text */
         FieldShow show;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* How values of a probe are shown. The kernel writes a last line ("print fmt: …") for each event,
- * from which libtraceevent, trace-cmd and our own report print; it knows neither byte order nor
- * names of enums. Here that line is written again for the fields that want it. Called by session
- * for the metadata of a stream; the kernel's own file stays what it is. */
+ * and libtraceevent, trace-cmd and our own report print by it. This line supports neither byte
+ * order nor names of enums. This file rewrites the line for the fields that require it. Called by
+ * session for the metadata of a stream; the kernel's own file is not changed. */
 
 #include "define/show.h"
 
@@ -14,7 +14,7 @@
 
 #define PRINT_FORMAT "\nprint fmt: "
 
-/* "%u" stands for it in the text, and " NAME=" in front of it. */
+/* Finds the "%u" of the field in the text, after " NAME=". */
 static char *find_conversion(char *text, const char *name) {
         char key[PROBE_FIELD_NAME_MAX + 4];
 
@@ -49,7 +49,7 @@ static int replace(char **text, size_t at, size_t size, const char *with) {
         return 0;
 }
 
-/* What is computed from the bytes, one after the other. */
+/* Makes the expression that computes the value from the single bytes. */
 static int make_argument(const ProbeField *field, char **ret) {
         unsigned n = field->type[1] == '1' ? 2 : field->type[1] == '3' ? 4 : 8;
         char *text = NULL;
@@ -81,7 +81,7 @@ static int make_argument(const ProbeField *field, char **ret) {
         return 0;
 }
 
-/* Its line of the fields: "\tfield:u16 NAME;" becomes __be16, which readers of numbers know. */
+/* Changes the field's line: "\tfield:u16 NAME;" becomes __be16, which readers of numbers know. */
 static int show_type(const ProbeField *field, char **text) {
         char line[PROBE_FIELD_NAME_MAX + 32], type[16];
 
@@ -103,7 +103,7 @@ static int show_field(const ProbeField *field, char **text) {
 
         conversion = print ? find_conversion(print, field->name) : NULL;
         argument = conversion ? find_argument(conversion, field->name) : NULL;
-        if (!argument) /* another kernel's words: left as they are */
+        if (!argument) /* another kernel's syntax stays unchanged */
                 return 0;
         r = make_argument(field, &with);
         r = r

@@ -3,5 +3,5 @@
 
 #include "define/compile.h"
 
-/* A format's text with the last line written so that values are shown as their types want it. */
+/* Makes a format's text with a last line that shows values as their types require. */
 int probe_form_show(const ProbeForm *form, const char *format, char **ret);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The kernel's types as definitions see them: libbpf's BTF with everything taken off that does not
- * change where a value lies. Used by the floor's other files; owns nothing. BTF comes from the
- * kernel, or from a test: chains and nesting are followed only so far, and a type that cannot be
- * understood is one of which nothing can be taken. */
+/* The kernel's types for definitions: libbpf's BTF, without the parts that do not change the place
+ * of a value. Used by the floor's other files; owns nothing. BTF comes from the kernel, or from a
+ * test. Chains and nesting are followed to a limit, and no value can be taken of a type that this
+ * code does not understand. */
 
 #include "define/type.h"
 
@@ -13,9 +13,9 @@
 #include "interfaces/cleanup.h"
 
 #define CHAIN_MAX 32 /* typedefs and qualifiers in a row */
-#define DEPTH_MAX 8  /* nameless structures within each other, pointers to pointers */
+#define DEPTH_MAX 8  /* nested nameless structures, pointers to pointers */
 
-/* Takes typedefs and qualifiers off. ret_user: a type tag "user" was among them. */
+/* Removes typedefs and qualifiers. ret_user: a type tag "user" was among them. */
 static const struct btf_type *strip(const struct btf *btf, uint32_t *id, bool *ret_user) {
         for (unsigned i = 0; i < CHAIN_MAX; i++) {
                 const struct btf_type *t = btf__type_by_id(btf, *id);
@@ -38,7 +38,7 @@ static void set_integer(Type *type, const struct btf *btf, const struct btf_type
         type->is_char = t->size == 1 && strstr(name, "char");
 }
 
-/* u8 and the like are "unsigned char" below their typedef: numbers all the same. */
+/* u8 and similar typedefs are based on "unsigned char", but are numbers. */
 static bool is_number_name(const struct btf *btf, uint32_t id) {
         const struct btf_type *t = btf__type_by_id(btf, id);
 
@@ -80,7 +80,7 @@ Type type_get(const struct btf *btf, uint32_t id) {
         return type;
 }
 
-/* What stands before the stars and brackets. */
+/* Formats the part before the stars and brackets. */
 static void format_base(const struct btf *btf, const struct btf_type *t, char *out, size_t size) {
         const char *name = t ? btf__name_by_offset(btf, t->name_off) ?: "" : "void";
         const char *word = "";

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TYPE_NAME_MAX 128 /* what is longer is cut */
+#define TYPE_NAME_MAX 128 /* longer names are cut */
 
 typedef enum TypeClass {
-        TYPE_OTHER, /* void, functions, floats: nothing that could be taken */
+        TYPE_OTHER, /* void, functions, floats: no value can be taken */
         TYPE_INTEGER,
         TYPE_ENUM,
         TYPE_POINTER,
@@ -24,9 +24,9 @@ typedef struct Type {
         uint32_t size;    /* bytes; 0: unknown */
         bool is_signed;   /* integers and enums */
         bool is_char;     /* one byte that is text */
-        bool is_user;     /* a pointer into user space, where the compiler has noted it */
-        uint32_t target;  /* of a pointer, or an array's element: type id; 0: void */
-        uint32_t n_items; /* of an array; 0: as many as there are */
+        bool is_user;     /* a pointer into user space, if the compiler has noted it */
+        uint32_t target;  /* type id of the target or element; 0: void */
+        uint32_t n_items; /* of an array; 0: unknown */
 } Type;
 
 typedef struct TypeMember {
@@ -36,14 +36,15 @@ typedef struct TypeMember {
 } TypeMember;
 
 Type type_get(const struct btf *btf, uint32_t id);
-/* As C has it: "struct sock *", "char [16]". Returns out. */
+/* Formats the type in C syntax: "struct sock *", "char [16]". Returns out. */
 char *type_format(const struct btf *btf, uint32_t id, char out[static TYPE_NAME_MAX]);
-/* Is it a number with the most significant byte first, by its typedef (__be16 and the like)? */
+/* Returns whether the typedef (__be16 and the like) is of a number with the most significant byte
+ * first. */
 bool type_is_big_endian(const struct btf *btf, uint32_t id);
-/* Also in unions and structures without a name. */
+/* Finds a member, also in nameless unions and structures. */
 bool type_find_member(const Type *structure, const char *name, TypeMember *ret);
-/* Calls visit for each member with a name, those of nameless ones as the structure's own, until it
- * returns other than 0, and returns that. */
+/* Calls visit for each named member. Members of nameless ones count as the structure's own. Stops
+ * when visit returns a value other than 0, and returns that value. */
 int type_visit_members(const Type *structure,
                 int (*visit)(const char *name, const TypeMember *member, void *userdata),
                 void *userdata);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Places in programs, as definitions write them, and the registers that their arguments are in.
- * Called by compile.c, evaluate-user.c and session. Pure. The path is only what somebody wrote:
- * nothing is opened by it here.
+/* Parses places in programs from definitions, and knows the registers of their arguments. Called by
+ * compile.c, evaluate-user.c and session. Pure. The path is unchecked input: this file does not
+ * open it.
  *
- * The kernel's names of registers (regs_query_register_offset) are of whole ones: "edi" is "di"
- * with a type of four bytes. */
+ * The kernel has names only for whole registers (regs_query_register_offset): "edi" is "di" with a
+ * type of four bytes. */
 
 #include "define/user-spot.h"
 
@@ -51,7 +51,7 @@ static const char *find_colon_before(const char *text, const char *end) {
         return NULL;
 }
 
-/* The path's end; NULL: there is no place behind it. */
+/* Returns the end of the path; NULL if no place follows it. */
 static const char *user_spot_find_place(const char *on, uint64_t *ret_offset, bool *ret_is_marker) {
         const char *colon = strrchr(on, ':');
 
@@ -95,7 +95,7 @@ void user_spot_clear(UserSpot *spot) {
 }
 
 #if defined(__x86_64__)
-#define PREFIX "r" /* of those with names of two letters */
+#define PREFIX "r" /* of registers with names of two letters */
 static const char *const arguments[USER_FUNCTION_MAX] = { "di", "si", "dx", "cx", "r8", "r9" };
 #elif defined(__aarch64__)
 #define PREFIX ""
