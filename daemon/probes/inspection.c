@@ -37,14 +37,14 @@
 #define PROCESSES_MAX     32 /* of all users; streams have a limit of their own */
 
 typedef enum InspectionState {
-        INSPECTION_WAITING,  /* for earlier inspections */
-        INSPECTION_STARTING, /* for the process */
-        INSPECTION_READY,    /* for the file */
-        INSPECTION_EXAMINED, /* for its facts */
-        INSPECTION_KNOWN,    /* for the question */
-        INSPECTION_ASKED,    /* for the answer */
-        INSPECTION_FAILED,   /* for a question, to report the failure */
-        INSPECTION_OVER,     /* for the exit of the process */
+        INSPECTION_WAITING,  /* waits for earlier inspections */
+        INSPECTION_STARTING, /* waits for the process */
+        INSPECTION_READY,    /* waits for the file */
+        INSPECTION_EXAMINED, /* waits for the file's facts */
+        INSPECTION_KNOWN,    /* waits for the question */
+        INSPECTION_ASKED,    /* waits for the answer */
+        INSPECTION_FAILED,   /* waits for a question, to report the failure */
+        INSPECTION_OVER,     /* waits for the exit of the process */
 } InspectionState;
 
 typedef struct Inspection {
@@ -105,7 +105,7 @@ static Inspection *inspection_free(Inspection *inspection) {
 
 DEFINE_CLEANUP(Inspection, inspection_free);
 
-/* How it ends */
+/* End of an inspection */
 
 static void inspection_set_timer(Inspection *inspection, uint64_t usec) {
         inspection->is_working = false;
@@ -225,7 +225,7 @@ static int inspection_on_timer(sd_event_source *source _unused_,
         return 0;
 }
 
-/* The conversation */
+/* Messages */
 
 static void inspection_send_question(Inspection *inspection) {
         inspection->state = INSPECTION_ASKED;
@@ -358,7 +358,7 @@ static void inspection_on_closed(Consumer *consumer _unused_, void *userdata) {
                                 "the worker that looks into it ended: it may be damaged");
 }
 
-/* How it begins */
+/* Start of an inspection */
 
 /* Returns whether the limits of this user, or for a path those of root and the catalogue, allow one
  * more. */
@@ -552,7 +552,7 @@ int inspections_ask_path(Inspections *set,
         return r ?: inspection_take_question(inspection, question, handler, userdata);
 }
 
-/* The set */
+/* The set of inspections */
 
 int inspections_new(const ConsumerLauncher *launcher, Inspections **ret) {
         Inspections *set = calloc(1, sizeof(*set));

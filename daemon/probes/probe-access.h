@@ -25,8 +25,9 @@ int probe_check_own(ProbeSet *set,
                 const Probe *probe,
                 bool is_authorized,
                 Reason *reason);
-/* A probe of the catalogue may be used if rules grant it by name, an own probe while rules grant
- * it. A probe of another user may never be used. */
+/* Returns whether the subject may use the probe: one of the catalogue if rules grant it by name,
+ * the subject's own while rules grant it, and never one of another user. Root may use
+ * every probe. */
 bool probe_may_use(ProbeSet *set, const Subject *subject, const Probe *probe);
 /* Checks the probes that this probe is made of. */
 int probe_check_origins(ProbeSet *set, const Subject *subject, const Probe *probe, Reason *reason);

@@ -153,7 +153,7 @@ static void undo_define(void *context) {
                         remove_new(batch->set->tracefs, batch->probes[i]);
 }
 
-/* The names of the events, a line each. */
+/* Returns the names of the events, one on each line. */
 static char *join_events(const ProbeBatch *batch) {
         size_t size;
         char *text = NULL;
@@ -221,7 +221,7 @@ static int probe_batch_take_next(ProbeBatch *batch, Reason *reason) {
         return 0;
 }
 
-/* In the event loop: some of the definitions in each turn. */
+/* Runs in the event loop: handles several definitions in each turn. */
 static int step_take(void *context, Reason *reason) {
         ProbeBatch *batch = context;
         size_t end = MIN_OF(batch->n + DEFINITIONS_PER_TURN, batch->n_definitions);

@@ -20,7 +20,7 @@
  *   host. In a new mount namespace a user can put any file under any path, but its mounts have
  *   other numbers.
  * - a mount of the host was made by its administrator. Any user can mount an overlay of FUSE files
- *   in an own namespace. */
+ *   in a namespace of its own. */
 
 #include "probes/probe-file.h"
 
@@ -163,7 +163,8 @@ static int check_place(const ProbeFile *file, uid_t uid, Reason *reason) {
                         quote(file->path).text);
 }
 
-/* Compares the owner and the content, because the decision was based on both. */
+/* Compares the owner and the content with the stored facts, because the decision was based on
+ * both. */
 static int check_kept(const ProbeFile *file, Reason *reason) {
         const ControlFacts *facts = &file->inspected->facts;
         int flags = fcntl(file->inspected->fd, F_GETFL);

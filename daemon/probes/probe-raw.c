@@ -79,7 +79,7 @@ static int check_first_word(const char *raw, size_t *ret_type, Reason *reason) {
         return raw[type] == ':' ? probe_raw_check_name(raw, raw + type + 1, end, reason) : 0;
 }
 
-/* The other words, a blank before each. */
+/* Appends the other words, with a blank before each. */
 static void append_words(char *line, const char *raw) {
         const char *word = raw + strcspn(raw, BLANKS);
 

@@ -247,7 +247,7 @@ static void forget_pair(Probe *probe) {
 int probe_resolve(Probe *probe, Reason *reason) {
         Reason inner = {};
 
-        if (!probe->source && probe->look_failed.text[0]) /* not taken over */
+        if (!probe->source && probe->look_failed.text[0]) /* lost at the last restart */
                 return reason_set(reason,
                                 KT_E_FAILED,
                                 "probe %s: %s",
@@ -300,7 +300,7 @@ unsigned probe_get_takes(const Probe *probe) {
         return takes;
 }
 
-/* "u16", "s64", "b3@0/8", "string", "u8[6]" as C. */
+/* Writes a field of type "u16", "s64", "b3@0/8", "string" or "u8[6]" in C syntax. */
 static void format_field(FILE *f, const ProbeField *field) {
         const char *type = field->type;
         const char *bracket = strchr(type, '[');
@@ -344,7 +344,7 @@ int probe_make_format(const Probe *probe, char **ret) {
         for (size_t i = 0; i < probe->form->n_fields; i++) {
                 ProbeField field = probe->form->fields[i];
 
-                /* The kernel's own type is what a filter compares. */
+                /* A filter compares values of the kernel's own type. */
                 if (probe->form->is_pair && field.side != SIDE_LATENCY)
                         (void)snprintf(field.type,
                                         sizeof(field.type),
@@ -362,7 +362,7 @@ int probe_make_format(const Probe *probe, char **ret) {
         return 0;
 }
 
-/* Worker thread */
+/* Functions of the worker thread */
 
 int probe_check_file(const Probe *probe, Reason *reason) {
         if (!probe->file || !probe_file_is_changed(probe->file))
@@ -472,7 +472,7 @@ static int probe_set_step_remove(void *context, Reason *reason) {
         return r;
 }
 
-/* Event loop again */
+/* Functions of the event loop */
 
 static void probe_set_answer(Request *request, int result, const Reason *reason) {
         if (request)
