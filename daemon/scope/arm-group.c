@@ -48,12 +48,12 @@ struct Gather {
         bool leaves_out; /* leave unfit ones out; otherwise they refuse all */
         pid_t *known;    /* sorted: already on the kernel's list, so not checked */
         size_t n_known;
-        TaskSet seen;  /* leaders, also the unfit */
+        TaskSet seen;  /* leaders, also of unfit processes */
         Task *threads; /* of the new fit processes of this pass */
         size_t n_threads;
         pid_t *fit;
         size_t n_fit;
-        size_t n_foreign; /* not the owner's */
+        size_t n_foreign; /* processes of other users */
 };
 
 Gather *gather_free(Gather *gather) {

@@ -41,7 +41,7 @@ typedef struct Arm {
         ProcessRule rule;    /* has the shared group once a task is listed */
 
         ArmReport report;
-        TaskSet listed;   /* written by us so far */
+        TaskSet listed;   /* written by the daemon so far */
         TaskSet verified; /* found fit after the listing: their records may pass */
         TaskSet settled;  /* of the current check: no further check needed */
         unsigned n_rounds;
@@ -53,8 +53,8 @@ typedef struct Arm {
         ArmTurn turn;
         size_t next;               /* the next process to list, when a turn ends */
         Task leader;               /* of the current process */
-        unsigned n_process_rounds; /* of listing its threads */
-        unsigned n_list_rounds;    /* of all processes */
+        unsigned n_process_rounds; /* rounds that list its threads */
+        unsigned n_list_rounds;    /* rounds for all processes */
         Gather *gather;            /* NULL unless arm_list_group or arm_list_newcomers is running */
         Round *round;              /* NULL unless arm_check is reading the list */
 
@@ -90,5 +90,5 @@ bool arm_turn_is_over(const Arm *arm);
 int arm_list_process(Arm *arm, pid_t pid, Reason *reason);
 int arm_list(Arm *arm, const Task *tasks, size_t n_tasks);
 int arm_check_first(Arm *arm, pid_t pid, Reason *reason);
-/* Counts a process that is not traced, once. */
+/* Counts a process that is not traced. Each process is counted only once. */
 int arm_leave_out(Arm *arm, Task leader, const Reason *why);

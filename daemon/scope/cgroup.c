@@ -307,7 +307,7 @@ int cgroup_find_delegated_unit(int root, const char *name, char **ret_path, Reas
 }
 
 static int add_pids(CgroupProcesses *list, Budget *budget, const char *text, size_t size) {
-        /* A number and its newline are two bytes at least. */
+        /* A number and its newline take at least two bytes. */
         pid_t *bigger = reallocarray(list->pids, list->n + size / 2 + 1, sizeof(pid_t));
 
         if (!bigger)
@@ -321,7 +321,7 @@ static int add_pids(CgroupProcesses *list, Budget *budget, const char *text, siz
                         return -EBADMSG;
                 if (++budget->n_pids > CGROUP_PIDS_MAX)
                         return -E2BIG;
-                /* 0: a process that our pid namespace has no number for. */
+                /* The kernel writes 0 for a process without a number in our pid namespace. */
                 if (pid > 0 && pid <= INT32_MAX)
                         list->pids[list->n++] = (pid_t)pid;
                 text = end + 1;

@@ -17,7 +17,7 @@ int cgroup_open(int root, const char *path, int *ret);
 typedef struct UnitQuery {
         const char *name;
         uid_t uid;
-        bool sees_all; /* including slices of other users */
+        bool sees_all; /* not limited to the caller's own slice and system.slice */
 } UnitQuery;
 
 /* Finds the cgroup of a systemd unit: a unit of the system's manager, or one below the caller's own
