@@ -2,8 +2,8 @@
 
 /* Counts our own plans that write to a session's instance, from before they are submitted until
  * they have ended. interference.c and ledger.c watch the instance for writes of other programs, and
- * inotify does not report the writing process. An own write that they do not know of looks like a
- * write of another program, and ends a fenced session.
+ * inotify does not report the writing process. A write of ours that they do not know of looks like
+ * a write of another program, and ends a fenced session.
  *
  * The verbs of a session need not handle this. plan_init() requires the OwnWrites of the instance
  * that the plan writes to, or NULL for a plan that writes to none, and worker.c calls begin and

@@ -3,18 +3,19 @@
 /* Time limits for processes that may wait for a CPU. A worker that hangs in a client's file sleeps
  * in the kernel. A worker on a loaded machine is runnable and waits for its turn, which can take
  * seconds; this time does not count. Used by feed.c and inspection.c, in the event loop: the owner
- * looks every PATIENCE_LOOK_USEC.
+ * checks every PATIENCE_LOOK_USEC.
  *
- * Relies on /proc/PID/schedstat: time on a CPU, and time spent runnable without one
- * (Documentation/scheduler/sched-stats.rst). The kernel adds a wait when the wait ends, so of a
- * runnable process only its time on a CPU may be counted. A stopped process counts as one that
- * sleeps. Where the kernel has no schedstat, or the process is gone, all time counts.
+ * It relies on /proc/PID/schedstat: time on a CPU, and time spent runnable without one
+ * (Documentation/scheduler/sched-stats.rst). The kernel adds a wait when the wait ends, so for a
+ * runnable process only its time on a CPU may be counted. A stopped process counts as a sleeping
+ * one. If the kernel has no schedstat, or the process has ended, all time counts.
  *
- * A virtual machine whose CPUs are taken away sees its processes compute slowly. So the examination
- * of a sink, which computes next to nothing, counts sleep alone.
+ * In a virtual machine whose CPUs are taken away, processes compute slowly. So the examination of a
+ * sink, which needs almost no CPU time, counts only sleep.
  *
- * The process is known by its number, which may belong to another one after it ended. Then the
- * wrong process is measured, until the worker's socket is seen to be closed. */
+ * The process is identified by its number, which may belong to another process after it has ended.
+ * Then the wrong process is measured, until the daemon notices that the worker's socket is
+ * closed. */
 
 #include "work/patience.h"
 

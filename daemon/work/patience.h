@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What the kernel says of a process's first thread at one moment. */
+/* The times of a process's first thread at one moment, from the kernel. */
 typedef struct TaskTimes {
         uint64_t now_nsec;   /* CLOCK_MONOTONIC */
         uint64_t cpu_nsec;   /* time on a CPU */
@@ -18,7 +18,7 @@ typedef enum PatienceKind {
         PATIENCE_WITH_WORK, /* counts its time on a CPU as well */
 } PatienceKind;
 
-/* How long a process has taken, without the time that it waited for a CPU. */
+/* The time that a process has used, without the time in which it waited for a CPU. */
 typedef struct Patience {
         PatienceKind kind;
         pid_t pid;
@@ -28,15 +28,15 @@ typedef struct Patience {
         TaskTimes last;
 } Patience;
 
-#define PATIENCE_LOOK_USEC    UINT64_C(100000)       /* between two looks */
-#define PATIENCE_AT_MOST_NSEC UINT64_C(120000000000) /* by the clock, whatever it waits for */
+#define PATIENCE_LOOK_USEC    UINT64_C(100000)       /* between two checks */
+#define PATIENCE_AT_MOST_NSEC UINT64_C(120000000000) /* by the clock, for any state */
 
-/* pid 0: not known; then all time counts. */
+/* pid 0: unknown; then all time counts. */
 void patience_begin(Patience *patience, PatienceKind kind, pid_t pid, uint64_t limit_usec);
-/* Looks at the process again. True: the limit is reached. */
+/* Checks the process again. Returns true when it has reached the limit. */
 bool patience_is_over(Patience *patience);
 
-/* For the above and its tests: adds the time between the last times and these. */
+/* For patience_is_over and its tests: adds the time between the last times and these. */
 void patience_add(Patience *patience, const TaskTimes *now);
-/* The text of /proc/PID/stat and of /proc/PID/schedstat. -EBADMSG. */
+/* Parses the text of /proc/PID/stat and of /proc/PID/schedstat. Fails with -EBADMSG. */
 int task_times_parse(const char *stat, const char *schedstat, TaskTimes *ret);

@@ -23,7 +23,7 @@ typedef struct PlanStep {
  * submits it to the Worker. Until `done`, the owner may only cancel it. */
 typedef struct Plan {
         uid_t uid;         /* users take turns */
-        bool urgent;       /* goes before the user's other waiting plans */
+        bool urgent;       /* runs before the user's other waiting plans */
         OwnWrites *writes; /* of the instance that the steps write to; NULL: none */
         const PlanStep *steps;
         size_t n_steps;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* One call of a client, from the door that received it to its answer. Doors make requests, verbs
+/* A call of a client, from the door that receives it to the answer. Doors create requests, verbs
  * answer each exactly once, and the door's `done` frees it. */
 
 #include "work/request.h"

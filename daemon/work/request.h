@@ -50,5 +50,5 @@ Request *request_free(Request *request);
 DEFINE_CLEANUP(Request, request_free);
 /* Consumes the request. Does nothing if *request is NULL. reason may be NULL. */
 void request_answer(Request **request, int result, const Reason *reason);
-/* The session of the call has ended. why: "": its owner destroyed it. */
+/* Answers a call whose session has ended. why: "" if the owner destroyed it. */
 void request_answer_cancelled(Request **request, const char *why);

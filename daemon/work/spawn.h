@@ -49,7 +49,7 @@ int consumer_send(Consumer *consumer, const ControlMessage *message, const int *
  * only if its close(2) cannot block. Descriptors in other messages never reach the daemon. */
 void consumer_expect_fd(Consumer *consumer);
 int consumer_take_fd(Consumer *consumer);
-/* Ends the process: a child by SIGKILL, another one by closing its control socket. on_closed
+/* Ends the process: a child by SIGKILL, another one by shutting down its control socket. on_closed
  * follows when the process has ended. It is never called for a process that hangs in the kernel. */
 void consumer_kill(Consumer *consumer);
 /* Kills the process and frees the Consumer. */

@@ -5,7 +5,7 @@
 
 #include "work/plan.h"
 
-/* The one thread that waits for the kernel. */
+/* The only thread that waits for the kernel. */
 typedef struct Worker Worker;
 
 int worker_new(sd_event *event, Worker **ret);
