@@ -54,7 +54,7 @@ static int compile_pair_check_key(const ProbeTree *tree,
                         field->type);
 }
 
-/* "FIELD" or "FIELD = FIELD" */
+/* Parses "FIELD" or "FIELD = FIELD". */
 static int parse_key(ProbeTree *tree, Word *ret_from, Word *ret_to) {
         int r = probe_lex(tree);
 

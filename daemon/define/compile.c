@@ -179,7 +179,7 @@ int probe_compile_event(const Definition *definition,
         return r;
 }
 
-/* "p:GROUP/NAME PLACE NAME=FETCH …" */
+/* Prints "p:GROUP/NAME PLACE NAME=FETCH …". */
 static void compile_print_line(FILE *f,
                 const ProbeForm *form,
                 const char *group,

@@ -48,7 +48,7 @@ static int refuse_place(const ProbeTree *tree) {
         return probe_refuse(tree, tree->root->word.p, "from.FIELD, to.FIELD or $latency is wanted");
 }
 
-/* "from.FIELD" */
+/* Finds the event of "from.FIELD". */
 static int find_side(const ProbeTree *tree, FieldSide *ret) {
         const ProbeNode *inner = tree->root->inner;
 

@@ -95,7 +95,7 @@ static const struct btf *find_types(ProbeKernel *kernel, const char *module) {
         return kernel->module_btf;
 }
 
-/* "[MODULE:]FUNCTION[+OFFSET]" */
+/* Parses "[MODULE:]FUNCTION[+OFFSET]". */
 static int parse_place(const char *on, ProbeFunction *ret, Reason *reason) {
         static const char name[] =
                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";

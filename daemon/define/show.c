@@ -23,7 +23,7 @@ static char *find_conversion(char *text, const char *name) {
         return found && found[strlen(key)] == '%' ? found + strlen(key) : NULL;
 }
 
-/* ", REC->NAME" as a whole word. */
+/* Finds ", REC->NAME" as a whole word. */
 static char *find_argument(char *text, const char *name) {
         char key[PROBE_FIELD_NAME_MAX + 8];
         size_t size;

@@ -26,7 +26,7 @@ typedef struct Type {
         bool is_char;     /* one byte that is text */
         bool is_user;     /* a pointer into user space, if the compiler has noted it */
         uint32_t target;  /* type id of the target or element; 0: void */
-        uint32_t n_items; /* of an array; 0: unknown */
+        uint32_t n_items; /* of an array; 0: no fixed number */
 } Type;
 
 typedef struct TypeMember {
