@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The kernel's own description of its types, so that no offset is ever written down: stable
- * updates of one kernel version have moved them. Called by cred-guard.c when the guard's probe is
- * defined, on the worker thread, and by session for the probes of others, which keeps what it got
- * for a while; reads /sys/kernel/btf, some megabytes, and keeps nothing itself. */
+/* Reads the kernel's description of its own types (BTF), so that no structure offset is hard-coded:
+ * stable updates of one kernel version have moved members. Called by cred-guard.c on the worker
+ * thread when the guard's probe is defined, and by session for users' probes, which caches the
+ * result for a while. Reads /sys/kernel/btf, some megabytes, and caches nothing itself. */
 
 #include "kernel/btf.h"
 
@@ -17,9 +17,9 @@
 #include "interfaces/cleanup.h"
 #include "kernel/path.h"
 
-/* Unions and structures without a name, within each other. */
+/* Nesting of anonymous unions and structures. */
 #define DEPTH_MAX 4
-/* glibc's own, to begin with. */
+/* glibc's initial value. */
 #define MMAP_THRESHOLD (128 * 1024)
 
 static int keep_quiet(enum libbpf_print_level level _unused_,
@@ -28,7 +28,7 @@ static int keep_quiet(enum libbpf_print_level level _unused_,
         return 0;
 }
 
-/* bits: where the type begins in the outermost one. */
+/* bits: offset of the type in the outermost structure. */
 static int btf_find_member(const struct btf *btf,
                 const struct btf_type *type,
                 uint32_t bits,
@@ -59,15 +59,16 @@ static int btf_find_member(const struct btf *btf,
 
 int btf_load_kernel(struct btf **ret) {
         libbpf_set_print(keep_quiet);
-        /* A fixed one: else the first large block that is freed moves the next ones into the
-         * thread's heap, which keeps them, twice what the daemon needs otherwise. */
+        /* Set a fixed threshold. Otherwise glibc raises it when the first large block is freed, and
+         * later blocks come from the thread's heap and stay there: twice the daemon's usual
+         * memory. */
         (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
         *ret = btf__load_vmlinux_btf();
         return *ret ? 0 : errno == ENOMEM ? -ENOMEM : -EOPNOTSUPP;
 }
 
 int btf_load_module(const char *module, struct btf *kernel, struct btf **ret) {
-        /* It becomes a part of a path. */
+        /* The name becomes part of a path. */
         if (!path_is_name(module))
                 return -EOPNOTSUPP;
         *ret = btf__load_module_btf(module, kernel);
@@ -88,6 +89,6 @@ int btf_find_members(const char *structure, BtfMember *members, size_t n_members
         for (size_t i = 0; r == 0 && i < n_members; i++)
                 r = btf_find_member(btf, type, 0, &members[i], 0);
         btf__free(btf);
-        (void)malloc_trim(0); /* as large as the daemon itself, and not needed again soon */
+        (void)malloc_trim(0); /* as large as the daemon itself, and rarely needed */
         return r;
 }

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The ring buffer of an instance: its size, its counters, its end. Called by session and by
- * instance.c.
+/* Resizes, swaps and clears the ring buffer of an instance, reads its counters, and waits until its
+ * writers have finished. Called by session and by instance.c.
  *
  * It relies on these behaviours of the kernel:
- * - whoever writes buffer_size_kb is the first victim of the OOM killer while the kernel allocates
- *   (set_current_oom_origin), so a child that does nothing else is to be it;
+ * - a task that writes buffer_size_kb is the first victim of the OOM killer while the kernel
+ *   allocates (set_current_oom_origin), so a child process with no other work does the write;
  * - per_cpu/ has a directory for every possible CPU, also for one that is off;
  * - per_cpu/cpuN/stats names its counters "entries", "overrun", "commit overrun", "bytes", "dropped
  *   events" and "read events", and has "oldest event ts" and "now ts" in seconds with six decimals
  *   where the clock counts nanoseconds, else as the bare number;
- * - buffer_size_kb changes the ring alone; what it holds stays as far as the new size reaches. The
- *   next write of 1 to snapshot makes the second buffer as large, in the memory of whoever writes;
- *   since 6.1.69 nothing is recorded, nor counted as lost, while the size changes;
- * - writing 1 to snapshot allocates the second buffer where there is none, then swaps the two with
- *   their counters; tracing_on is the same for what comes as it was for what was; 2 drops what is
- *   in the second one; there is no such file without CONFIG_TRACER_SNAPSHOT;
- * - opening trace with O_TRUNC drops what is in the ring and waits for writers itself.
+ * - buffer_size_kb changes only the ring, and keeps the records that fit the new size. The next
+ *   write of 1 to snapshot gives the second buffer the same size, in the memory of the writer.
+ *   Since 6.1.69 events are neither recorded nor counted as lost while the size changes;
+ * - writing 1 to snapshot allocates the second buffer if it does not exist, then swaps the two with
+ *   their counters, and leaves tracing_on unchanged; writing 2 clears the second buffer; the file
+ *   does not exist without CONFIG_TRACER_SNAPSHOT;
+ * - opening trace with O_TRUNC clears the ring; the kernel itself waits for writers.
  *
  * It does not read records: the consumer does. */
 
@@ -33,13 +33,14 @@
 
 #include "kernel/buffer.h"
 
-/* A handler runs with preemption off, thus microseconds; a virtual CPU that its host took away
- * stays away for some milliseconds. Four looks without a change are 20 ms of silence. */
+/* A handler runs with preemption off, so it takes microseconds; a virtual CPU that its host
+ * descheduled may pause for some milliseconds. Four checks without a change are 20 ms of
+ * silence. */
 #define QUIET_STEP_NSEC (5 * 1000 * 1000)
 #define QUIET_LOOKS     4
 #define QUIET_STEPS_MAX 400
 
-/* The other threads are gone here, their locks are not: nothing but system calls. */
+/* In this child the other threads do not exist but their locks do: use only system calls. */
 static _Noreturn void write_and_exit(int fd, const char *text, size_t size, unsigned n_times) {
         int status = 0;
 
@@ -62,7 +63,7 @@ static int wait_for_child(pid_t pid) {
                         return -errno;
         if (info.si_code == CLD_EXITED)
                 return -info.si_status;
-        /* The kernel's OOM killer, unless somebody hunts our children. */
+        /* SIGKILL comes from the kernel's OOM killer, unless another process kills our children. */
         return info.si_status == SIGKILL ? -ENOMEM : -ECHILD;
 }
 
@@ -74,9 +75,10 @@ static int write_in_child(const Instance *instance,
         if (fd < 0)
                 return -errno;
 
-        /* Memory of its own, to be the OOM killer's victim, but our table of fds: copies of them
-         * would keep instances and sockets of other sessions open, and their end would mark every
-         * trace_pipe_raw as closed. No exit signal: nobody else is to reap it. */
+        /* The child has its own memory, to be the OOM killer's victim, but shares our table of fds:
+         * copied fds would keep instances and sockets of other sessions open, and closing them
+         * would mark every trace_pipe_raw as closed. It has no exit signal, so that no other code
+         * reaps it. */
         pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FILES, NULL, NULL, NULL, NULL);
         if (pid < 0)
                 return -errno;
@@ -98,7 +100,7 @@ int instance_allocate_snapshot(const Instance *instance) {
         return r == -ENOENT ? -EOPNOTSUPP : r;
 }
 
-/* The first swap makes it as large as the ring, the second puts both back where they were. */
+/* The first swap resizes the second buffer, the second swap puts both buffers back. */
 int instance_resize_snapshot(const Instance *instance) {
         int r = write_in_child(instance, "snapshot", "1", 2);
 
@@ -170,7 +172,7 @@ static const struct {
         { "read events", offsetof(CpuStatistics, read) },
 };
 
-/* "oldest event ts: 17.000123": of clocks that count something else there is no dot. */
+/* "oldest event ts: 17.000123". If the clock does not count time, the number has no dot. */
 static uint64_t parse_time(const char *text, const char *name) {
         uint64_t sec, usec;
         const char *line = strstr(text, name);
@@ -223,7 +225,7 @@ int instance_read_statistics_fd(int stats_fd, CpuStatistics *ret) {
         char text[1024];
         ssize_t n;
 
-        /* Each read at offset 0 makes the kernel count anew. */
+        /* Each read at offset 0 makes the kernel read the counters again. */
         do
                 n = pread(stats_fd, text, sizeof(text) - 1, 0);
         while (n < 0 && errno == EINTR);
@@ -238,15 +240,15 @@ int instance_clear(const Instance *instance) {
         return fd < 0 ? -errno : 0;
 }
 
-/* All that was ever offered to the ring: reading moves records between two counters, so the sum
- * stands still under a consumer. */
+/* Sum of all records ever offered to the ring. Reading moves records between two counters, so a
+ * consumer does not change the sum. */
 static int sum_offered(const Instance *instance, unsigned n_cpus, uint64_t *ret) {
         uint64_t sum = 0;
 
         for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
                 CpuStatistics s;
                 int r = instance_read_statistics(instance, cpu, &s);
-                if (r == -ENOENT) /* numbers of CPUs may have gaps */
+                if (r == -ENOENT) /* CPU numbers may have gaps */
                         continue;
                 if (r < 0)
                         return r;

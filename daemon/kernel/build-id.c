@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which kernel made a recording, to the bit: the identity that its linker gave it, from the ELF
- * notes in /sys/kernel/notes (kernel/ksysfs.c). Read once for each session, for its receipt. Not in
- * tracefs, but of the kernel all the same, and the kernel's word: no user writes there. */
+/* Identifies the exact kernel of a recording: the build id from its linker, read from the ELF notes
+ * in /sys/kernel/notes (kernel/ksysfs.c). Read once per session, for its receipt. The file is not
+ * in tracefs, but it belongs to this floor because it comes from the kernel and no user can write
+ * to it. */
 
 #include "kernel/build-id.h"
 
@@ -22,7 +23,7 @@
 
 int build_id_find(const void *notes, size_t size, char ret[static BUILD_ID_DIGITS_MAX + 1]) {
         const unsigned char *p = notes;
-        Elf64_Nhdr note; /* the same for 32 bits */
+        Elf64_Nhdr note; /* the same layout for 32 bits */
 
         while (size >= sizeof(note)) {
                 memcpy(&note, p, sizeof(note));

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The guard of a fenced instance: a probe on the one function through which every task gets new
- * credentials, and two triggers on it. Called by session on the worker thread.
+/* The guard of a fenced instance: a probe on commit_creds(), the only function that gives a task
+ * new credentials, and two triggers on it. Called by session on the worker thread.
  *
- * It relies on these behaviours of the kernel (tests/kernel/test-guard.c asks for each):
- * - commit_creds() runs before the program of an exec does its first step, and tracing that is
- *   turned off in it records nothing of that program;
+ * It relies on these behaviours of the kernel (tests/kernel/test-guard.c checks each):
+ * - commit_creds() runs before the first instruction of an executed program, and if tracing is
+ *   turned off in it, nothing of that program is recorded;
  * - a trigger counts only tasks that the instance's pid list admits, and needs no enabled event;
- * - `traceoff` is not evaluated while tracing is off, `hist` is: together they notice every change;
- * - `disable_hist` on it pauses the histograms of another event, whatever they count;
- * - offsets in struct cred are those that the kernel's BTF tells;
+ * - `traceoff` is not evaluated while tracing is off, but `hist` is: together they detect every
+ *   change;
+ * - `disable_hist` on it pauses all histograms of another event;
+ * - the kernel's BTF has the offsets in struct cred;
  * - trigger reads back "traceoff:unlimited if CONDITION" and "hist:keys=common_pid:… if CONDITION
  *   [active]".
  *
- * It does not see a new user namespace that clone(2) makes (no commit_creds), nor labels of
- * SELinux or AppArmor. */
+ * It does not detect a new user namespace made by clone(2), which does not call commit_creds(), nor
+ * changes of SELinux or AppArmor labels. */
 
 #include "kernel/cred-guard.h"
 
@@ -38,7 +39,7 @@ typedef struct Condition {
         char text[CONDITION_MAX];
 } Condition;
 
-/* Any of them another than the owner's, or any capability. */
+/* True if any id differs from the owner's, or any capability is set. */
 static Condition make_condition(uid_t uid, gid_t gid) {
         Condition c;
 
@@ -57,7 +58,7 @@ static Condition make_condition(uid_t uid, gid_t gid) {
         return c;
 }
 
-/* Of the kernel that runs: worked out once. Only the worker thread comes here. */
+/* For the running kernel; computed once. Only the worker thread uses it. */
 static char definition[CONDITION_MAX];
 
 static int make_definition(void) {
@@ -105,7 +106,7 @@ int cred_guard_define(const Tracefs *tracefs) {
         if (stands)
                 return strcmp(stands, definition) == 0 ? 0 : -EEXIST;
         r = probe_add(tracefs, PROBE_KERNEL, definition);
-        /* No such function, or one that takes no probe. */
+        /* The function does not exist, or cannot be probed. */
         return r == -EINVAL || r == -ENOENT || r == -EILSEQ ? -EOPNOTSUPP : r;
 }
 
@@ -147,7 +148,7 @@ int cred_guard_install(const Instance *instance, uid_t uid, gid_t gid) {
         return r;
 }
 
-/* line: "TRIGGER:… if CONDITION" with `end` behind it. */
+/* line: "TRIGGER:… if CONDITION", followed by `end`. */
 static bool line_is(const char *line,
                 size_t size,
                 const char *trigger,
@@ -266,8 +267,8 @@ int cred_guard_has_fired(const Instance *instance, bool *ret) {
 int cred_guard_lift(const Instance *instance, uid_t uid, gid_t gid) {
         Condition condition = make_condition(uid, gid);
 
-        /* Opening with O_TRUNC takes only some of the triggers away. The one that is not there
-         * tells so. */
+        /* Remove the two triggers separately, because opening with O_TRUNC removes only some
+         * triggers. -ENOENT: that trigger did not exist. */
         int r = write_trigger(instance, "!traceoff", &condition);
         int r2 = write_trigger(instance, "!" HIST, &condition);
         return (r < 0 && r != -ENOENT) ? r : (r2 < 0 && r2 != -ENOENT) ? r2 : 0;

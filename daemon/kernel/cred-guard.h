@@ -9,17 +9,17 @@
 #define CRED_GUARD_EVENT "commit_creds"
 #define CRED_GUARD_PATH  "events/" CRED_GUARD_GROUP "/" CRED_GUARD_EVENT
 
-/* The probe on changes of credentials, one for all instances. Makes it unless it stands.
- * -EOPNOTSUPP: this kernel cannot have it. -EEXIST: what stands under its name is another's. */
+/* Defines the probe on changes of credentials, one for all instances, unless it exists.
+ * -EOPNOTSUPP: this kernel does not support it. -EEXIST: another definition has its name. */
 int cred_guard_define(const Tracefs *tracefs);
-/* Takes the definition away, unless an instance of ours is left that may have used it. */
+/* Removes the definition, unless an instance of ours exists that may use it. */
 int cred_guard_remove_unused(const Tracefs *tracefs);
 
-/* Arms the instance: tracing stops, for good, before a listed task that changes its credentials
- * does anything with them; and counts it. The pid list must have been begun, for with an empty one
- * everybody's changes count. */
+/* Arms the instance. When a listed task changes its credentials, tracing stops permanently before
+ * the task continues, and the change is counted. The pid list must not be empty: with an empty list
+ * the changes of all tasks count. */
 int cred_guard_install(const Instance *instance, uid_t uid, gid_t gid);
-/* Histograms of this event are paused at the same moment. Its condition is the guard's. */
+/* Pauses the histograms of this event at the same moment, with the guard's condition. */
 int cred_guard_install_twin(const Instance *instance,
                 uid_t uid,
                 gid_t gid,
@@ -27,19 +27,19 @@ int cred_guard_install_twin(const Instance *instance,
                 const char *event);
 int cred_guard_lift_twin(const Instance *instance, const char *system, const char *event);
 
-/* The events with a twin: system and name of each, one behind the other. */
+/* The events with a twin: alternating system and name. */
 typedef struct CredGuardTwins {
         const char *const *names;
         size_t n;
 } CredGuardTwins;
 
-/* Does it stand as it was laid? Does not ask whether it has fired. */
+/* Returns whether the guard is still installed unchanged. Does not check whether it has fired. */
 int cred_guard_stands(const Instance *instance,
                 uid_t uid,
                 gid_t gid,
                 const CredGuardTwins *twins,
                 bool *ret);
-/* Has it counted anything? */
+/* Reads whether the guard has counted a change. */
 int cred_guard_has_fired(const Instance *instance, bool *ret);
-/* Disarms. Events must be off. */
+/* Disarms the instance. Its events must be off. */
 int cred_guard_lift(const Instance *instance, uid_t uid, gid_t gid);

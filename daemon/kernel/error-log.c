@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the kernel has against a filter or a probe, from its error_log. Used by the floor's other
- * files. It holds the last eight complaints: the message, "  Command: " with the text, and a line
- * with a caret below the place. Only those whose command is ours are quoted: whatever else stands
- * there is another's. */
+/* Reads the kernel's error message about a filter or a probe from its error_log. Used by the other
+ * files of this floor. The log holds the last eight errors: the message, " Command: " with the
+ * text, and a line with a caret below the position. Only errors about our own command are quoted,
+ * because all users of the instance share the log. */
 
 #include "kernel/error-log.h"
 

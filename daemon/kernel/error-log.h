@@ -4,12 +4,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A complaint of the kernel in the text of an error_log. */
+/* An error in the text of an error_log. */
 typedef struct LogEntry {
         const char *message; /* not terminated */
         size_t message_size;
         size_t column; /* from 1; 0: unknown */
 } LogEntry;
 
-/* The latest about this command. */
+/* Finds the latest error about this command. */
 bool error_log_find(const char *log, const char *command, LogEntry *ret);

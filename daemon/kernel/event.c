@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the kernel can tell: the list of its events and the format of each. Called by session (to
- * decide and to write a stream's metadata); holds nothing between calls.
+/* The list of the kernel's events and the format of each. Called by session to make decisions and
+ * to write a stream's metadata; keeps no state between calls.
  *
- * It relies on available_events having one "system:name" a line, on an open `format` file never
- * keeping an instance from being removed, and on formats of the top directory being those of every
- * instance.
+ * It relies on these behaviours of the kernel: available_events has one "system:name" per line; an
+ * open `format` file never prevents the removal of an instance; the formats of the top directory
+ * apply to every instance.
  *
- * It does not parse formats (interfaces/format.h does) and does not ask who may see an event. */
+ * It does not parse formats (interfaces/format.h does) and does not check who may see an event. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static int event_compare_names(const void *a, const void *b) {
         return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A probe that a broken tool put twice into one group is listed twice. */
+/* A probe that a tool added twice to one group is listed twice. */
 static void remove_duplicates(EventList *list) {
         size_t n = 0;
 
@@ -56,7 +56,7 @@ static size_t event_count_lines(const char *text) {
         return n;
 }
 
-/* Cuts the text into its lines. */
+/* Splits the text into lines. */
 static int find_names(EventList *list) {
         for (char *line = list->text, *next; *line; line = next) {
                 size_t size = strcspn(line, "\n");
@@ -100,7 +100,7 @@ bool event_list_has(const EventList *list, const char *name) {
                                                     event_compare_names);
 }
 
-/* Of a line of /proc/modules all but the users of the module, which come and go. */
+/* Prints a line of /proc/modules without the users of the module, which change often. */
 static void print_module(FILE *out, char *line) {
         enum { NAME, SIZE, ADDRESS = 5 };
 

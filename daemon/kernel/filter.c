@@ -4,16 +4,16 @@
  * enabled.
  *
  * It relies on these behaviours of the kernel:
- * - a write that is refused returns EINVAL (ENOENT for an open parenthesis), removes the filter
- * that was there and leaves the event on or off as it was: an event that is on then records
- * everything. Hence the event must be off here;
- * - the filter file then reads back the refused text, and writing "0" makes it "none";
+ * - a refused write returns EINVAL (ENOENT for an open parenthesis), removes the old filter and
+ *   leaves the event on or off: an event that is on would then record everything, so the event must
+ *   be off here;
+ * - after a refusal the filter file contains the refused text; writing "0" resets it to "none";
  * - an accepted filter reads back as it was written, without the blanks around it;
  * - the whole write is at most 4095 bytes;
- * - error_log of the instance tells what is wrong (error-log.c).
+ * - error_log of the instance contains the error (error-log.c).
  *
- * It does not parse filters. It quotes the error_log only where the command is ours: whatever else
- * stands there is another's. */
+ * It does not parse filters. It quotes the error_log only for our own command, because all users of
+ * the instance share the log. */
 
 #include "kernel/filter.h"
 
@@ -65,8 +65,8 @@ static int event_filter_refuse(const Instance *instance,
                         filter + entry.column - 1);
 }
 
-/* The kernel's view of the text: without blanks around it. Control characters are kept out, as they
- * would make the error_log say something else than we compare with. */
+/* Removes blanks around the text, as the kernel does. Refuses control characters, because with them
+ * the error_log would contain another text than the one that we compare. */
 static int trim(const char *filter, char **ret, Reason *reason) {
         for (const unsigned char *p = (const unsigned char *)filter; *p; p++)
                 if (*p < 0x20 || *p == 0x7f)
@@ -98,10 +98,10 @@ static int check_event_is_off(const Instance *instance, const char *directory) {
         snprintf(path, sizeof(path), "%s/enable", directory);
         int r = tracefs_read(instance->fd, path, &text, NULL);
         if (r == -ENOENT && faccessat(instance->fd, directory, F_OK, 0) == 0)
-                return -EOPNOTSUPP; /* ftrace:print and its like are never enabled */
+                return -EOPNOTSUPP; /* ftrace:print and similar events are never enabled */
         if (r < 0)
                 return r;
-        /* "0*" has a trigger and records nothing. */
+        /* "0*": the event has a trigger but records nothing. */
         return text[0] == '0' ? 0 : -EBUSY;
 }
 
@@ -137,7 +137,7 @@ int instance_set_filter(const Instance *instance,
 
         snprintf(name, sizeof(name), "%s:%s", system, event);
         snprintf(path, sizeof(path), "%s/filter", directory.text);
-        /* Asked before the write, whose ENOENT means something else. */
+        /* Check this before the write, because the write returns ENOENT for another error too. */
         if (faccessat(instance->fd, path, F_OK, 0) < 0)
                 return errno == ENOENT ? -EOPNOTSUPP : -errno;
 
@@ -152,7 +152,8 @@ int instance_set_filter(const Instance *instance,
         } else if (is_refusal(r))
                 r = event_filter_refuse(instance, name, text, r, reason);
 
-        /* Else the broken text stays to be read there. The event is off: nothing is let through. */
+        /* Remove the refused text from the file. This cannot enable recording, because the event is
+         * off. */
         (void)tracefs_write(instance->fd, path, "0");
         return r;
 }

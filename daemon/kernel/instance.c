@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* One trace instance of the kernel: made, listed, switched and removed. Called by session, nearly
- * all of it on the worker thread; owns the fd of the instance's directory and no kernel state:
- * whoever created an instance removes it. Its buffer is in buffer.c, its filters in filter.c.
+/* Creates, lists, controls and removes a trace instance of the kernel. Called by session, mostly on
+ * the worker thread. Owns the fd of the instance's directory and no kernel state: the code that
+ * created an instance must remove it. buffer.c handles its buffer, filter.c its filters.
  *
  * It relies on these behaviours of the kernel:
- * - an open directory of an instance does not keep it from being removed, most open files do;
+ * - an open directory of an instance does not prevent its removal, most open files do;
  * - a new instance has tracing_on = 1 and every event off;
- * - set_event_pid opened without O_TRUNC appends, and an empty list traces everybody;
- * - membarrier(MEMBARRIER_CMD_GLOBAL) is synchronize_rcu(), and handlers of events run with
- *   preemption off: none that began before the call is left after it.
+ * - set_event_pid opened without O_TRUNC appends, and with an empty list all tasks are traced;
+ * - membarrier(MEMBARRIER_CMD_GLOBAL) is synchronize_rcu(), and event handlers run with preemption
+ *   off: after the call, all handlers that began before it have ended.
  *
- * It does not keep what it wrote: the kernel is the only copy. It does not know the order of the
+ * It does not cache what it wrote: the kernel has the only copy. It does not know the order of the
  * fence's steps: scope/arm.c does. */
 
 #include <dirent.h>
@@ -62,7 +62,7 @@ int instance_create(const Tracefs *tracefs, const char *id, Instance **ret) {
         char name[NAME_MAX + 1];
         TracefsPath path;
 
-        /* The kernel takes any name, newlines too. */
+        /* The kernel accepts any name, even with newlines. */
         int n = snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", id);
         if (n < 0 || (size_t)n >= sizeof(name))
                 return -EINVAL;
@@ -74,7 +74,7 @@ int instance_create(const Tracefs *tracefs, const char *id, Instance **ret) {
                 return -errno;
         r = instance_open(tracefs, name, ret);
         if (r < 0)
-                (void)instance_remove(tracefs, name); /* the first error is the one to tell */
+                (void)instance_remove(tracefs, name); /* report the first error */
         return r;
 }
 
@@ -175,14 +175,15 @@ int instance_set_option(const Instance *instance, const char *option, bool on) {
 int instance_add_pid(const Instance *instance, pid_t tid) {
         char text[16];
 
-        /* A list that 0 or a negative number were put into would be one that nobody understands. */
+        /* The effect of 0 or a negative number in the list is not defined. */
         if (tid <= 0)
                 return -EINVAL;
         snprintf(text, sizeof(text), "%d\n", tid);
         return tracefs_write(instance->fd, "set_event_pid", text);
 }
 
-/* One write of a few thousand bytes: the kernel takes any length, but holds its lock meanwhile. */
+/* Limits one write to a few thousand bytes: the kernel accepts any length, but holds its lock
+ * during the write. */
 #define PIDS_PER_WRITE 256
 
 static int add_some_pids(const Instance *instance, const pid_t *tids, size_t n) {
@@ -214,7 +215,7 @@ int instance_read_pids(const Instance *instance, pid_t **ret, size_t *ret_n) {
         if (r < 0)
                 return r;
 
-        /* A number and its newline are two bytes at least. */
+        /* A number and its newline take at least two bytes. */
         _cleanup_free_ pid_t *pids = calloc(size / 2 + 1, sizeof(*pids));
         if (!pids)
                 return -ENOMEM;
@@ -283,12 +284,12 @@ int instance_disable_all(const Instance *instance) {
                 return r;
 
         /* Since 6.13 a thread can be preempted in the few instructions between a syscall's
-         * tracepoint and its handler, where no grace period of RCU sees it. What it writes
-         * afterwards is counted and read like the rest; nothing offers to wait for it. */
+         * tracepoint and its handler, and an RCU grace period does not wait for it. A record that
+         * it writes later is counted and read like any other. The kernel has no interface to wait
+         * for it. */
         if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
                 return 0;
-        /* Kernels with CPUs that never tick (nohz_full) refuse to wait for those, some sandboxes
-         * refuse the call. */
+        /* Kernels with nohz_full CPUs, and some sandboxes, refuse the call. */
         return buffer_wait_quiet(instance);
 }
 

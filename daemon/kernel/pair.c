@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Events that the kernel makes of two others: synthetic events, and the hist triggers that give
- * them their values. Called by session on the worker thread, at the start also for what a killed
- * daemon left.
+/* Paired events: synthetic events that the kernel makes from two other events, and the hist
+ * triggers that set their values. Called by session on the worker thread, and at start to clean up
+ * after a killed daemon.
  *
  * It relies on these behaviours of the kernel (6.1):
  * - dynamic_events takes "s:NAME TYPE NAME; …", lists it as "s:synthetic/NAME<tab>…", and "-:" with
  *   that name removes it: EBUSY while a trigger refers to it or it is on somewhere;
- * - whatever instance makes a record of such an event, every instance that has the event on gets
- *   it: so each session has events of its own;
- * - a trigger is written to the event's trigger file and reads back with more attributes than it
- *   was written with: "hist:keys=…:vals=hitcount:…:sort=hitcount:size=…:clock=…[:onmatch(…)…] if …
- *   [active]"; "!" and either text takes it away; EBUSY while another refers to its variables;
+ * - every instance that has such an event on gets all its records, whichever instance made them: so
+ *   each session has events of its own;
+ * - a trigger is written to the event's trigger file and reads back with more attributes than were
+ *   written: "hist:keys=…:vals=hitcount:…:sort=hitcount:size=…:clock=…[:onmatch(…)…] if …
+ *   [active]"; "!" and either text removes it; EBUSY while another trigger refers to its variables;
  * - a trigger with a timestamp sets the instance's clock, which empties the rings;
  * - rmdir of an instance is refused (EBUSY) while such a trigger with variables stands;
- * - the pid list holds for triggers, the event's filter and tracing_on do not: what tracing_on
- * stops is the record that is made of them;
- * - hist has for each trigger "# trigger info: " with what trigger reads back, its entries, and in
- *   the end "    Dropped: N". */
+ * - the pid list applies to triggers; the event's filter and tracing_on do not. tracing_on only
+ *   stops the synthetic records;
+ * - the hist file has, for each trigger, "# trigger info: " with the text of the trigger file, its
+ *   entries, and at the end " Dropped: N". */
 
 #include "kernel/pair.h"
 
@@ -167,7 +167,7 @@ int pair_lift(const Instance *instance,
         return r == -ENOENT ? 0 : r;
 }
 
-/* Its attributes are in the line, in this order. */
+/* Returns whether the line has the trigger's attributes, in this order. */
 static bool has_attributes(const char *line, size_t size, const char *trigger) {
         const char *at = line, *end = line + size;
         size_t length;
@@ -249,7 +249,7 @@ int pair_clear_all(const Instance *instance, const char *prefix) {
         return r;
 }
 
-/* What a killed daemon left */
+/* Removes triggers that a killed daemon left. */
 
 static int lift_lines(const Instance *instance, const char *path, bool is_second) {
         _cleanup_free_ char *text = NULL;
@@ -276,7 +276,7 @@ static int lift_lines(const Instance *instance, const char *path, bool is_second
         return r;
 }
 
-/* Calls itself once: systems, then their events. */
+/* Recurses once: systems, then their events. */
 static int lift_below(const Instance *instance,
                 const char *directory,
                 unsigned depth,
@@ -314,7 +314,7 @@ static int lift_below(const Instance *instance,
 }
 
 int pair_lift_all(const Instance *instance) {
-        /* The second ones refer to the first. */
+        /* Remove the second triggers first, because they refer to the first ones. */
         int r = lift_below(instance, "events", 1, true);
         int r2 = lift_below(instance, "events", 1, false);
 

@@ -6,40 +6,44 @@
 
 #include "kernel/instance.h"
 
-#define PAIR_SYSTEM "synthetic" /* the kernel lets these events be in no other */
+#define PAIR_SYSTEM "synthetic" /* the kernel's fixed system of synthetic events */
 
-/* Can this kernel pair events? */
+/* Returns whether this kernel supports paired events. */
 bool pair_is_supported(const Tracefs *tracefs);
-/* KT_E_NO_TRACING: no, and why. */
+/* KT_E_NO_TRACING: not supported, with the reason. */
 int pair_check_supported(const Tracefs *tracefs, Reason *reason);
-/* An event with these fields, "TYPE NAME; …". KT_E_KERNEL_REFUSED in the kernel's own words. */
+/* Defines an event with these fields, "TYPE NAME; …". KT_E_KERNEL_REFUSED: with the kernel's
+ * message. */
 int pair_define(const Tracefs *tracefs, const char *name, const char *fields, Reason *reason);
-/* 0 when there is none, -EBUSY while a trigger makes records of it or an instance has it on. */
+/* Returns 0 if the event does not exist. -EBUSY: a trigger makes records of it, or an instance has
+ * it on. */
 int pair_remove(const Tracefs *tracefs, const char *name);
-/* All whose names begin so. -EBUSY: some are left. */
+/* Removes all events whose names begin with `prefix`. -EBUSY: some remain. */
 int pair_remove_all(const Tracefs *tracefs,
                 const char *prefix,
                 bool (*keeps)(const char *event, void *userdata),
                 void *userdata);
 
-/* A trigger of an event. Wipes the instance's rings: the kernel sets the clock again. */
+/* Installs a trigger on an event. This clears the instance's rings, because the kernel sets the
+ * clock again. */
 int pair_install(const Instance *instance,
                 const char *system,
                 const char *event,
                 const char *trigger,
                 Reason *reason);
-/* -EBUSY while a second one has need of it; 0 or -EINVAL when it is not there. */
+/* -EBUSY: a second trigger needs it. Returns 0 or -EINVAL if it does not exist. */
 int pair_lift(const Instance *instance, const char *system, const char *event, const char *trigger);
-/* Does a line of an event's trigger file stand for this one? */
+/* Returns whether a line of an event's trigger file is this trigger. */
 bool pair_line_is(const char *line, size_t size, const char *trigger);
-/* Events that found no place among those that wait, of this trigger. */
+/* Number of events dropped because the trigger's table of waiting events was full. */
 int pair_read_dropped(const Instance *instance,
                 const char *system,
                 const char *event,
                 const char *trigger,
                 uint64_t *ret);
-/* Takes the triggers off the instance's paired events whose names begin so. A histogram of one that
- * goes with its instance is counted for ever: its event would be -EBUSY from then on. */
+/* Removes the triggers from the instance's paired events whose names begin with `prefix`. If a
+ * histogram goes away with its instance, its reference is never released, and its event stays
+ * -EBUSY. */
 int pair_clear_all(const Instance *instance, const char *prefix);
-/* Lifts whatever pairs events in an instance that a killed daemon left. */
+/* Removes all triggers that pair events from an instance that a killed daemon left. */
 int pair_lift_all(const Instance *instance);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Puts names of systems, events, options and instances into paths. Used by this floor alone. A name
- * may come from a caller: nothing but letters, digits, '.', '_' and '-' passes, so that no name
- * climbs out of its directory. All names of the kernel's own are such. */
+/* Builds paths from names of systems, events, options and instances. Used only by this floor. A
+ * name may come from a caller: only letters, digits, '.', '_' and '-' are accepted, so that a name
+ * cannot leave its directory. All of the kernel's own names match this. */
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How soon the kernel gives a task's number to another one. Called by session. */
+/* Reads how soon the kernel reuses a task id. Called by session. */
 
 #include "kernel/pid-max.h"
 

@@ -3,5 +3,5 @@
 
 #include <stdint.h>
 
-/* kernel.pid_max: numbers of tasks are below it, and begin anew when it is reached. */
+/* Reads kernel.pid_max: task ids are below it, and start again when it is reached. */
 int pid_max_read(uint64_t *ret);

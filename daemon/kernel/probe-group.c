@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Probes of the groups that are ours. Called by session: definitions are made on the worker thread,
- * what a killed daemon left is removed before any session is made.
+/* The probes in our groups. Called by session: definitions are made on the worker thread; those of
+ * a killed daemon are removed before any session is created.
  *
  * It relies on these behaviours of the kernel:
- * - a definition that it refuses changes nothing and leaves a complaint in the top-level error_log,
- *   which everybody shares;
- * - EILSEQ means that the place is in the middle of an instruction, ENOENT that no such symbol
- *   exists, EINVAL everything else;
+ * - a refused definition changes nothing and adds an error to the top-level error_log, which all
+ *   users share;
+ * - EILSEQ means that the address is inside an instruction, ENOENT that the symbol does not exist,
+ *   EINVAL any other error;
  * - "r:" reads back with a number, "r10:", in kprobe_events alone;
- * - both files take many lines in one write, carry them out one by one and stop at the first that
- *   fails;
- * - a second place of one event is listed on a line of its own, behind the first; "-:" removes all;
- * - a kernel without event probes has dynamic_events all the same, and refuses "e:" with EINVAL
- *   without a complaint;
- * - kprobe_profile has "NAME HITS MISSES" a line, without the group, for all instances together,
- *   uprobe_profile "FILE NAME HITS" with the file as it was written. */
+ * - both files accept many lines in one write, execute them one by one and stop at the first error;
+ * - a second location of an event is listed on a separate line after the first; "-:" removes all of
+ *   them;
+ * - a kernel without event probes also has dynamic_events, and refuses "e:" with EINVAL without an
+ *   error in the log;
+ * - kprobe_profile has one "NAME HITS MISSES" per line, without the group, summed over all
+ *   instances; uprobe_profile has "FILE NAME HITS" with the file as it was written. */
 
 #include "kernel/probe-group.h"
 
@@ -59,7 +59,7 @@ static int probe_group_refuse(const Tracefs *tracefs,
                                 (int)entry.message_size,
                                 entry.message);
         }
-        if (*definition == 'e' && error == -EINVAL) /* of what is wrong it complains */
+        if (*definition == 'e' && error == -EINVAL) /* errors in the definition are logged */
                 return reason_set(reason,
                                 KT_E_NO_TRACING,
                                 "this kernel takes no such probes: it was built without event "
@@ -103,7 +103,7 @@ int probe_list_find(const char *list, const char *group, const char *name, char 
                 next = line + length + (line[length] == '\n');
                 if (!found || strncmp(found, event, (size_t)size) != 0)
                         continue;
-                if (!lines) /* all that may come */
+                if (!lines) /* no further lines follow */
                         lines = malloc(strlen(line) + 1);
                 if (!lines)
                         return -ENOMEM;
@@ -146,7 +146,7 @@ int probe_define(const Tracefs *tracefs,
                 _cleanup_free_ char *copy = strndup(line, size);
 
                 r = copy ? define_line(tracefs, kind, copy, ret_column, reason) : -ENOMEM;
-                /* Nothing stood there before: what came to be is what this call has made. */
+                /* The event did not exist before, so this call made everything that exists now. */
                 if (r != 0 && line > lines &&
                                 sscanf(lines, "%*[^:]:%199[^/]/%199[^ ]", group, name) == 2)
                         (void)probe_remove(tracefs, kind, group, name);
@@ -155,7 +155,7 @@ int probe_define(const Tracefs *tracefs,
         return r;
 }
 
-/* "p:GROUP/NAME …": the part between colon and blank, when the group begins so. */
+/* "p:GROUP/NAME …": returns the part between colon and blank if the group begins with `prefix`. */
 static bool line_is_of(const char *line, const char *prefix, const char **ret, size_t *ret_size) {
         const char *event = line + strcspn(line, ":\n");
 
@@ -166,7 +166,7 @@ static bool line_is_of(const char *line, const char *prefix, const char **ret, s
         return true;
 }
 
-/* Is this the first line of its event? */
+/* Returns whether this is the first line of its event. */
 static bool line_is_first(const char *text, const char *event, size_t size) {
         char key[EVENT_MAX + 2];
 
@@ -223,7 +223,8 @@ static int remove_groups(const Tracefs *tracefs,
 int probe_remove_groups(const Tracefs *tracefs, const char *prefix, const ProbeKeeper *keeper) {
         int r = 0;
 
-        /* What is in use of one kind keeps none of the other. */
+        /* Continue after an error: probes in use of one kind must not keep those of another
+         * kind. */
         for (ProbeKind kind = 0; kind < _PROBE_KIND_N; kind++) {
                 int error = remove_groups(tracefs, kind, prefix, keeper);
 
@@ -232,7 +233,7 @@ int probe_remove_groups(const Tracefs *tracefs, const char *prefix, const ProbeK
         return r;
 }
 
-/* "  NAME  HITS  MISSES" of this name? */
+/* Reads " NAME HITS MISSES" if the line is for this name. */
 static bool read_kernel_line(const char *line,
                 const char *name,
                 uint64_t *ret_hits,

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Definitions of probes: global, each instance enables them for itself. Called on the worker
- * thread by cred-guard.c and probe-group.c; owns none of them.
+/* Reads, adds and removes definitions of probes. They are global; each instance enables them
+ * separately. Called on the worker thread by cred-guard.c and probe-group.c; owns no definitions.
  *
  * It relies on these behaviours of the kernel:
  * - kprobe_events is missing where the kernel has no kprobes, uprobe_events where it has no
  *   uprobes, and a write without O_TRUNC adds or removes one definition;
- * - dynamic_events lists and takes those on events ("e:"), and lists the other kinds too;
- * - it reads back as "p:GROUP/NAME SYMBOL ARGS" a line, arguments as they were written;
- * - a definition that another one with the same event name follows becomes a second probe of the
- *   same event;
- * - removing a definition that was ever on wipes the ring buffers of the instances that had it on.
- */
+ * - dynamic_events lists and accepts probes on events ("e:"), and also lists the other kinds;
+ * - a definition reads back as one "p:GROUP/NAME SYMBOL ARGS" per line, arguments as they were
+ *   written;
+ * - a second definition with the same event name adds a second probe to the same event;
+ * - removing a definition clears the ring buffers of all instances that ever had it on. */
 
 #include "kernel/probe.h"
 

@@ -5,36 +5,36 @@
 
 #include "kernel/tracefs.h"
 
-/* The kernel keeps a list of each. */
+/* The kernel has a separate list for each kind. */
 typedef enum ProbeKind {
-        PROBE_KERNEL, /* on functions of its own */
+        PROBE_KERNEL, /* on kernel functions */
         PROBE_USER,   /* in programs and libraries */
         PROBE_EVENT,  /* on other events */
         _PROBE_KIND_N,
 } ProbeKind;
 
-#define PROBE_BATCH_MAX 3500 /* the kernel takes 4095 in one write */
+#define PROBE_BATCH_MAX 3500 /* the kernel accepts 4095 bytes in one write */
 
-/* May this process define such probes here? */
+/* Returns whether this process may define such probes here. */
 bool probe_is_supported(const Tracefs *tracefs, ProbeKind kind);
-/* What stands in the kernel for this event, without the line's end: NULL when nothing does. Several
- * probes of one event: all their lines. */
+/* Reads the definition of this event in the kernel, without the newline: NULL if there is no
+ * definition. If the event has several probes, all their lines. */
 int probe_read(const Tracefs *tracefs,
                 ProbeKind kind,
                 const char *group,
                 const char *name,
                 char **ret);
-/* All that stands of a kind; "" where there are none. */
+/* Reads all definitions of a kind; "" if there are no definitions. */
 int probe_read_list(const Tracefs *tracefs, ProbeKind kind, char **ret);
-/* One definition in the kernel's syntax: "p:GROUP/NAME SYMBOL ARG…". -EEXIST. Several of kernel
- * functions, a line each, PROBE_BATCH_MAX bytes at most: carried out one by one up to the first
- * that fails. */
+/* Adds one definition in the kernel's syntax: "p:GROUP/NAME SYMBOL ARG…". -EEXIST: it already
+ * exists. For kernel functions several lines are allowed, at most PROBE_BATCH_MAX bytes; the kernel
+ * executes them one by one up to the first error. */
 int probe_add(const Tracefs *tracefs, ProbeKind kind, const char *definition);
-/* Wipes the buffers of all instances that ever had it on. 0 when there is none, -EBUSY while an
- * instance uses it. */
+/* Removes a definition, which clears the buffers of all instances that ever had it on. Returns 0 if
+ * it does not exist. -EBUSY: an instance uses it. */
 int probe_remove(const Tracefs *tracefs, ProbeKind kind, const char *group, const char *name);
 
-/* Which definitions stay; event: "GROUP/NAME", `size` bytes. */
+/* Decides which definitions stay; event: "GROUP/NAME", `size` bytes. */
 typedef struct ProbeKeeper {
         bool (*keeps)(const char *event, size_t size, void *userdata);
         void *userdata;

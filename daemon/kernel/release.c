@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which kernel this is. Asked where trying out would cost RCU's time at each request. */
+/* Checks the kernel version. Used when a test of the feature would cost an RCU wait at each
+ * request. */
 
 #include "kernel/release.h"
 

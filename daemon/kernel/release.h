@@ -3,5 +3,5 @@
 
 #include <stdbool.h>
 
-/* By what uname() says: for what cannot be asked of tracefs itself. */
+/* Compares with the version from uname(), for features that tracefs does not show. */
 bool kernel_is_at_least(unsigned major, unsigned minor);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which functions of the kernel take a probe. Called by session, which keeps the list for a while;
- * looked up by the probe floor.
+/* The kernel functions that can be probed. Called by session, which caches the list for a while;
+ * searched by the probe floor.
  *
  * It relies on these behaviours of the kernel:
- * - available_filter_functions has "NAME" or "NAME [MODULE]" a line, one for each function that
- *   tracing may touch, functions of one name once for each; __ftrace_invalid_address___… stands for
- *   no function;
- * - debugfs's kprobes/blacklist has "0x…-0x…\tNAME" a line, "NAME+0x10" for a part;
- * - /proc/kallsyms lists every symbol, with addresses of 0 for who may not see them.
+ * - available_filter_functions has one "NAME" or "NAME [MODULE]" per line for each function that
+ *   can be traced; functions with the same name have one line each; __ftrace_invalid_address___… is
+ *   not a function;
+ * - debugfs's kprobes/blacklist has one "0x…-0x…\tNAME" per line, "NAME+0x10" for part of a
+ *   function;
+ * - /proc/kallsyms lists every symbol, with the address 0 for processes that may not see it.
  *
  * A kernel without the function tracer has no such list, debugfs may not be mounted, and a sandbox
- * may hide kallsyms: then less is known beforehand, and the kernel says no when the probe is made.
- */
+ * may hide kallsyms. Then fewer errors are found in advance, and the kernel refuses the probe when
+ * it is defined. */
 
 #include "kernel/symbols.h"
 
@@ -55,7 +56,7 @@ static size_t symbols_count_lines(const char *text) {
         return n;
 }
 
-/* "NAME", "NAME [MODULE]"; cuts the line to pieces. */
+/* "NAME", "NAME [MODULE]"; modifies the line. */
 static void add_function(Symbols *symbols, char *line) {
         char *space = strchr(line, ' ');
         char *open = space ? strchr(space, '[') : NULL;
@@ -70,7 +71,7 @@ static void add_function(Symbols *symbols, char *line) {
                                 (Symbol){ .name = line, .module = close ? open + 1 : NULL };
 }
 
-/* "0x…-0x…\tNAME": a part of a function does not forbid its beginning. */
+/* "0x…-0x…\tNAME". An entry for a part of a function does not forbid probes at its beginning. */
 static void add_forbidden(Symbols *symbols, char *line) {
         char *name = strchr(line, '\t');
 
@@ -120,7 +121,7 @@ int symbols_load(const Tracefs *tracefs, Symbols **ret) {
         if (r < 0 && r != -ENOENT && r != -EPERM && r != -EACCES)
                 return r;
         r = fd_read_file_at(AT_FDCWD, BLACKLIST_FILE, BLACKLIST_MAX, &blacklist, NULL);
-        if (r < 0) /* the kernel refuses what we then do not know of */
+        if (r < 0) /* without the list, the kernel refuses it later */
                 blacklist = NULL;
         return symbols_parse(functions, blacklist, ret);
 }
@@ -146,7 +147,7 @@ const Symbol *symbols_find(const Symbols *symbols,
 
                 if (strcmp(symbol->name, name) != 0)
                         break;
-                /* The blacklist does not tell modules. */
+                /* The blacklist does not contain module names. */
                 if (symbol->is_forbidden) {
                         *ret_n = 1;
                         return symbol;
@@ -159,7 +160,7 @@ const Symbol *symbols_find(const Symbols *symbols,
         return found;
 }
 
-/* "ffffffff81000000 t name\t[module]"; false: another's. */
+/* "ffffffff81000000 t name\t[module]"; returns false if the line is for another name. */
 static bool line_names(const char *line, const char *name, char *variant) {
         const char *p = strchr(line, ' ');
         size_t size = strlen(name), length;

@@ -5,35 +5,35 @@
 
 #include "kernel/tracefs.h"
 
-/* A function of the kernel that probes know. */
+/* A kernel function known to tracing. */
 typedef struct Symbol {
         const char *name;
         const char *module; /* NULL: built in */
-        bool is_forbidden;  /* no probe may stand there: the kernel's blacklist */
+        bool is_forbidden;  /* cannot be probed: the kernel's blacklist */
 } Symbol;
 
-/* Sorted by name; several of one name stand side by side. */
+/* Sorted by name; functions with the same name are adjacent. */
 typedef struct Symbols {
         Symbol *symbols;
         size_t n_symbols;
-        bool is_complete; /* what is not here takes no probe; false: the kernel does not tell */
+        bool is_complete; /* functions not listed cannot be probed; false: not known */
         char *text, *forbidden_text;
 } Symbols;
 
-/* What the kernel lists now: some megabytes, tens of milliseconds. */
+/* Loads the kernel's current list: some megabytes, tens of milliseconds. */
 int symbols_load(const Tracefs *tracefs, Symbols **ret);
-/* The same from the texts of available_filter_functions (NULL: not told) and kprobes/blacklist;
- * both are consumed. */
+/* The same from the texts of available_filter_functions (NULL: not available) and
+ * kprobes/blacklist. Consumes both. */
 int symbols_parse(char *functions, char *blacklist, Symbols **ret);
 Symbols *symbols_free(Symbols *symbols);
 DEFINE_CLEANUP(Symbols, symbols_free);
-/* The first of that name, and how many there are; module NULL: of any. */
+/* Returns the first function with this name, and how many there are. module: NULL for any. */
 const Symbol *symbols_find(const Symbols *symbols,
                 const char *module,
                 const char *name,
                 size_t *ret_n);
 
-/* Does the kernel have a symbol of this name at all, also where no probe may stand? In ret_variant
- * what a compiler made of it ("name.isra.0"), "" when nothing. Reads /proc/kallsyms: slow. */
+/* Returns whether the kernel has a symbol of this name, even if it cannot be probed. ret_variant:
+ * the name of a compiler's variant ("name.isra.0"), or "". Reads /proc/kallsyms: slow. */
 #define SYMBOL_NAME_MAX 128
 bool symbols_exists(const char *name, char ret_variant[static SYMBOL_NAME_MAX]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The top buffer, as far as a trace of the boot concerns it. Called by boot/boot-steps.c on the
- * worker thread, and by nobody else: see there when. It relies on set_event: opened without
- * O_TRUNC, "!SYSTEM:EVENT" turns one event off and leaves the rest. */
+/* The top-level buffer, for boot traces. Called only by boot/boot-steps.c, on the worker thread;
+ * that file documents when. It relies on set_event: opened without O_TRUNC, "!SYSTEM:EVENT" turns
+ * one event off and does not change the others. */
 
 #include <errno.h>
 #include <fcntl.h>

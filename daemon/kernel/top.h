@@ -3,12 +3,14 @@
 
 #include "kernel/instance.h"
 
-/* The kernel's own buffer, which is everybody's: for what our words on its command line have had
- * recorded there, and nothing else. Never to be removed, changed in size or cleared. */
+/* The kernel's top-level buffer, which all users share. Used only for what our words on the
+ * kernel's command line recorded there. It must never be removed, resized or cleared. */
 int top_open(const Tracefs *tracefs, Instance **ret);
-/* "nop": nobody traces functions with it. */
+/* True if the tracer is "nop": functions are not traced with it. */
 int top_is_idle(const Instance *top, bool *ret);
-/* What is on, of this instance or of the top buffer: "SYSTEM:EVENT", a line each. */
+/* Reads the enabled events of this instance or of the top-level buffer: one "SYSTEM:EVENT" per
+ * line. */
 int top_read_enabled(const Instance *instance, char **ret);
-/* This one event ("SYSTEM:EVENT"), by a single file, so that a sandbox need open no other. */
+/* Turns off one event ("SYSTEM:EVENT"). Uses a single file, so that a sandbox needs to allow only
+ * that one. */
 int top_turn_off(const Instance *instance, const char *event);

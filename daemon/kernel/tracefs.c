@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The door to tracefs: finds out whether this kernel lets us trace, and reads and writes whole
- * files below a directory fd. Called by the rest of this floor and by session; owns the fd of the
- * mount.
+/* Opens tracefs: checks whether this kernel lets us trace, and reads and writes whole files below a
+ * directory fd. Called by the rest of this floor and by session; owns the fd of the mount.
  *
  * It relies on these behaviours of the kernel:
  * - with lockdown=confidentiality tracefs can be mounted but is empty;
- * - where the daemon's unit makes the mount read-only, its instances directory is bound writable
- *   over it: whether we may write is asked of instances/, never of the top;
- * - one write(2) is one command: a file of tracefs parses what one call brought, so a short write
- *   is an error and never continued.
+ * - the daemon's unit may make the mount read-only and bind its instances directory writable over
+ *   it: so the write check uses instances/, not the top directory;
+ * - one write(2) is one command: a tracefs file parses the data of each call separately, so a short
+ *   write is an error and is never continued.
  *
- * The file system type is not checked when the directory holds a file `.ktrace-fake-tracefs`: so
- * tests offer a directory of their own. That opens nothing: tracefs takes no new file, and the path
- * is an option of the daemon, which root gives.
+ * The file system type is not checked if the directory contains a file `.ktrace-fake-tracefs`, so
+ * that tests can use a directory of their own. This is safe: tracefs does not allow new files, and
+ * the path is an option of the daemon, which only root sets.
  *
  * It does not mount anything. */
 
@@ -74,7 +73,7 @@ static bool directory_is_empty(int dirfd) {
         }
 
         bool empty = true;
-        /* Names with a dot are the directory itself and the marker of tests. */
+        /* Names that begin with a dot are the directory itself and the tests' marker file. */
         for (struct dirent *entry; empty && (entry = readdir(dir));)
                 empty = entry->d_name[0] == '.';
         closedir(dir);
@@ -90,7 +89,7 @@ static int check_type(const Tracefs *tracefs, Reason *reason) {
                 return -errno;
         if (st.f_type == TRACEFS_MAGIC)
                 return 0;
-        /* The directory that the kernel keeps in sysfs as the mount point. */
+        /* The empty directory in sysfs that the kernel provides as the mount point. */
         if (st.f_type == SYSFS_MAGIC)
                 return reason_set(reason,
                                 KT_E_NO_TRACING,
@@ -140,7 +139,7 @@ int tracefs_open(const char *path, Tracefs **ret, Reason *reason) {
         if (!tracefs->path)
                 return -ENOMEM;
 
-        /* A full open, not O_PATH, also sets off an automount (/sys/kernel/debug/tracing). */
+        /* A full open, not O_PATH, also triggers an automount (/sys/kernel/debug/tracing). */
         tracefs->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (tracefs->fd < 0)
                 return refuse_open(errno, path, reason);
@@ -195,7 +194,8 @@ int tracefs_read_u64(int dirfd, const char *path, uint64_t *ret) {
         if (r < 0)
                 return r;
 
-        /* "7 (expanded: 1408)" is a number too; strtoull alone would take "-1". */
+        /* "7 (expanded: 1408)" must be accepted as a number; "-1", which strtoull accepts, must
+         * not. */
         char *end;
         const char *start = text + strspn(text, " \t");
         if (*start < '0' || *start > '9')

@@ -4,16 +4,17 @@
  *
  * It relies on these behaviours of the kernel:
  * - tracing_cpumask takes groups of eight hexadecimal digits, the lowest CPUs last;
- * - set_ftrace_filter takes a word when white space follows it, and says EINVAL when it matches no
- *   function; opened with O_TRUNC it begins empty, and empty means all functions, which it says as
+ * - set_ftrace_filter accepts a word when white space follows it, and returns EINVAL if the word
+ *   matches no function; opened with O_TRUNC it is empty, and empty means all functions, shown as
  *   "#### all functions enabled ####";
- * - set_ftrace_notrace is the same of functions that are not traced, whatever the other says;
- * - current_tracer drops what is in the ring, also when it is set again, and says EINVAL to a name
- *   that available_tracers of the instance does not have. So it is set once, before anything is
- *   recorded, and set_ftrace_notrace is what stops it: with nothing left to trace the kernel
- * patches nothing.
+ * - set_ftrace_notrace lists functions that are not traced, in the same syntax; it takes
+ *   precedence;
+ * - writing current_tracer clears the ring, even if the tracer does not change, and returns EINVAL
+ *   for a name that is not in the instance's available_tracers. So it is set once, before
+ *   recording, and set_ftrace_notrace stops it: without any function to trace the kernel patches no
+ *   code.
  *
- * What may stand in a glob is the spec's: a ':' would make it a command. */
+ * The spec checks the characters of a glob: a ':' would make it a command. */
 
 #include "kernel/tracer.h"
 
@@ -54,7 +55,7 @@ static int hex_digit(char c) {
 int instance_get_cpus(const Instance *instance, CpuList *ret) {
         _cleanup_free_ char *text = NULL;
         CpuList list = {};
-        unsigned at = 0; /* of the digit's lowest CPU */
+        unsigned at = 0; /* number of the digit's lowest CPU */
         size_t size;
 
         int r = tracefs_read(instance->fd, "tracing_cpumask", &text, &size);
@@ -72,7 +73,7 @@ int instance_get_cpus(const Instance *instance, CpuList *ret) {
         return 0;
 }
 
-/* An empty list would be every function of the kernel. */
+/* An empty list would trace every function of the kernel. */
 static int check_functions(const Instance *instance, Reason *reason) {
         char first[2] = "";
 
@@ -95,7 +96,7 @@ static int refuse_all(Reason *reason) {
                         "tracer: this kernel lets no functions be traced");
 }
 
-/* In a list with blanks between. */
+/* The list is separated by blanks. */
 static bool has_word(const char *list, const char *word) {
         size_t size = strlen(word);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Lines of an event's trigger file: which of them is a trigger of ours, and what became of it. A
- * part of trigger.h, beside trigger.c, which says what it relies on. Pure. */
+/* Parses the lines of an event's trigger file: which line is a trigger of ours, and its state.
+ * Implements part of trigger.h; trigger.c documents the kernel behaviour. Pure. */
 
 #include "kernel/trigger-line.h"
 
@@ -14,7 +14,7 @@
 #define ACTIVE " [active]"
 #define PAUSED " [paused]"
 
-/* " if CONDITION" at the end, or nothing; *size is cut by it. */
+/* Cuts " if CONDITION" off the end of the line, if present, by reducing *size. */
 static bool cut_condition(const char *line, size_t *size, const char *condition) {
         static const char word[] = " if ";
         size_t n = condition ? strlen(condition) : 0;
@@ -30,7 +30,7 @@ static bool cut_condition(const char *line, size_t *size, const char *condition)
         return true;
 }
 
-/* Newer kernels have another word for a stack. */
+/* Newer kernels use another word for a stack. */
 static bool is_listed(const char *line, size_t size, const char *listed) {
         static const char older[] = "stacktrace", newer[] = "common_stacktrace";
         const char *end = line + size;

@@ -3,5 +3,5 @@
 
 #include "kernel/trigger.h"
 
-/* text: of the event's trigger file. */
+/* text: contents of the event's trigger file. */
 TriggerState trigger_find(const char *text, const Trigger *trigger);

@@ -2,20 +2,22 @@
 
 /* Triggers of an instance's events. Called by session on the worker thread.
  *
- * It relies on these behaviours of the kernel (tests/kernel/test-trigger.c asks for each):
+ * It relies on these behaviours of the kernel (tests/kernel/test-trigger.c checks each):
  * - a trigger is written to the event's trigger file and reads back as "COMMAND:unlimited if
- *   CONDITION" or "COMMAND:count=N if CONDITION", N being what is left; a hist with all its
- *   attributes, in the order keys, vals, sort, size, and " [active]" or " [paused]" behind it;
+ *   CONDITION" or "COMMAND:count=N if CONDITION", N being the remaining count; a hist reads back
+ *   with all its attributes, in the order keys, vals, sort, size, followed by " [active]" or "
+ *   [paused]";
  * - a trigger that the kernel refuses changes nothing;
- * - an event takes one of traceon and traceoff, one snapshot, one stacktrace, and one of
- * enable_event and disable_event for each other event;
- * - "!" and the command takes it away, without its count and condition, but for hist, whose
- *   condition tells it from another;
- * - triggers are evaluated while the event is off and while tracing_on is 0; neither the event's
- *   filter nor another trigger's condition counts for them; those with a condition only for tasks
- *   that the pid list admits, one without (but hist) for all, where none of its event has one;
- * - an event with triggers, and one that another event turns on or off, says "0*" or "1*" in its
- *   enable file; 0 written to it, or to that of all events, leaves its triggers at work;
+ * - an event accepts one of traceon and traceoff, one snapshot, one stacktrace, and one of
+ *   enable_event and disable_event for each other event;
+ * - "!" and the command removes it; its count and condition are not needed, except that the
+ *   condition of a hist distinguishes it from other hists;
+ * - triggers are evaluated even while the event is off and while tracing_on is 0, independent of
+ *   the event's filter and of other triggers' conditions. Triggers with a condition are evaluated
+ *   only for tasks in the pid list; a trigger without one (except hist) is evaluated for all tasks
+ *   if no trigger of the event has a condition;
+ * - an event with triggers, and one that another event turns on or off, shows "0*" or "1*" in its
+ *   enable file; writing 0 to it, or to that of all events, does not stop its triggers;
  * - an event with a trigger, and the event of an event probe that is on, are listed in set_event
  *   also while their enable file says "0*" and they record nothing. */
 

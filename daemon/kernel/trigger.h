@@ -8,54 +8,55 @@
 
 #define TRIGGER_WITHOUT_END 0
 
-/* One trigger of an event, in the kernel's words. Borrows its texts. */
+/* One trigger of an event, in the kernel's syntax. Borrows its texts. */
 typedef struct Trigger {
         const char *command;   /* "traceoff", "enable_event:sched:sched_switch", "hist:keys=pid" */
-        uint64_t count;        /* how often at most; TRIGGER_WITHOUT_END */
+        uint64_t count;        /* maximum number of times; TRIGGER_WITHOUT_END */
         const char *condition; /* NULL: none */
-        const char *listed;    /* of a hist: behind "hist:", as the kernel gives it back */
+        const char *listed;    /* of a hist: text after "hist:" as the kernel shows it */
 } Trigger;
 
-/* What became of it. */
+/* The state of a trigger. */
 typedef struct TriggerState {
         bool stands;
         uint64_t left;    /* of count */
         bool is_paused;   /* of a hist */
-        const char *line; /* of a hist: in the text, without the state behind it */
+        const char *line; /* of a hist: its line in the text, without the state */
         size_t line_size;
 } TriggerState;
 
-/* Has the kernel what this command needs on that event? */
+/* Returns whether the kernel supports this command on that event. */
 bool trigger_is_known(const Instance *instance,
                 const char *system,
                 const char *event,
                 const char *command);
-/* KT_E_KERNEL_REFUSED with the kernel's words where they are about ours; KT_E_LIMIT_REACHED: no
- * memory. */
+/* KT_E_KERNEL_REFUSED: with the kernel's message if it is about our command. KT_E_LIMIT_REACHED:
+ * out of memory. */
 int trigger_install(const Instance *instance,
                 const char *system,
                 const char *event,
                 const Trigger *trigger,
                 Reason *reason);
-/* 0 also when it is not there. Waits until nobody is in it any more. */
+/* Returns 0 also if the trigger does not exist. Waits until no task executes it. */
 int trigger_lift(const Instance *instance,
                 const char *system,
                 const char *event,
                 const Trigger *trigger);
-/* Of a hist: its counts stay and grow no more, or go on. */
+/* Pauses or resumes a hist; its counts are kept. */
 int trigger_pause(const Instance *instance,
                 const char *system,
                 const char *event,
                 const Trigger *trigger,
                 bool pause);
-/* Of a hist: its counts begin anew. */
+/* Resets the counts of a hist. */
 int trigger_clear(const Instance *instance,
                 const char *system,
                 const char *event,
                 const Trigger *trigger);
-/* The whole of that file. */
+/* Reads the whole trigger file. */
 int trigger_read(const Instance *instance, const char *system, const char *event, char **ret);
-/* Its enable file: recorded now? Triggers of an event make it say so with a star. */
+/* Reads from the enable file whether the event is recorded. A star in it means that the event has
+ * triggers. */
 int trigger_read_enabled(const Instance *instance,
                 const char *system,
                 const char *event,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Writes to an instance's control files, as inotify tells them. Made by session on the worker
- * thread, read in the event loop; owns the inotify descriptor and one of each directory.
+/* Detects writes to an instance's control files with inotify. Created by session on the worker
+ * thread, read in the event loop; owns the inotify descriptor and one descriptor per directory.
  *
  * It relies on these behaviours of the kernel (tests/kernel/test-contract.c):
- * - a write and an opening with O_TRUNC of a tracefs file, by any process and through any mount,
- *   are an IN_MODIFY of its directory; reading is not;
- * - eventfs (6.6 and later) makes the inodes of its directories anew once nobody uses them, and a
- *   mark on the old one tells nothing any more: so each directory is held open;
- * - an open directory does not keep an instance from being removed.
+ * - a write to a tracefs file, or opening it with O_TRUNC, by any process and through any mount,
+ *   raises IN_MODIFY on its directory; reading does not;
+ * - eventfs (6.6 and later) recreates the inodes of its directories when they are unused, and a
+ *   watch on an old inode no longer reports events: so each directory is kept open;
+ * - an open directory does not prevent the removal of an instance.
  *
- * It does not know who wrote: session knows when we did. */
+ * It does not know which process wrote: session knows when we did. */
 
 #include "kernel/watch.h"
 
@@ -35,7 +35,8 @@ struct Watch {
         size_t n_directories;
 };
 
-/* trace_clock: times decide who was a member when. trace: opened to be cut, it empties the ring. */
+/* trace_clock: timestamps decide which tasks were members at a time. trace: opening it with O_TRUNC
+ * empties the ring. */
 static const char *const instance_names[] = {
         "set_event_pid",
         "set_event_notrace_pid",
@@ -142,7 +143,7 @@ static const char *find_directory(const Watch *watch, int mark) {
 }
 
 static bool matters(const Watch *watch, const struct inotify_event *event) {
-        /* Some were lost, or the directory is gone. */
+        /* Events were lost, or the directory is gone. */
         if (event->len == 0)
                 return true;
         for (size_t i = 0; watch->names[i]; i++)

@@ -7,21 +7,21 @@
 
 #define WATCH_NAME_MAX 256
 
-/* Tells when anybody, ourselves included, writes to a file of an instance by which it is
- * controlled. */
+/* Reports when any process, including ours, writes to a control file of an instance. */
 typedef struct Watch Watch;
 
 int watch_new(const Instance *instance, Watch **ret);
-/* The same of the lists of all probes. */
+/* The same for the lists of all probes. */
 int watch_new_probes(const Tracefs *tracefs, Watch **ret);
 Watch *watch_free(Watch *watch);
 DEFINE_CLEANUP(Watch, watch_free);
-/* A directory below the instance's, "." for that itself. Again: no matter. */
+/* Adds a directory below the instance's, "." for the instance itself. Adding it twice is
+ * allowed. */
 int watch_add(Watch *watch, const char *directory);
-/* Becomes readable. */
+/* The fd becomes readable when a write was detected. */
 int watch_get_fd(const Watch *watch);
-/* Takes what is queued; false when nothing of it matters. ret_name: the first file that does, below
- * the instance. */
+/* Takes the queued events; returns false if none of them matters. ret_name: the first file that
+ * matters, relative to the instance. */
 bool watch_take(Watch *watch, char ret_name[static WATCH_NAME_MAX]);
-/* Of what was taken since this was asked last: somebody has opened `trace` to empty the ring. */
+/* Returns whether, since the last call, a process opened `trace` to empty the ring. */
 bool watch_was_emptied(Watch *watch);
