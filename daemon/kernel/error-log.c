@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Reads the kernel's error message about a filter or a probe from its error_log. Used by the other
- * files of this floor. The log holds the last eight errors: the message, " Command: " with the
+ * files of this floor. The log holds the last eight errors: the message, "  Command: " with the
  * text, and a line with a caret below the position. Only errors about our own command are quoted,
  * because all users of the instance share the log. */
 

@@ -17,7 +17,7 @@
  * - the pid list applies to triggers; the event's filter and tracing_on do not. tracing_on only
  *   stops the synthetic records;
  * - the hist file has, for each trigger, "# trigger info: " with the text of the trigger file, its
- *   entries, and at the end " Dropped: N". */
+ *   entries, and at the end "    Dropped: N". */
 
 #include "kernel/pair.h"
 

@@ -233,7 +233,7 @@ int probe_remove_groups(const Tracefs *tracefs, const char *prefix, const ProbeK
         return r;
 }
 
-/* Reads " NAME HITS MISSES" if the line is for this name. */
+/* Reads "  NAME  HITS  MISSES" if the line is for this name. */
 static bool read_kernel_line(const char *line,
                 const char *name,
                 uint64_t *ret_hits,

@@ -8,8 +8,8 @@
  * objects exist when clients see it. The bus queues earlier calls to the name, because it considers
  * us starting.
  *
- * A lost bus connection ends the loop: peers, matches and names are lost with it, and restarting
- * the daemon is the recovery path that is used and tested most. The sessions continue, see
+ * A lost bus connection ends the loop: peers, matches and names are lost with it, and a restart of
+ * the daemon is the only recovery path that is used every day. The sessions continue, see
  * "RESTARTS" in ktraced(8). */
 #include "manager/bus-join.h"
 

@@ -194,7 +194,7 @@ static int on_reload(void *userdata, Request *request, Reason *reason) {
 static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
         Reason reason = { "" };
 
-        /* The reload logs its failure; the sender of the signal has no other way to see it. */
+        /* manager_reload logs its failure; the sender of the signal finds it in the journal. */
         (void)manager_reload(userdata, NULL, &reason);
         return 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which fields of an event are addresses, as far as its format tells: pointers, what is named as
- * addresses are in the kernel's events, and what is printed as a pointer. Used by grant-field.c.
- * `unsigned long` fields hold addresses under any name: those are found by their values, word by
- * word, in the consumer.
+/* Finds the fields of an event that are addresses according to its format: pointers, fields whose
+ * names mean addresses in the kernel's events, and fields that are printed as pointers. Used by
+ * grant-field.c. `unsigned long` fields can hold addresses under any name: the consumer finds those
+ * by their values, word by word.
  *
- * %pI4, %pM, %pU and their like print what lies at a place in the record, not the place: only
- * numbers of eight bytes are taken for pointers. */
+ * %pI4, %pM, %pU and similar formats print the data at a place in the record, not its address: only
+ * numbers of eight bytes count as pointers. */
 
 #include "policy/address.h"
 
@@ -29,7 +29,7 @@ static bool has_address_name(const char *name) {
         return length > 3 && strcmp(name + length - 3, "_ip") == 0;
 }
 
-/* Behind a string in quotes that begins at p. */
+/* Returns the position after a quoted string that begins at p. */
 static const char *address_skip_string(const char *p) {
         for (p++; *p && *p != '"'; p++)
                 if (*p == '\\' && p[1])
@@ -37,7 +37,7 @@ static const char *address_skip_string(const char *p) {
         return *p ? p + 1 : p;
 }
 
-/* The end of an argument: its comma, or the text's end. */
+/* Returns the end of an argument: its comma, or the end of the text. */
 static const char *skip_argument(const char *p) {
         int depth = 0;
 
@@ -53,7 +53,7 @@ static const char *skip_argument(const char *p) {
         return p;
 }
 
-/* Does "REC->NAME" stand between the two? */
+/* Returns whether "REC->NAME" occurs between the two positions. */
 static bool has_field(const char *p, const char *end, const char *name) {
         static const char record[] = "REC->";
         size_t length = strlen(name);
@@ -68,7 +68,7 @@ static bool has_field(const char *p, const char *end, const char *name) {
         return false;
 }
 
-/* The conversion behind a %: p is moved behind it; how many arguments it takes. */
+/* Parses the conversion after a % and moves *p after it. Returns the number of its arguments. */
 static unsigned take_conversion(const char **p, const char *end, bool *ret_pointer) {
         unsigned n = 1;
 
@@ -88,13 +88,13 @@ static unsigned take_conversion(const char **p, const char *end, bool *ret_point
         return n;
 }
 
-/* `"format", argument, argument …`: is the field an argument of a %p? What is written otherwise is
- * searched for its name alone. */
+/* Returns whether the field is an argument of a %p in `"format", argument, argument …`. In other
+ * forms of the text only the field's name is searched for. */
 static bool is_printed_as_pointer(const char *text, const char *name) {
         if (*text != '"')
                 return strstr(text, "%p") && has_field(text, text + strlen(text), name);
         const char *end = address_skip_string(text), *argument = skip_argument(end);
-        /* "a" "b", or what is no list of arguments. */
+        /* "a" "b", or text that is not a list of arguments. */
         if (argument != end)
                 return strstr(text, "%p") && has_field(text, text + strlen(text), name);
 

@@ -3,7 +3,7 @@
 
 #include "interfaces/format.h"
 
-/* Can eight bytes of it hold an address, whatever the field is said to be? */
+/* Returns whether eight bytes of the field can hold an address, whatever its declared type is. */
 bool field_has_words(const FormatField *field);
-/* Is it meant to be an address? */
+/* Returns whether the field is declared as an address. */
 bool field_is_address(const Format *format, const FormatField *field);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whether one decision gives all that another one gave. Asked by the session floor when rules were
- * read anew, about sessions that were made by the old ones. Everything in a Grant is looked at but
- * its name, what was asked for, and the limits, which the session floor compares. Where two
- * filters or lists differ nobody works out whether the new one happens to hold the old one: it
- * counts as less. */
+/* Checks whether one decision grants everything that another one granted. Called by the session
+ * floor after the rules were read again, for sessions that were created under the old rules.
+ * Compares all members of a Grant except its name, the request, and the limits, which the session
+ * floor compares. If two filters or lists differ, the new one counts as less; whether it happens to
+ * contain the old one is not computed. */
 
 #include "policy/cover.h"
 
@@ -44,11 +44,11 @@ static bool fields_are_covered(const GrantEvent *now, const GrantEvent *then) {
         if (!list_has_all(then->cut, then->n_cut, now->cut, now->n_cut) ||
                         (then->is_of_program && !now->is_of_program))
                 return false;
-        /* What speaks of a task is less than what is shown of any. */
+        /* Showing fields only for member tasks is less than showing them for all tasks. */
         for (size_t i = 0; i < now->n_members; i++)
                 if (!member_is_covered(then, &now->members[i]))
                         return false;
-        /* All of them, but those cut. */
+        /* Keeps all fields except those cut. */
         if (!now->speaks_of_others && now->n_keep == 0)
                 return true;
         if (!then->speaks_of_others && then->n_keep == 0)
@@ -61,8 +61,8 @@ static bool fields_are_covered(const GrantEvent *now, const GrantEvent *then) {
         return true;
 }
 
-/* Both decisions have their events in the same order, so the search begins after the event that
- * was found last: *next. */
+/* Both decisions have their events in the same order, so the search starts after the event found
+ * last: *next. */
 static const GrantEvent *find_event(const GrantEvent *events,
                 size_t n_events,
                 size_t *next,

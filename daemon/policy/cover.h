@@ -3,6 +3,6 @@
 
 #include "policy/policy.h"
 
-/* 0: `now` gives all that `then` gave, limits aside. Else KT_E_ACCESS_DENIED with what is less, and
- * the rule. */
+/* Returns 0 if `now` grants everything that `then` granted, limits aside. Otherwise fails with
+ * KT_E_ACCESS_DENIED; the reason names what is missing, and the rule. */
 int grant_check_covers(const Grant *now, const Grant *then, Reason *reason);

@@ -5,14 +5,15 @@
 #include "policy/hist.h"
 #include "policy/rule.h"
 
-/* A request on its way through policy_decide(). */
+/* A request during policy_decide(). */
 
 #define EVENT_NAME_MAX 128
 
-/* What has been decided about one of the kernel's events so far. */
+/* The decision so far about one of the kernel's events. */
 typedef struct Choice {
         bool is_granted;
-        bool is_unfiltered; /* asked for once without a filter: nothing may narrow it again */
+        bool is_unfiltered; /* requested at least once without a filter: no later entry may add one
+                             */
         GrantEvent event;
 } Choice;
 
@@ -24,10 +25,10 @@ struct Decision {
         const PolicyEvents *events;
         Choice *choices; /* one per entry of events */
         size_t n_choices, n_glob_bytes, n_pairs;
-        size_t step, next_entry, next_name, next_choice; /* where decision_advance goes on */
-        int64_t work;       /* that may be done before others have their turn; below 0: used up */
-        bool is_probe;      /* the entry under way is one of the probes that may be used */
-        bool is_of_program; /* that one stands in a program */
+        size_t step, next_entry, next_name, next_choice; /* where decision_advance continues */
+        int64_t work;       /* work left before other requests get their turn; below 0: used up */
+        bool is_probe;      /* the current entry is a probe that the subject may use */
+        bool is_of_program; /* that probe is in a program */
         Grant *grant;
         Reason *reason; /* `own` */
         Reason own;

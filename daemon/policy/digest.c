@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The hash by which a receipt names the rules that were in force. Called when rules are read. By
- * libgcrypt, which libsystemd brings anyway; whoever else uses it in this process finds it
- * initialised. */
+/* Computes the hash by which a receipt identifies the rules in force. Called when rules are read.
+ * Uses libgcrypt, which libsystemd loads anyway; it is then initialised for other users in this
+ * process too. */
 
 #include "policy/digest.h"
 
@@ -16,7 +16,7 @@ static bool is_ready(void) {
                 return true;
         if (!gcry_check_version(NULL))
                 return false;
-        /* Nothing here is secret, and locked memory is limited. */
+        /* The data is not secret, and locked memory is limited. */
         return gcry_control(GCRYCTL_DISABLE_SECMEM, 0) == 0 &&
                gcry_control(GCRYCTL_INITIALIZATION_FINISHED, 0) == 0;
 }

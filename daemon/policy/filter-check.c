@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a filter means: each comparison's field is found in the event's format, and operator and
- * value are judged by its type. Called by filter_compile() on a finished tree.
+/* Type-checks a filter: finds the field of each comparison in the event's format, and checks
+ * operator and value against the field's type. Called by filter_compile() on a complete tree.
  *
- * It relies on these behaviours of the kernel (trace_events_filter.c, asked by
+ * It relies on these behaviours of the kernel (trace_events_filter.c, checked by
  * tests/policy/test-filter-native.c):
- * - a name is looked for among the event's own fields, then CPU, cpu, comm and COMM (the task and
- *   the CPU at hand), then the common fields;
- * - integers have 1, 2, 4 or 8 bytes; a field of another size is taken and matches nothing, as do
- *   & of CPU and comparisons of arrays;
- * - char arrays are strings; so is what a `char *` points to, read while the event is recorded:
- *   from the kernel's memory, from the process's own with .ustring behind the name;
- * - a glob that starts with a digit is compared as it stands, one with '!' in front is negated;
+ * - a name is searched for among the event's own fields, then CPU, cpu, comm and COMM (of the
+ *   current task and CPU), then the common fields;
+ * - integers have 1, 2, 4 or 8 bytes; a field of another size is accepted and matches nothing, and
+ *   so are & of CPU and comparisons of arrays;
+ * - char arrays are strings; so is the target of a `char *`, read while the event is recorded: from
+ *   kernel memory, or from the process's memory with .ustring after the name;
+ * - a glob that starts with a digit is compared literally, one that starts with '!' is negated;
  * - a string has 255 bytes at most.
  *
- * Following a kernel pointer at the word of a caller would let anyone read the kernel's memory, a
- * byte at a time, by passing addresses to system calls: only root may, and fields of system calls
- * are always read from the process. */
+ * If callers could make the kernel follow pointers, they could read kernel memory byte by byte, by
+ * passing addresses to system calls. So only root may, and fields of system calls are always read
+ * from process memory. */
 
 #include "policy/filter-check.h"
 
@@ -37,16 +37,16 @@ typedef enum Type {
         TYPE_INTEGER,
         TYPE_CPU,
         TYPE_STRING,
-        TYPE_POINTED, /* a string elsewhere */
+        TYPE_POINTED, /* points to a string */
         TYPE_CPUMASK,
         TYPE_OTHER,
 } Type;
 
-/* What is known of the field of one comparison. */
+/* The properties of the field of one comparison. */
 typedef struct Operand {
         const FormatField *field; /* NULL: CPU, comm */
         Type type;
-        size_t size; /* of a string: 0, unknown */
+        size_t size; /* of a string; 0: unknown */
         bool is_signed;
         bool is_bool;
 } Operand;
@@ -124,14 +124,14 @@ static int filter_check_refuse_unknown(const FilterTree *tree,
                         tree->context->event);
 }
 
-/* The field by its name as the kernel would find it, or else `pid` for common_pid. */
+/* Finds the field by its name as the kernel does, or else `pid` as common_pid. */
 static int find_operand(FilterTree *tree, FilterNode *node, const char *name, Operand *ret) {
         const FormatField *field = filter_check_find_field(tree, name, false);
 
         if (!field && (strcmp(name, "CPU") == 0 || strcmp(name, "cpu") == 0)) {
                 *ret = (Operand){ .type = TYPE_CPU, .size = 4, .is_signed = true };
-                /* As it was written: by the other spelling the event may have a field of its own.
-                 */
+                /* Keep the spelling of the caller: the event may have its own field with the other
+                 * one. */
                 node->name = strcmp(name, "CPU") == 0 ? "CPU" : "cpu";
                 return 0;
         }
@@ -220,8 +220,8 @@ static bool is_equality(const FilterNode *node) {
         return node->op.op == OPERATOR_EQUAL || node->op.op == OPERATOR_NOT_EQUAL;
 }
 
-/* Globs as the kernel takes them for globs: a ! in front negates the comparison. A digit in front,
- * or a second !, would be taken for something else and is marked when it is printed. */
+/* Parses a glob by the kernel's rules: a leading ! negates the comparison. A leading digit, or a
+ * second !, would be misread by the kernel and is escaped when it is printed. */
 static void take_glob(FilterNode *node) {
         if (node->string_size > 0 && node->string[0] == '!') {
                 node->negated = !node->negated;
@@ -238,7 +238,7 @@ static int check_string(FilterTree *tree, FilterNode *node, size_t size) {
                 return refuse_operator(tree, node, "strings have == != ~");
         if (value->type != TOKEN_STRING)
                 return refuse_value(tree, node, "a string, in quotes");
-        /* Two for the brackets of a digit in front. */
+        /* Two bytes are reserved for the brackets around a leading digit. */
         if (value->size > STRING_MAX - 2)
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
@@ -275,8 +275,8 @@ static int check_pointed(FilterTree *tree, FilterNode *node) {
         return check_string(tree, node, 0);
 }
 
-/* A name goes to the kernel as it stands: only the kernel knows whether it has that function. An
- * address stands for the function that it lies in, and would find out where that is. */
+/* A name is passed to the kernel unchanged: only the kernel knows whether the function exists. An
+ * address selects the function that contains it, so a caller could find out where a function is. */
 static int check_function(FilterTree *tree, FilterNode *node) {
         if (!tree->context->keeps_addresses)
                 return filter_refuse(tree,
@@ -293,7 +293,7 @@ static int check_function(FilterTree *tree, FilterNode *node) {
         if (node->value.type == TOKEN_NUMBER) {
                 int r = filter_check_number(tree, node, sizeof(uint64_t), false);
 
-                node->value_type = VALUE_MASK; /* in hexadecimal digits */
+                node->value_type = VALUE_MASK; /* printed in hexadecimal */
                 return r;
         }
         if (node->value.type != TOKEN_WORD)
@@ -306,7 +306,8 @@ static int check_function(FilterTree *tree, FilterNode *node) {
         return 0;
 }
 
-/* With several CPUs in the list == of a field that holds one is never true, in the kernel too. */
+/* With several CPUs in the list, == of a field that holds one CPU is never true, in the kernel
+ * too. */
 static int check_cpus(FilterTree *tree, FilterNode *node, const Operand *operand) {
         bool is_mask = node->op.op == OPERATOR_MASK;
         bool is_list = memchr(node->value.p, ',', node->value.size) ||
@@ -364,7 +365,7 @@ static int check_predicate(FilterTree *tree, FilterNode *node) {
 }
 
 int filter_check(FilterTree *tree) {
-        /* In the order in which they were written, so that the first slip is the one told. */
+        /* Check in the order of the text, so that the first mistake is reported. */
         for (size_t i = 0; i < tree->n_nodes; i++) {
                 int r = tree->nodes[i].type == NODE_PREDICATE
                                         ? check_predicate(tree, &tree->nodes[i])

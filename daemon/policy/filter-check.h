@@ -3,5 +3,5 @@
 
 #include "policy/filter-tree.h"
 
-/* Finds each predicate's field and judges operator and value by its type. */
+/* Finds the field of each predicate and checks operator and value against its type. */
 int filter_check(FilterTree *tree);

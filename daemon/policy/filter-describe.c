@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A compiled filter as JSON, for the process that evaluates it where the kernel cannot
+/* Converts a compiled filter to JSON, for the process that evaluates it when the kernel cannot
  * (consumer/condition.c). Called by filter_describe() on a checked tree.
  *
  *   {"and": [...]}, {"or": [...]}
  *   {"field": "id", "op": "==", "number": 1}
  *   {"field": "filename", "op": "~", "text": "*x"}
  *
- * and each may have "not": true. A condition on something that is not in the record cannot be
- * described: the task's name, text that a field only points to. */
+ * Each may have "not": true. Conditions on data that is not in the record cannot be described: the
+ * task's name, and text that a field only points to. */
 
 #include "policy/filter-describe.h"
 
@@ -31,7 +31,7 @@ static bool filter_describe_add(json_object *object, const char *key, json_objec
         return false;
 }
 
-/* NULL: the record does not hold it. */
+/* Returns NULL if the record does not contain it. */
 static const char *filter_describe_find_name(const FilterTree *tree, const FilterNode *node) {
         const FormatField *field = format_field_find(tree->context->format, node->name);
 
@@ -92,7 +92,7 @@ static int describe_parts(const FilterTree *tree, const FilterNode *node, json_o
         return r;
 }
 
-/* NULL and *ret_r on failure. */
+/* Returns NULL and sets *ret_r on failure. */
 static json_object *filter_describe_node(const FilterTree *tree,
                 const FilterNode *node,
                 int *ret_r) {

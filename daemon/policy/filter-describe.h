@@ -3,5 +3,6 @@
 
 #include "policy/filter-tree.h"
 
-/* -ENOMEM, KT_E_INVALID_SPEC when it compares what no record holds. */
+/* Fails with -ENOMEM, or with KT_E_INVALID_SPEC if the filter compares data that no record
+ * contains. */
 int filter_describe_tree(const FilterTree *tree, json_object **ret);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The words of a filter. Called by filter-parse.c for one token after the other; each character is
- * looked at once, and tokens point into the caller's text.
+/* Splits a filter into tokens. Called by filter-parse.c for one token at a time; each character is
+ * read once, and tokens point into the caller's text.
  *
- * Strings stand between two equal quotes and have no escapes, as in the kernel. What people write
- * from habit in other languages (=, =~, !~, and, or) is refused with what is meant.
+ * Strings are enclosed in two equal quotes and have no escapes, as in the kernel. Operators of
+ * other languages (=, =~, !~, and, or) are refused with a hint to the right one.
  *
- * To add a word: read it here and check its type in filter-check.c; tests/policy/test-filter.c,
- * and test-filter-native.c for the answer of the kernel. */
+ * To add a token: read it here and check its type in filter-check.c; add tests to
+ * tests/policy/test-filter.c, and to test-filter-native.c for the kernel's behaviour. */
 
 #include "policy/filter-lex.h"
 
@@ -18,7 +18,7 @@
 #include "policy/filter-tree.h"
 #include "policy/filter.h"
 
-/* Not ctype.h: it follows the locale. */
+/* ctype.h is not used because it depends on the locale. */
 static bool filter_lex_is_digit(char c) {
         return c >= '0' && c <= '9';
 }
@@ -38,7 +38,7 @@ static const struct {
         FilterTokenType type;
         FilterOperator op;
 } symbols[] = {
-        /* Longer ones first. */
+        /* Longer tokens must come first. */
         { "&&", TOKEN_AND, 0 },
         { "||", TOKEN_OR, 0 },
         { "==", TOKEN_OPERATOR, OPERATOR_EQUAL },
@@ -54,7 +54,7 @@ static const struct {
         { ")", TOKEN_CLOSE, 0 },
 };
 
-/* What is no operator, and what is meant. */
+/* Invalid operators, and the intended ones. */
 static const struct {
         const char *text, *meant;
 } foreign[] = {

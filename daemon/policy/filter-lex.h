@@ -3,6 +3,6 @@
 
 #include "policy/filter-tree.h"
 
-/* Puts the next token in hand: 0 or KT_E_INVALID_SPEC. */
+/* Reads the next token. Returns 0 or KT_E_INVALID_SPEC. */
 int filter_lex(FilterTree *tree);
 const char *filter_operator_to_string(FilterOperator op);

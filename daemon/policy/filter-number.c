@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Numbers of a filter: decimal, hexadecimal, octal, negative; durations (nanoseconds) and sizes
- * (bytes); and lists of CPUs. Called by filter-check.c for a value whose field it knows.
+/* Parses numbers of a filter: decimal, hexadecimal, octal, negative; durations (nanoseconds) and
+ * sizes (bytes); and lists of CPUs. Called by filter-check.c for a value whose field is known.
  *
- * The kernel cuts a number to the field's width without a word, so that 300 is 44 in a byte, and
- * compares an unsigned field with what is left of a negative number: hence the ranges. Only for a
- * mask the width alone counts: each pattern of that many bits is one. */
+ * The kernel silently truncates a number to the field's width, so that 300 is 44 in a byte, and
+ * compares an unsigned field with the truncated bits of a negative number: so the range is checked
+ * here. For a mask only the width matters: each pattern of that many bits is valid. */
 
 #include "policy/filter-number.h"
 
@@ -85,7 +85,7 @@ static int refuse_range(const FilterTree *tree,
                         most);
 }
 
-/* The digits at *p, which is moved behind them. False: more than 64 bits. */
+/* Reads the digits at *p and moves *p after them. Returns false for more than 64 bits. */
 static bool read_digits(const char **p, const char *end, unsigned base, uint64_t *ret) {
         bool fits = true;
 
@@ -96,7 +96,7 @@ static bool read_digits(const char **p, const char *end, unsigned base, uint64_t
         return fits;
 }
 
-/* fits: it has 64 bits at most. */
+/* fits: the number has at most 64 bits. */
 static int filter_number_read_number(const FilterTree *tree,
                 const FilterToken *token,
                 Number *ret,
@@ -151,13 +151,14 @@ int filter_check_number(FilterTree *tree, FilterNode *node, size_t size, bool is
         if (is_mask)
                 node->number &= bits;
         node->value_type = is_mask ? VALUE_MASK : is_signed ? VALUE_SIGNED : VALUE_UNSIGNED;
-        /* The kernel reads a signed field's value as a signed number: no hexadecimal for these. */
+        /* The kernel parses the value of a signed field as a signed number, so large masks must not
+         * be printed in hexadecimal. */
         if (is_mask && is_signed && size == 8 && node->number >= sign)
                 node->value_type = VALUE_SIGNED;
         return 0;
 }
 
-/* One CPU at *p, which is moved behind it. */
+/* Reads one CPU at *p and moves *p after it. */
 static int check_cpu(const FilterTree *tree, const char **p, const char *end, uint64_t *ret) {
         const char *start = *p;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The tree of a filter, by recursive descent:
+/* Builds the tree of a filter, by recursive descent:
  *
  *   either    = all { "||" all }
  *   all       = one { "&&" one }
  *   one       = { "!" } ( "(" either ")" | FIELD OPERATOR VALUE )
  *
- * As in the kernel && binds tighter than ||, and ! tightest: to the one comparison or parenthesis
- * behind it. Nodes come out of the tree's own array, and a ! is a mark on the node behind it, so
- * that what a caller writes costs neither memory nor stack beyond FILTER_PREDICATES_MAX and
- * FILTER_DEPTH_MAX. Fields and values are not looked at: filter-check.c does that. */
+ * As in the kernel, && binds tighter than ||, and ! binds tightest: to the next comparison or
+ * parenthesis. Nodes are taken from the tree's fixed array, and a ! is a flag of the node that
+ * follows it, so that a caller's text costs no memory and stack beyond FILTER_PREDICATES_MAX and
+ * FILTER_DEPTH_MAX. Fields and values are not checked here: filter-check.c does that. */
 
 #include "policy/filter-parse.h"
 
@@ -30,7 +30,7 @@ static FilterNode *filter_parse_add_node(FilterTree *tree, FilterNodeType type) 
 
 static int filter_parse_refuse_here(const FilterTree *tree, const char *wanted) {
         const FilterToken *token = &tree->token;
-        /* The quote is outside the token. */
+        /* A string token does not include its quote. */
         const char *at = token->type == TOKEN_STRING ? token->p - 1 : token->p;
 
         if (token->type == TOKEN_END)
@@ -121,7 +121,8 @@ static int filter_parse_one(FilterTree *tree, FilterNode **ret) {
         return r;
 }
 
-/* One or more of what `parse` reads; more than one become the children of a node of this type. */
+/* Parses one or more items with `parse`; several items become the children of a node of this
+ * type. */
 static int parse_list(FilterTree *tree,
                 FilterTokenType separator,
                 FilterNodeType type,

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A checked tree as the text that the kernel gets. Called by filter_compile(). Parentheses stand
- * where && and || meet and behind each !, nowhere else: nobody has to know which binds tighter.
+/* Prints a checked tree as text for the kernel. Called by filter_compile(). Parentheses are printed
+ * only where && and || meet and after each !, so that the reader does not need to know the
+ * precedence.
  *
  * It relies on these behaviours of the kernel:
- * - a ! is one only when no blank follows;
- * - strings end at the next quote of their kind, and another kind may stand in them;
- * - the name of a function ends at a blank, not at a parenthesis: hence those of its own around it;
- * - a number for a signed field is read as a signed one, in any base. */
+ * - a ! is recognised only if no blank follows;
+ * - a string ends at the next quote of its kind, and may contain the other kind;
+ * - the name of a function ends at a blank, not at a parenthesis, so such a comparison gets
+ *   parentheses of its own;
+ * - a number for a signed field is parsed as signed, in any base. */
 
 #include "policy/filter-print.h"
 

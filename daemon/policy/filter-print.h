@@ -3,5 +3,5 @@
 
 #include "policy/filter-tree.h"
 
-/* -ENOMEM, KT_E_INVALID_SPEC when it is too long. */
+/* Fails with -ENOMEM, or with KT_E_INVALID_SPEC if the text is too long. */
 int filter_print(FilterTree *tree, char **ret);

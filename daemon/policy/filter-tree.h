@@ -4,7 +4,7 @@
 #include "interfaces/json.h"
 #include "policy/filter.h"
 
-/* A filter on its way through filter_compile(): words, then a tree of them, then its types. */
+/* A filter during filter_compile(): tokens, then their tree, then its types. */
 
 typedef enum FilterOperator {
         OPERATOR_EQUAL,
@@ -21,10 +21,9 @@ typedef enum FilterOperator {
 typedef enum FilterTokenType {
         TOKEN_END,
         TOKEN_WORD,   /* a field, true, the name of a function */
-        TOKEN_NUMBER, /* starts with a digit or a minus; whether it is one is judged with its field
-                       */
+        TOKEN_NUMBER, /* starts with a digit or a minus; validated when its field is known */
         TOKEN_STRING, /* without its quotes */
-        TOKEN_CPUS,   /* what stands between the braces of CPUS{…} */
+        TOKEN_CPUS,   /* the text between the braces of CPUS{…} */
         TOKEN_OPERATOR,
         TOKEN_AND,
         TOKEN_OR,
@@ -58,12 +57,12 @@ typedef enum FilterValueType {
 typedef struct FilterNode {
         FilterNodeType type;
         bool negated;
-        struct FilterNode *first; /* of those that NODE_AND and NODE_OR join: two at least */
+        struct FilterNode *first; /* first child of NODE_AND and NODE_OR: at least two */
         struct FilterNode *next;  /* of the same parent */
 
-        /* A predicate as it was written. */
+        /* A predicate as the caller wrote it. */
         FilterToken field, op, value;
-        /* And as it was understood, by filter_check(). */
+        /* The result of filter_check(). */
         const char *name, *suffix;
         FilterValueType value_type;
         uint64_t number; /* two's complement when signed */
@@ -74,8 +73,8 @@ typedef struct FilterNode {
 typedef struct FilterTree {
         const FilterContext *context;
         Reason *reason;
-        const char *text, *next; /* what the lexer has not seen yet */
-        FilterToken token;       /* in hand */
+        const char *text, *next; /* `next`: the text that the lexer has not read yet */
+        FilterToken token;       /* the current token */
         FilterNode nodes[2 * FILTER_PREDICATES_MAX];
         size_t n_nodes, n_predicates, depth;
         FilterNode *root;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Filters of events, from a caller's text to the kernel's: filter-lex.c makes words of it,
- * filter-parse.c a tree of the words, filter-check.c types the tree by the event's format, and
- * filter-print.c writes it again. Called by grant.c for each event of a request. Pure.
+/* Compiles filters of events, from a caller's text to the kernel's text: filter-lex.c reads tokens,
+ * filter-parse.c builds a tree, filter-check.c checks the types with the event's format, and
+ * filter-print.c prints the result. Called by grant.c for each event of a request. Pure.
  *
  * The grammar is that of kernel/trace/trace_events_filter.c (Documentation/trace/events.rst, "Event
- * filtering"). The kernel gets nothing that a caller wrote: only what is understood here and said
- * again, because it answers a filter that it cannot take by recording everything, and because it
- * silently takes much for something else: 300 for 44 in a field of one byte, a glob that starts
- * with a digit for no glob. What the check refuses for the kernel's reasons says so there.
+ * filtering"). The kernel never gets a caller's own text, only text that was parsed and printed
+ * here: the kernel reacts to an invalid filter by recording everything, and silently misreads other
+ * filters: 300 as 44 in a field of one byte, a glob that starts with a digit as a plain string.
+ * Checks that exist because of the kernel say so.
  *
- * Nothing in it takes more than linear time: the lexer looks at no character twice, there are at
- * most FILTER_PREDICATES_MAX predicates, and recursion ends at FILTER_DEPTH_MAX. Names of functions
- * and probes' fields are the kernel's own to know: there alone it may still refuse the result. */
+ * Compilation takes linear time: the lexer reads each character once, the number of predicates is
+ * limited to FILTER_PREDICATES_MAX, and recursion to FILTER_DEPTH_MAX. Only the kernel knows the
+ * names of functions and the fields of probes: for these alone it may still refuse the result. */
 
 #include "policy/filter.h"
 

@@ -7,41 +7,43 @@
 
 typedef struct FilterTree FilterTree;
 
-#define FILTER_TEXT_MAX 2048 /* bytes a caller may write */
+#define FILTER_TEXT_MAX 2048 /* bytes of a caller's text */
 #define FILTER_RESULT_MAX \
-        3072 /* bytes of what it compiles to; the kernel takes 4095 in one write */
+        3072 /* bytes of the compiled text; the kernel accepts 4095 in one write */
 #define FILTER_PREDICATES_MAX 128
-#define FILTER_DEPTH_MAX      32 /* parentheses within each other */
+#define FILTER_DEPTH_MAX      32 /* nested parentheses */
 
-/* What a filter may speak of. */
+/* The fields and features that a filter may use. */
 typedef struct FilterContext {
         const char *event;    /* "sched:sched_switch", for messages */
         const char *key;      /* "where", for messages; NULL: "filter" */
         const Format *format; /* its fields */
-        /* NULL: all, and what only root may: following kernel pointers. False for a field that is
-         * cut for this caller: a filter would tell its value. */
+        /* NULL: all fields, and also what only root may do: following kernel pointers. Returns
+         * false for a field that is cut for this caller, because a filter would reveal its
+         * value. */
         bool (*may_read)(const FormatField *field, void *userdata);
         void *userdata;
-        unsigned n_cpus; /* possible CPUs, where the kernel takes CPUS{…} (6.6 and later); else 0 */
-        bool keeps_addresses; /* the caller may see addresses of the kernel */
-        bool has_functions;   /* the kernel takes FIELD.function (6.3 and later) */
+        unsigned n_cpus; /* possible CPUs, if the kernel accepts CPUS{…} (6.6 and later); else 0 */
+        bool keeps_addresses; /* the caller may see kernel addresses */
+        bool has_functions;   /* the kernel accepts FIELD.function (6.3 and later) */
 } FilterContext;
 
-/* Parses and types one filter and gives the text for the kernel: canonical, comforts compiled away.
- * KT_E_INVALID_SPEC with "EVENT: filter column N: what is wrong" (N counts characters from 1),
- * KT_E_ACCESS_DENIED for a field that is cut. Time is linear in the text. The result stays what it
- * is when it is put in parentheses and joined to others by && and ||. */
+/* Parses and type-checks one filter and returns the kernel's text: canonical, without our
+ * extensions. Fails with KT_E_INVALID_SPEC and "EVENT: filter column N: what is wrong" (N counts
+ * characters from 1), or with KT_E_ACCESS_DENIED for a field that is cut. Takes time linear in the
+ * text. The result keeps its meaning when it is put in parentheses and joined to others by && and
+ * ||. */
 int filter_compile(const FilterContext *context, const char *text, char **ret, Reason *reason);
-/* The same filter, as filter_compile() has given it, as JSON for a process that evaluates it
- * (filter-describe.c). KT_E_INVALID_SPEC when it compares what no record holds. */
+/* Returns a filter from filter_compile() as JSON, for a process that evaluates it
+ * (filter-describe.c). KT_E_INVALID_SPEC: it compares data that no record contains. */
 int filter_describe(const FilterContext *context,
                 const char *compiled,
                 json_object **ret,
                 Reason *reason);
-/* Only the grammar, of a filter whose event is not known yet. KT_E_INVALID_SPEC with "filter column
- * N: …". */
+/* Checks only the grammar, for a filter whose event is not known yet. Fails with KT_E_INVALID_SPEC
+ * and "filter column N: …". */
 int filter_check_grammar(const char *text, Reason *reason);
 
-/* Fills the reason with the place `at` in the text and returns code. */
+/* Fills the reason with the position `at` in the text and returns code. */
 int filter_refuse(const FilterTree *tree, int code, const char *at, const char *format, ...)
                 _printf_(4, 5);

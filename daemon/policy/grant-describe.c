@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Parts of a grant as JSON: what was asked, what the reader gets otherwise than the kernel wrote
- * it, and what others pay. Answers, the metadata of streams and kept sessions use the same form. */
+/* Converts parts of a grant to JSON: the requests, the fields that the reader gets in another form
+ * than the kernel wrote, and the cost for other processes. Answers, the metadata of streams and
+ * saved sessions use the same form. */
 
 #include "policy/grant-describe.h"
 
@@ -43,7 +44,7 @@ static int describe_cut(json_object *cuts, const char *field, const char *how, c
         return r || !pid ? r : describe_put_new(entry, "pid", json_object_new_string(pid));
 }
 
-/* The consumer knows fields by their names: where two share one, what holds for both. */
+/* The consumer identifies fields by name: if two fields share a name, the verdict covers both. */
 static FieldVerdict judge_name(const Grant *grant,
                 const GrantEvent *event,
                 const Format *format,

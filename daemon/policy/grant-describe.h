@@ -10,12 +10,12 @@
 #define HIT_NSEC_MIN 36
 #define HIT_NSEC_MAX 45
 
-/* All return 0 or -ENOMEM. */
+/* All functions return 0 or -ENOMEM. */
 
 /* Appends {"pattern","matched","granted"} for each request of the spec. */
 int grant_describe_requests(const Grant *grant, json_object *requests);
-/* Appends {field, how} and, of a task's, {pid} for each field that reaches the reader otherwise
- * than the kernel wrote it: ktrace-stream(5), "cut". */
+/* Appends {field, how}, and {pid} for a field about a task, for each field that the reader gets in
+ * another form than the kernel wrote: ktrace-stream(5), "cut". */
 int grant_describe_cuts(const Grant *grant,
                 const GrantEvent *event,
                 const Format *format,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How a field of a granted event reaches the reader. Called by the session floor when it describes
- * the events to the consumer, which does the cutting, and by grant-filter.c: what is cut cannot be
- * filtered by. Pure.
+/* Decides in which form a field of a granted event reaches the reader. Called by the session floor
+ * when it describes the events to the consumer, which cuts them, and by grant-filter.c: a field
+ * that is cut cannot be used in filters. Pure.
  *
  * To add a verdict: FieldVerdict in policy.h, this file, and consumer/mask-rules.c. */
 
@@ -21,7 +21,7 @@ static bool is_in(char *const *globs, size_t n, const char *name) {
         return false;
 }
 
-/* Does the kernel's format have what the rule calls a pid? */
+/* Returns whether the field that the rule names as a pid exists in the kernel's format. */
 static bool is_pid(const Format *format, const char *name) {
         const FormatField *field = format_field_find(format, name);
 
@@ -36,7 +36,7 @@ static const GrantMember *grant_field_find_member(const GrantEvent *event, const
         return NULL;
 }
 
-/* Addresses in what is shown. */
+/* Decides how addresses in a visible field are treated. */
 static FieldVerdict judge_addresses(const Grant *grant,
                 const GrantEvent *event,
                 const Format *format,
@@ -45,10 +45,12 @@ static FieldVerdict judge_addresses(const Grant *grant,
 
         if (grant->addresses == ADDRESS_KEEP || !field_has_words(field))
                 return VERDICT_KEEP;
-        /* A process's own addresses are its own: there only the kernel's are cut. */
+        /* A fenced session shows only the caller's own processes, which may see their own
+         * addresses: only kernel addresses are cut. */
         if (!grant->fenced && field_is_address(format, field))
                 return is_pseudonym ? VERDICT_PSEUDONYM : VERDICT_ZERO;
-        /* A program's registers and memory hold none: a number that looks like one is a number. */
+        /* A program's registers and memory contain no kernel addresses: a number that looks like
+         * one is only a number. */
         if (event->is_of_program)
                 return VERDICT_KEEP;
         return is_pseudonym ? VERDICT_WORDS_PSEUDONYM : VERDICT_WORDS;
@@ -68,7 +70,7 @@ FieldVerdict grant_judge_field(const Grant *grant,
                 return VERDICT_ZERO;
         const GrantMember *member = grant_field_find_member(event, name);
         if (member) {
-                /* Of a member's own, addresses are the kernel's all the same. */
+                /* Kernel addresses are cut even in fields about a member. */
                 if (judge_addresses(grant, event, format, field) != VERDICT_KEEP ||
                                 !is_pid(format, member->pid_field))
                         return VERDICT_ZERO;

@@ -3,13 +3,13 @@
 
 #include "policy/policy.h"
 
-/* How a field of a granted event reaches the reader. Pure; the one place that decides it. Common
- * fields are always kept. *ret_pid: of VERDICT_MEMBER, the name of the field with the task's pid,
- * borrowed from the event; else NULL. */
+/* Decides in which form a field of a granted event reaches the reader. Pure; the only place that
+ * decides this. Common fields are always kept. *ret_pid: for VERDICT_MEMBER, the name of the field
+ * with the task's pid, borrowed from the event; else NULL. */
 FieldVerdict grant_judge_field(const Grant *grant,
                 const GrantEvent *event,
                 const Format *format,
                 const FormatField *field,
                 const char **ret_pid);
-/* "zero", "words", … as the stream's metadata has them, ktrace-stream(5). NULL: kept. */
+/* Returns "zero", "words", … as in the stream's metadata, ktrace-stream(5). NULL: kept. */
 const char *field_verdict_to_string(FieldVerdict verdict);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Filters in a decision: the caller's, of an entry and of all events, and the rule's; and
- * histograms, which tell what they count by. A part of grant.c.
+/* Filters in a decision: the caller's for an entry and for all events, and the rule's; and
+ * histograms, which reveal the fields that they count by. Part of grant.c.
  *
- * A filter tells what it compares, by what is recorded and what not. So a caller's may speak of
- * fields that reach the reader, and of no others; in a fenced grant an event that speaks of other
- * tasks takes none at all, because a record of it may be made for the caller's task while another
- * is the current one: its number and name are in the common fields. A field of which only kernel
- * addresses are cut may be compared, and a record that holds one there matches no filter on it. */
+ * A filter reveals the values that it compares, through what is recorded and what is not. So a
+ * caller's filter may use only fields that reach the reader. In a fenced grant, an event about
+ * other tasks accepts no filter at all, because a record of it may be made for the caller's task
+ * while another task is current, and that task's pid and name are in the common fields. A field of
+ * which only kernel addresses are cut may be compared; a record that contains such an address there
+ * matches no filter on it. */
 
 #include "policy/grant-filter.h"
 
@@ -20,15 +21,15 @@
 #include "policy/grant-field.h"
 #include "policy/grant.h"
 
-/* What the kernel takes in one write, less what the fence joins to it and the parentheses; of a
- * user's, less what a rule may join, whether it does or not: a limit on both together would tell
- * how long the rule's is. */
+/* The maximum that the kernel accepts in one write, less what the fence adds and the parentheses. A
+ * user's filter is also reduced by the maximum size of a rule's filter, whether the rule has one or
+ * not: a limit on the sum would reveal the size of the rule's filter. */
 #define JOINED_FILTER_MAX 4000
 #define RULE_FILTER_MAX   1000
-/* Fields of eight bytes that one filter may compare, each of which costs a comparison more. */
+/* Number of eight-byte fields that one filter may compare. Each costs an additional comparison. */
 #define WORDS_MAX 16
-/* Where the consumer finds addresses of the kernel, see mask.c: from 0xff00000000000000 on, but for
- * error numbers; as a signed and as an unsigned field has them. */
+/* The ranges that the consumer treats as kernel addresses, see mask.c: from 0xff00000000000000 on,
+ * except error numbers. For unsigned and for signed fields. */
 static const char *const words_begin[] = { "0xff00000000000000", "-72057594037927936" };
 static const char *const words_end[] = { "0xfffffffffffff000", "-4096" };
 
@@ -36,7 +37,8 @@ typedef struct Reading {
         const Decision *d;
         const GrantEvent *event;
         const Format *format;
-        const FormatField *words[WORDS_MAX]; /* that it compares and that may hold addresses */
+        const FormatField *words[WORDS_MAX]; /* fields that it compares and that may contain
+                                                addresses */
         size_t n_words;
 } Reading;
 
@@ -49,12 +51,12 @@ static bool is_compared_as_number(const FormatField *field) {
                field->size == sizeof(uint64_t) && !grant_filter_is_pointer_to_text(field);
 }
 
-/* Is asked about fields for suggestions, too: one more clause does no harm. */
+/* Also called for fields in suggestions: the additional clause that results is harmless. */
 static bool grant_filter_may_read(const FormatField *field, void *userdata) {
         Reading *reading = userdata;
         const char *pid;
 
-        /* What it points to is in the memory of whoever runs, and in no record. */
+        /* The text is in the memory of the current task, not in the record. */
         if (!reading->d->grant->fenced && grant_filter_is_pointer_to_text(field))
                 return false;
         FieldVerdict verdict = grant_judge_field(
@@ -74,7 +76,7 @@ static bool grant_filter_may_read(const FormatField *field, void *userdata) {
         return true;
 }
 
-/* Takes *text, which may be NULL. */
+/* Replaces *text, which may be NULL. */
 static int exclude_addresses(const Reading *reading, char **text) {
         for (size_t i = 0; i < reading->n_words; i++) {
                 const FormatField *field = reading->words[i];
@@ -170,7 +172,7 @@ int decision_compile_hist(Decision *d,
                 .may_read = is_free ? NULL : grant_filter_may_read,
                 .userdata = &reading,
                 .keeps_addresses = keeps_addresses(d),
-                /* The rest is for the session's ring buffers. */
+                /* The other half is left for the session's ring buffers. */
                 .most_bytes = d->rule ? d->grant->limits.max_buffer_kb_per_uid * 1024 / 2 : 0,
         };
         r = hist_compile(&context, hist, ret, d->reason);
@@ -190,7 +192,7 @@ static int check_length(const Decision *d, const GrantEvent *event) {
                         max);
 }
 
-/* Adds OPERATOR (text) to what is there. */
+/* Appends OPERATOR (text) to the event's filter. */
 static int grant_filter_join(Decision *d, GrantEvent *event, const char *operator, char * text) {
         char *joined;
 
@@ -234,7 +236,7 @@ int decision_add_policy_filter(Decision *d, Choice *choice, const char *text) {
         GrantEvent *event = &choice->event;
         FilterContext context = { .event = event->name,
                 .n_cpus = d->events->n_cpus,
-                .keeps_addresses = true, /* the administrator's own words */
+                .keeps_addresses = true, /* written by the administrator */
                 .has_functions = d->events->has_functions };
         Reason secret;
 

@@ -3,18 +3,19 @@
 
 #include "policy/decision.h"
 
-/* The caller's filter of one entry: either this or those of entries before. NULL: none. */
+/* Adds the caller's filter of one entry, joined by || to those of earlier entries. NULL: no
+ * filter. */
 int decision_add_filter(Decision *d, Choice *choice, const char *text);
-/* The caller's filter of all events: both this and its own. */
+/* Adds the caller's filter of all events, joined by && to the event's own. */
 int decision_add_where(Decision *d, Choice *choice, const char *where);
-/* key: "where", "triggers[0].when"; NULL: "filter". As the kernel gets it. */
+/* Compiles a filter to the kernel's text. key: "where", "triggers[0].when"; NULL: "filter". */
 int decision_compile(Decision *d,
                 const Choice *choice,
                 const char *key,
                 const char *text,
                 char **ret);
-/* A histogram of the event: what it counts by, and nothing that is cut. *filter: the trigger's own,
- * compiled, or NULL; it is replaced where records that hold an address of the kernel's must not be
+/* Compiles a histogram of the event. It may not count by fields that are cut. *filter: the
+ * trigger's compiled filter, or NULL; it is replaced if records with a kernel address must not be
  * counted. place: "triggers[3]". */
 int decision_compile_hist(Decision *d,
                 const Choice *choice,
@@ -22,5 +23,5 @@ int decision_compile_hist(Decision *d,
                 const SpecHist *hist,
                 HistText *ret,
                 char **filter);
-/* The rule's own. */
+/* Adds the rule's filter. */
 int decision_add_policy_filter(Decision *d, Choice *choice, const char *text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The decision about the keys of a spec that are about the kernel and not about events: what a
- * tracer, stacks and others' instances show cannot be cut field by field, so they go with grants
- * that cut nothing. Part of grant.c. Pure. */
+/* Decides about the keys of a spec that concern the kernel and not events: the data of tracers,
+ * stacks and foreign instances cannot be cut field by field, so these keys require a grant that
+ * cuts nothing. Part of grant.c. Pure. */
 
 #include "policy/grant-kernel.h"
 

@@ -3,5 +3,5 @@
 
 #include "policy/decision.h"
 
-/* The keys that are not about events. */
+/* Checks the keys that are not about events. */
 int decision_check_kernel(const Decision *d);

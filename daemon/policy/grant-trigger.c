@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Triggers in a decision; a part of grant.c. What a trigger does tells when its event happened and
- * what its filter compared, so its event is granted like one that is recorded, its filter is judged
- * like an event's, and what it turns on or off is one of the session's own. A histogram tells the
- * fields that it counts by (hist.c). What the kernel cannot do on one event is said here, for
- * the kernel's own answer would be a number. */
+/* Triggers in a decision; part of grant.c. The action of a trigger reveals when its event happened
+ * and what its filter compared. So its event must be granted like a recorded event, its filter is
+ * checked like an event's filter, and it may turn on or off only events of the session itself. A
+ * histogram reveals the fields that it counts by (hist.c). Combinations that the kernel does not
+ * support on one event are refused here with a reason, because the kernel only returns a number. */
 
 #include "policy/grant-trigger.h"
 
@@ -35,7 +35,8 @@ static Choice *find_choice(const Decision *d, const char *full) {
         return found ? &d->choices[found - events->names] : NULL;
 }
 
-/* An event that is named by a trigger alone: granted as if it were asked for, and not recorded. */
+/* Decides about an event that only a trigger names: granted as if it were requested, but not
+ * recorded. */
 static int decide_event(Decision *d, const char *full, Choice **ret) {
         Choice *choice = find_choice(d, full);
         int r = 0;
@@ -63,7 +64,7 @@ static int find_target(Decision *d, size_t i, const char *full, Choice **ret) {
         return 0;
 }
 
-/* A stack is kernel addresses. */
+/* A stack consists of kernel addresses. */
 static int check_stack(const Decision *d, size_t i) {
         if (d->grant->addresses == ADDRESS_KEEP && !d->grant->redacted && !d->grant->fenced)
                 return 0;
@@ -75,7 +76,7 @@ static int check_stack(const Decision *d, size_t i) {
                         d->spec->unredacted ? "" : ", or ask for --unredacted");
 }
 
-/* The kernel has one place for each of these on an event. */
+/* The kernel allows one of each of these kinds on an event. */
 static bool share_a_place(const Decision *d, const SpecTrigger *a, const SpecTrigger *b) {
         bool is_window_a = a->action == ACTION_START || a->action == ACTION_STOP,
              is_window_b = b->action == ACTION_START || b->action == ACTION_STOP,
@@ -83,7 +84,7 @@ static bool share_a_place(const Decision *d, const SpecTrigger *a, const SpecTri
 
         if (is_window_a && is_window_b)
                 return true;
-        /* In a session of one's own processes the windows are switches of every event. */
+        /* In a fenced session, windows are implemented by switches of every event. */
         if (d->grant->fenced && ((is_window_a && is_switch_b) || (is_switch_a && is_window_b)))
                 return true;
         if (is_switch_a && is_switch_b)
@@ -115,7 +116,7 @@ static int check_places(const Decision *d, size_t i) {
         return 0;
 }
 
-/* Two of the same on an event would be one to the kernel. */
+/* The kernel would treat two equal triggers on an event as one. */
 static int grant_trigger_check_same(const Decision *d, size_t i) {
         const GrantTrigger *one = &d->grant->triggers[i];
 
@@ -173,7 +174,8 @@ static int decide_trigger(Decision *d, size_t i) {
                 r = decide_hist(d, choice, i);
         if (r != 0)
                 return r;
-        /* Of the choices; decision_end_triggers makes places in the grant of them. */
+        /* Indexes of choices; decision_end_triggers replaces them by indexes of the grant's
+         * events. */
         trigger->event = (size_t)(choice - d->choices);
         if (target)
                 trigger->target = (size_t)(target - d->choices);

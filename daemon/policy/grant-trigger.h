@@ -3,7 +3,7 @@
 
 #include "policy/decision.h"
 
-/* All of the spec's triggers, when its events are decided. */
+/* Adds all triggers of the spec, after its events are decided. */
 int decision_add_triggers(Decision *d);
-/* Before the choices become the grant's events. */
+/* Must be called before the choices become the grant's events. */
 void decision_end_triggers(Decision *d);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The decision about one request: the rule that counts, and each entry of spec.events turned into
- * the events that it may have. Called by the session floor at creation, and again when rules were
- * read anew. Pure: the kernel's events are handed in. grant-filter.c has the filters,
- * grant-field.c the fields.
+/* Decides about one request: finds the rule that applies, and turns each entry of spec.events into
+ * the events that it may have. Called by the session floor at creation, and again after the rules
+ * were read again. Pure: the list of the kernel's events is a parameter. grant-filter.c handles the
+ * filters, grant-field.c the fields.
  *
- * What an answer may tell: a caller learns of an event's existence only where the rule grants it.
- * Names outside the rule get one and the same text whether they exist or not, and events in groups
- * that others define (probes of another user) are not even counted. */
+ * Limits what an answer reveals: a caller learns that an event exists only if the rule grants it.
+ * Names outside the rule get the same text whether they exist or not, and events in groups that
+ * others define (probes of another user) are not even counted. */
 #include "policy/grant.h"
 
 #include <errno.h>
@@ -22,19 +22,19 @@
 #include "policy/policy.h"
 #include "policy/suggestion.h"
 
-/* All globs of one request together. Each is matched against each event of the kernel, at worst in
- * bytes times bytes. */
+/* Total size of the globs of one request. Each is matched against each event of the kernel; the
+ * worst case is the product of both sizes. */
 #define GLOB_BYTES_MAX 2048
-/* Pairs of an entry and an event that it matches, of one request. Each pair has a filter compiled
- * and joined. A kernel has about 2,000 events, and a spec has at most 4,096 entries. */
+/* Number of pairs of an entry and a matching event in one request. For each pair a filter is
+ * compiled and joined. A kernel has about 2,000 events, and a spec has at most 4,096 entries. */
 #define PAIRS_MAX 8192
 
-/* What a decision costs, in units of about 20 ns. */
+/* The cost of the steps of a decision, in units of about 20 ns. */
 enum {
-        WORK_NAME = 2,      /* to look at an event; and 1 for each byte of the glob */
-        WORK_PAIR = 100,    /* to grant an event; and 1 for each byte of the filter */
+        WORK_NAME = 2,      /* to examine an event; plus 1 for each byte of the glob */
+        WORK_PAIR = 100,    /* to grant an event; plus 1 for each byte of the filter */
         WORK_FORMAT = 1000, /* to read and parse a format */
-        WORK_SUGGEST = 20,  /* to compare a name with an event; and 1 for each byte of the name */
+        WORK_SUGGEST = 20,  /* to compare a name with an event; plus 1 for each byte of the name */
 };
 
 static void list_clear(char **list, size_t n) {
@@ -141,7 +141,7 @@ static int copy_members(const GrantEvent *from, GrantEvent *to) {
                                 &member->fields,
                                 &member->n_fields);
                 if (r < 0 || !member->pid_field) {
-                        to->n_members++; /* half of it is there to be freed */
+                        to->n_members++; /* count it even if incomplete, so that it is freed */
                         return -ENOMEM;
                 }
         }
@@ -184,7 +184,7 @@ static int count_pair(Decision *d, const SpecEvent *wanted) {
                         PAIRS_MAX);
 }
 
-/* Whole, but for addresses. */
+/* All fields, except addresses. */
 static const RuleEvent probe_event = {};
 
 static int take_event(Decision *d, size_t i, const SpecEvent *wanted, GrantRequest *request) {
@@ -198,7 +198,7 @@ static int take_event(Decision *d, size_t i, const SpecEvent *wanted, GrantReque
                 return 0;
         if (d->rule && !choice->is_granted)
                 from = d->is_probe ? &probe_event : rule_find_event(d->rule, system, name);
-        /* A choice made before has passed the rule already. */
+        /* An earlier choice has already passed the rule. */
         if (d->rule && !choice->is_granted && !from) {
                 if (!rule_is_of_definers(system))
                         request->n_matched++;
@@ -218,7 +218,7 @@ static int name_compare(const void *key, const void *entry) {
         return strcmp(key, *(const char *const *)entry);
 }
 
-/* Goes on with the entry where the last call stopped. DECISION_AGAIN: the work is used up. */
+/* Continues the entry where the last call stopped. DECISION_AGAIN: the allowed work is used up. */
 static int grant_match_all(Decision *d, const SpecEvent *wanted, GrantRequest *request) {
         size_t size = strlen(wanted->name);
         char system[EVENT_NAME_MAX];
@@ -260,8 +260,8 @@ static int match_one(Decision *d, const SpecEvent *wanted, GrantRequest *request
         return take_event(d, (size_t)(found - d->events->names), wanted, request);
 }
 
-/* A rule that waits for polkit's answer grants nothing yet: suggestions are taken from the rules
- * that need none. */
+/* A rule that still needs polkit's answer grants nothing yet, so suggestions come only from rules
+ * that need no polkit. */
 static Suggestion suggest(const Decision *d, const char *wanted) {
         PolicyView view = { .rules = { d->rule }, .n_rules = 1, .is_root = !d->rule };
 
@@ -285,8 +285,8 @@ static int grant_refuse_absent(const Decision *d, const char *wanted) {
                         suggestion.text[0] ? suggestion.text : "'ktracectl events' lists them");
 }
 
-/* Is there a rule that gives all of it, mostly for an administrator's password? Asked by the name
- * alone, so that it tells nothing of what there is. */
+/* Returns whether a rule grants all of it, usually with an administrator's password. Checks only
+ * the name, so that the answer does not reveal which events exist. */
 static bool grant_exists_unredacted(const Decision *d, const char *wanted) {
         char system[EVENT_NAME_MAX];
         const char *name;
@@ -297,7 +297,8 @@ static bool grant_exists_unredacted(const Decision *d, const char *wanted) {
         return rule && !rule->deny && rule != d->rule && rule_find_event(rule, system, name);
 }
 
-/* Nothing of this entry was granted: is it not there, or not allowed? */
+/* Called when the entry granted no event: distinguishes a missing event from one that is not
+ * allowed. */
 static int refuse_entry(const Decision *d, const char *wanted) {
         if (!d->rule || (!glob_is_pattern(wanted) && decision_has_event(d, wanted)))
                 return grant_refuse_absent(d, wanted);
@@ -351,7 +352,7 @@ static bool has_name(const Decision *d, const char *full) {
                                                          name_compare);
 }
 
-/* What a probe is made of is granted as if it were asked for, but turned on by nobody. */
+/* The source event of a probe is granted as if it were requested, but it is not turned on. */
 static int decide_source(Decision *d, const char *full) {
         char system[EVENT_NAME_MAX];
         const RuleEvent *from = NULL;
@@ -373,7 +374,8 @@ static int decide_source(Decision *d, const char *full) {
                                         d->grant->rule);
         }
         int r = grant_event(d, system, name, from ? &from->gives : NULL, &choice);
-        d->grant->sources[d->grant->n_sources++] = choice.event; /* also half of it: to be freed */
+        d->grant->sources[d->grant->n_sources++] =
+                        choice.event; /* counted even if incomplete, so that it is freed */
         return r;
 }
 
@@ -405,7 +407,7 @@ static int decide_sources(Decision *d) {
         return r;
 }
 
-/* The filter of all events is joined to that of each. */
+/* Joins the filter of all events to that of each event. */
 static int decide_where(Decision *d) {
         const char *where = d->spec->where;
 
@@ -446,9 +448,8 @@ static int collect_events(Decision *d) {
         return 0;
 }
 
-/* A unit may live for ever, so it is no way around a longest time to linger, but where it is
- * listed.
- */
+/* A unit may exist without limit, so lifetime "unit" must not bypass a rule's longest linger time,
+ * unless the rule lists it. */
 static bool grants_lifetime(const Rule *rule, SpecLifetime lifetime) {
         if (lifetime == LIFETIME_UNIT && rule->max_linger_usec > 0 && rule->lifetimes == ~0U)
                 return false;
@@ -502,7 +503,7 @@ static int grant_find_rule(Decision *d) {
         return grant_check_lifetime(d);
 }
 
-/* What does not depend on events. */
+/* Decides what does not depend on events. */
 static int begin_grant(Decision *d) {
         const Rule *rule = d->rule;
         Grant *grant = d->grant = calloc(1, sizeof(*grant));
@@ -531,7 +532,7 @@ static int begin_grant(Decision *d) {
         return 0;
 }
 
-/* Of a decision that collects refusals, the first one is the answer. */
+/* If a decision collects refusals, the first one is its result. */
 static int note_refusal(Decision *d, int r) {
         if (r <= 0 || r == DECISION_AGAIN)
                 return r;

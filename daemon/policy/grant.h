@@ -4,20 +4,20 @@
 #include "policy/decision.h"
 #include "policy/policy.h"
 
-/* The format of the event, borrowed until the next call. */
+/* Returns the format of the event, borrowed until the next call. */
 int decision_get_format(Decision *d, const GrantEvent *event, const Format **ret);
-/* choice: NULL when there is no such event. */
+/* choice: NULL if the event does not exist. */
 int decision_grant_unrecorded(Decision *d, const char *full, Choice *choice);
-/* "system:name" in two; false: it is neither short enough nor has a colon. */
+/* Splits "system:name"; returns false if it is too long or has no colon. */
 bool decision_split_name(const char *full, char system[static EVENT_NAME_MAX], const char **name);
 bool decision_has_event(const Decision *d, const char *full);
 void grant_event_clear(GrantEvent *event);
 Grant *grant_free(Grant *grant);
 DEFINE_CLEANUP(Grant, grant_free);
-/* First match, deny by default, root always allowed. 0 and a grant, or KT_E_ACCESS_DENIED,
- * KT_E_NO_SUCH_EVENT, KT_E_INVALID_SPEC (a filter) with the reason. A plain name that is not
- * granted is refused; a glob is narrowed, and refused when nothing of it is granted. The same event
- * named twice with two filters keeps both, joined by ||. */
+/* First match, deny by default, root always allowed. Returns 0 and a grant, or fails with
+ * KT_E_ACCESS_DENIED, KT_E_NO_SUCH_EVENT or KT_E_INVALID_SPEC (a filter) and the reason. A plain
+ * name that is not granted is refused; a glob is narrowed, and refused if none of its events is
+ * granted. If the same event is named twice with two filters, both are joined by ||. */
 int policy_decide(const Policy *policy,
                 const Subject *subject,
                 const Spec *spec,
@@ -31,8 +31,8 @@ int decision_new(const Policy *policy,
                 Decision **ret);
 Decision *decision_free(Decision *decision);
 DEFINE_CLEANUP(Decision, decision_free);
-/* Goes on for about `work` units of 20 ns. DECISION_AGAIN: there is more to do; else as
+/* Continues for about `work` units of 20 ns. Returns DECISION_AGAIN if work remains, else as
  * policy_decide. */
 int decision_advance(Decision *decision, int64_t work, Reason *reason);
-/* When it has returned 0. */
+/* Must be called only after decision_advance returned 0. */
 Grant *decision_take_grant(Decision *decision);

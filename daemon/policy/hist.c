@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A histogram of a trigger, typed against its event's format and written for the kernel. Called
- * where a decision is made, with that decision's word about each field; pure.
+/* Checks a trigger's histogram against its event's format and writes it for the kernel. Called
+ * during a decision, which decides about each field; pure.
  *
- * The kernel is not asked what it takes, since it takes more than is sound: the sum of a string is
- * a sum of kernel addresses, a string's .hex is one, and a pointer to text is followed. What is
- * written out here is what it gives back in the `trigger` file, but that a field it sorts by has
- * its modifier there (trace_events_hist.c, event_hist_trigger_print). It is never given a name:
- * names are shared by all instances.
+ * The kernel's own check is not enough, because it accepts too much: the sum of a string is a sum
+ * of kernel addresses, a string's .hex shows one, and a pointer to text is followed. The text
+ * produced here is the same that the kernel shows in the `trigger` file, except that the kernel
+ * also prints the modifier of a field it sorts by (trace_events_hist.c, event_hist_trigger_print).
+ * A histogram never gets a name, because all instances share names.
  *
  * To add a form of a key: interfaces/hist-layout.h; this file for the permission and for the
- * text that the kernel gets; consumer/hist-parse.c with a sample in tests/fuzz/corpus/hist;
- * consumer/counts.c, trace/hist-rows.c and client/hist-table.c. */
+ * kernel's text; consumer/hist-parse.c with a sample in tests/fuzz/corpus/hist; consumer/counts.c,
+ * trace/hist-rows.c and client/hist-table.c. */
 
 #include "policy/hist.h"
 
@@ -22,11 +22,11 @@
 #include "interfaces/nearest.h"
 #include "interfaces/quote.h"
 
-/* An element of the map, two places in it and the fields that are summed up
- * (kernel/trace/tracing_map.c). 6.1 takes 161 bytes a row for a number, 444 for a stack, two names
- * and two sums, which is less than is counted for either. */
+/* Size of one row: an element of the map, two slots in it and the fields that are summed
+ * (kernel/trace/tracing_map.c). 6.1 uses 161 bytes per row for a number, and 444 for a stack, two
+ * names and two sums; both are less than the size counted here. */
 #define ROW_BYTES      320
-#define TEXT_BYTES     256 /* of a text whose length is open */
+#define TEXT_BYTES     256 /* of a text of unknown length */
 #define STACK_BYTES    128
 #define NEAREST_BYTES  2
 #define WORD_FIELD_MAX HIST_NAME_MAX
@@ -35,7 +35,7 @@ typedef struct Word {
         char place[64];
         const char *text;
         char field[WORD_FIELD_MAX];
-        const char *modifier; /* behind the dot; NULL: none */
+        const char *modifier; /* after the dot; NULL: none */
 } Word;
 
 void hist_text_clear(HistText *text) {
@@ -53,7 +53,7 @@ static int hist_refuse(const Word *word, Reason *reason, const char *why) {
                         why);
 }
 
-/* "triggers[0].keys[1]", and the word in two. */
+/* Splits a word into name and modifier; messages name its place, "triggers[0].keys[1]". */
 static int split_word(const HistContext *context,
                 const char *list,
                 size_t i,
@@ -202,7 +202,7 @@ static int set_modifier(const HistContext *context,
         return 0;
 }
 
-/* Those that are no field of the record. */
+/* Compiles keys that are not fields of the record. */
 static int compile_other(const HistContext *context,
                 const Word *word,
                 HistColumn *column,
@@ -272,8 +272,6 @@ static int compile_value(const HistContext *context,
         return 0;
 }
 
-/* Text */
-
 typedef struct Words {
         FILE *command, *listed;
         const HistContext *context;
@@ -338,8 +336,8 @@ static int put_values(const Words *w) {
         return 0;
 }
 
-/* The word of the spec that has made this column: the kernel writes its modifier, too. Of values
- * first, as the kernel looks. */
+/* Returns the word of the spec that made this column, because the kernel also prints its modifier.
+ * Values come first, as in the kernel. */
 static const char *hist_find_word(const SpecHist *hist, const char *field) {
         const SpecWords *lists[] = { &hist->values, &hist->keys };
         size_t n = strlen(field);
@@ -405,7 +403,7 @@ static int put_size(const Words *w, uint64_t n_rows) {
         return 0;
 }
 
-/* The default holds no more than the caller may have. */
+/* Returns the default number of rows, reduced to what the caller may have. */
 static uint64_t get_default_rows(const HistContext *context, const HistText *text) {
         HistText least = { .layout = text->layout, .n_rows = HIST_ROWS_DEFAULT };
 
@@ -438,7 +436,7 @@ int hist_compile(const HistContext *context, const SpecHist *hist, HistText *ret
         int r = -ENOMEM;
 
         if (hist->keys.n > HIST_KEYS_MAX || hist->values.n > HIST_VALUES_MAX)
-                r = -EINVAL; /* the spec has refused it */
+                r = -EINVAL; /* the spec's own check refused it earlier */
         else if (w.command && w.listed)
                 r = put_all(&w, &text);
         if (w.command && fclose(w.command) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The limits' one table: their names in ktraced.json, in GetLimits() and in the man page. Counting
- * is the registry's. */
+/* The table of all limits: their names in ktraced.json, in GetLimits() and in the man page. The
+ * registry counts the usage. */
 
 #include "policy/limit.h"
 
@@ -17,7 +17,7 @@
                 .name = n, .offset = offsetof(Limits, member), .min = lo, .max = hi, \
                 .preset = def, .unit = u, .doc = d                                   \
         }
-/* One that rules may set as well. */
+/* A limit that rules may also set. */
 #define LIMIT_OF_RULES(n, member, lo, hi, def, u, d)                                 \
         {                                                                            \
                 .name = n, .offset = offsetof(Limits, member), .min = lo, .max = hi, \

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What users may have at most. Defaults in limit.c, configured in ktraced.json. root is bound only
- * by the totals. */
+/* The limits of users. Defaults are in limit.c, configured in ktraced.json. Only the totals apply
+ * to root. */
 typedef struct Limits {
         uint64_t max_sessions; /* instances in total; one costs about 10 MB of kernel memory on 6.1
                                 */
@@ -20,7 +20,7 @@ typedef struct Limits {
         uint64_t max_events_per_uid;    /* enabled in all sessions of a uid */
         uint64_t max_event_rate; /* recorded per second in one session, on average; 0: no limit */
         uint64_t max_stream_bytes_per_sec; /* of one session; 0: no limit */
-        uint64_t max_calls_per_uid;        /* that wait for their answer */
+        uint64_t max_calls_per_uid;        /* waiting for their answer */
         uint64_t max_call_usec_per_sec;    /* of the event loop's time, for calls of one uid */
         uint64_t max_pids;                 /* processes named in one spec */
         uint64_t max_spool_kb;             /* on disk, of one session */
@@ -28,8 +28,8 @@ typedef struct Limits {
         uint64_t max_spool_kb_total;       /* on disk, of all entries */
         uint64_t max_spool_entries_per_uid;
         uint64_t spool_keep_free_kb; /* of the spool's file system */
-        uint64_t setup_timeout_usec; /* a session of lifetime client that is not started within this
-                                        ends; 0: never */
+        uint64_t setup_timeout_usec; /* a session with lifetime client that is not started within
+                                        this time ends; 0: never */
 } Limits;
 
 typedef struct LimitField {
@@ -37,7 +37,7 @@ typedef struct LimitField {
         size_t offset;
         uint64_t min, max, preset;
         const char *unit;
-        bool is_for_rules; /* counted for a user or a session: a rule may have its own */
+        bool is_for_rules; /* counted per user or session: a rule may set its own */
         const char *doc;
 } LimitField;
 
@@ -45,5 +45,5 @@ extern const LimitField limit_fields[];
 extern const size_t n_limit_fields;
 
 void limits_init(Limits *limits);
-/* Each limit by its name. 0 or -ENOMEM. */
+/* Describes each limit by its name. Returns 0 or -ENOMEM. */
 int limits_describe(const Limits *limits, json_object **ret);

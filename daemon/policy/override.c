@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Files that an administrator may override by name: those that came with the package in one
- * directory, their own in another. Called by policy.c for the rules and by session for the
- * catalogue of probes. What decides over others is read only when nobody but root can have written
- * it (trust.c). */
+/* Lists files that an administrator may override by name: the package's files are in one directory,
+ * the administrator's in another. Called by policy.c for the rules and by session for the catalogue
+ * of probes. A file that decides about other users is read only if root alone could have written it
+ * (trust.c). */
 
 #include "policy/override.h"
 
@@ -41,8 +41,8 @@ static bool override_is_json_file(const char *name) {
         return name[0] != '.' && length > 5 && strcmp(name + length - 5, ".json") == 0;
 }
 
-/* A name that is there already is overridden: the directories come in order of rank. path: of the
- * directory that dirfd is. */
+/* An existing entry with this name takes precedence, because the directories are read in order of
+ * rank. path: of the directory dirfd. */
 static int override_add_file(FileList *list,
                 const char *name,
                 int dirfd,
@@ -81,7 +81,7 @@ static void closedir_cleanup(DIR **dir) {
                 closedir(*dir);
 }
 
-/* Leaves the directory's fd in ret_fd, -1 when there is no such directory. */
+/* Stores the directory's fd in ret_fd, -1 if the directory does not exist. */
 static int list_directory(FileList *list,
                 const char *dir,
                 const char *subdir,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reading values out of a rules file, each refusal with its place. Used by rule-read.c and what it
- * calls; knows nothing of rules. Nothing is skipped: what is not known may be what forbids. */
+/* Reads values from a rules file; each refusal names the place. Used by rule-read.c and the files
+ * that it calls; knows nothing about rules. Unknown keys are not skipped: an unknown key may be one
+ * that forbids. */
 
 #include "policy/place.h"
 
@@ -67,7 +68,7 @@ int place_refuse(const Place *place, const char *format, ...) {
                         inner.text);
 }
 
-/* Texts in quotes; of what has parts, only what it is. */
+/* Shows texts in quotes; for lists and objects only their type. */
 static Quoted show_value(json_object *o) {
         Quoted value = { "" };
 
@@ -140,7 +141,7 @@ int place_read_number(const Place *place,
                 uint64_t *ret) {
         int64_t number = json_object_is_type(o, json_type_int) ? json_object_get_int64(o) : -1;
 
-        /* Beyond INT64_MAX no limit goes. */
+        /* No limit is larger than INT64_MAX. */
         if (number < 0 || (uint64_t)number < min || (uint64_t)number > max)
                 return place_refuse_value(
                                 place, o, "a whole number from %" PRIu64 " to %" PRIu64, min, max);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The rules as a whole: reads them from two directories at start and finds the rule that counts for
- * a request. What the rule then grants is grant.c's. Called by the manager (load), by the session
- * floor (decide, may see) and never by a door. Owns the rules; immutable once loaded, so that a
- * reload makes a new one beside it.
+/* The set of all rules: reads them from two directories at start and finds the rule that applies to
+ * a request. grant.c decides what the rule grants. Called by the manager (load) and by the session
+ * floor (decide, may see), never by a door. Owns the rules; immutable after loading, so that a
+ * reload creates a new set.
  *
- * Deny by default: no file, no rule, no match all mean no. root needs no rule.
+ * Deny by default: without a file, a rule or a match the request is denied. root needs no rule.
  *
- * Rules are asked in two ways: a spec with `unredacted` passes over those that cut, so that one who
- * is granted less without a password can still ask an administrator for all. What only a rule with
- * polkit grants is not listed by ListEvents. */
+ * Rules are searched in two ways: a spec with `unredacted` skips rules that cut data, so that a
+ * user who gets less without a password can still request everything with an administrator's
+ * password. ListEvents does not list events that only a rule with polkit grants. */
 #include "policy/policy.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "policy/rule-read.h"
 #include "policy/rule.h"
 
-/* One line of what sha256sum prints. */
+/* Writes one line in the format of sha256sum. */
 static int list_digest(FILE *listing, const char *name, const char *text, size_t size) {
         char digest[DIGEST_DIGITS + 1];
 
@@ -43,7 +43,8 @@ static int policy_load_rules(const OverrideFile *file, void *userdata, Reason *r
         size_t size = 0;
 
         int r = override_read(file, &text, &size, reason);
-        if (r != 0 || size == 0) /* masks the file of that name in the other directory */
+        if (r != 0 || size == 0) /* an empty file masks the one of the same name in the other
+                                    directory */
                 return r;
         r = json_parse_strict(file->source, text, size, &o, reason);
         r = r ?: list_digest(loading->listing, file->name, text, size);

@@ -10,7 +10,7 @@
 
 typedef struct Rule Rule;
 
-/* Who asks. */
+/* The user that makes a request. */
 typedef struct Subject {
         uid_t uid;
         gid_t *gids; /* primary first */
@@ -26,43 +26,43 @@ void subject_clear(Subject *subject);
 
 typedef struct Policy Policy;
 
-#define GRANT_MEMBERS_MAX 4 /* tasks of which one record may speak */
+#define GRANT_MEMBERS_MAX 4 /* tasks that one record may be about */
 
-/* What the kernel has, so that policy stays pure: sorted "system:name" strings. */
+/* The kernel's events as sorted "system:name" strings, passed in so that policy stays pure. */
 typedef struct PolicyEvents {
         const char *const *names;
         size_t n_names;
-        /* The format of one of them, for filters; borrowed until the next call. 0; 1: it was read
-         * and parsed for this call; -errno. */
+        /* Returns the format of an event, for filters; borrowed until the next call. Returns 0; 1
+         * if it was read and parsed for this call; -errno. */
         int (*get_format)(const char *system, const char *name, const Format **ret, void *userdata);
-        /* Called with each refusal of an entry, or of `where` on an event. true: go on, to find the
-         * next one. NULL: the first refusal ends the decision. */
+        /* Called for each refusal of an entry, or of `where` on an event. true: continue, to find
+         * the next one. NULL: the first refusal ends the decision. */
         bool (*on_refusal)(int result, const Reason *reason, void *userdata);
         void *userdata;
-        size_t n_probes; /* so many of the spec's events, the first, are probes that the subject
-                            may use: granted whole, whatever the rule's events are */
-        const char *const *sources; /* plain names of events that these probes are made of */
+        size_t n_probes; /* the first n_probes of the spec's events are probes that the subject may
+                            use: granted completely, whatever events the rule grants */
+        const char *const *sources; /* plain names of the source events of these probes */
         size_t n_sources;
-        const bool *of_programs; /* each of those: does it stand in a program? NULL: none does */
-        unsigned n_cpus;         /* possible CPUs, where filters take CPUS{…}; else 0 */
-        bool has_functions;      /* filters take FIELD.function */
-        const Limits *limits;    /* as configured: a rule's own take their place */
+        const bool *of_programs; /* for each probe, whether it is in a program; NULL: no probe is */
+        unsigned n_cpus;         /* possible CPUs, if filters accept CPUS{…}; else 0 */
+        bool has_functions;      /* filters accept FIELD.function */
+        const Limits *limits;    /* as configured; a rule's own limits replace them */
 } PolicyEvents;
 
-/* What becomes of kernel addresses: fields that hold pointers, and any 8-byte word in the kernel's
- * range. */
+/* The treatment of kernel addresses: fields that contain pointers, and any 8-byte word in the
+ * kernel's range. */
 typedef enum AddressMode {
         ADDRESS_ZERO,
-        ADDRESS_PSEUDONYM, /* keyed hash, a new key each session: equal stays equal */
+        ADDRESS_PSEUDONYM, /* keyed hash, new key per session: equal addresses stay equal */
         ADDRESS_KEEP,
         _ADDRESS_MODE_N,
 } AddressMode;
 
-/* Fields that speak of the task whose pid stands in `pid_field`: zeroed unless it is a member of
- * the session. */
+/* Fields about the task whose pid is in `pid_field`: zeroed unless that task is a member of the
+ * session. */
 typedef struct GrantMember {
         char *pid_field;
-        char **fields; /* globs of names; pid_field goes as well when one matches it */
+        char **fields; /* globs of names; pid_field is also zeroed if one matches it */
         size_t n_fields;
 } GrantMember;
 
@@ -70,31 +70,31 @@ typedef struct GrantEvent {
         char *system;
         char *name;
         char *filter;          /* the caller's own, canonical; NULL: none */
-        char *policy_filter;   /* joined to it by &&; told to nobody but root; NULL: none */
+        char *policy_filter;   /* joined to it by &&; shown only to root; NULL: none */
         bool speaks_of_others; /* only `keep` and `members` survive */
-        bool is_of_program;    /* a probe in a program: no address of the kernel's is in it */
-        bool is_unrecorded;    /* granted for triggers alone: never turned on */
-        bool is_off;           /* not recorded at first: the last entry that names it says so */
+        bool is_of_program;    /* a probe in a program: contains no kernel addresses */
+        bool is_unrecorded;    /* granted only for triggers: never turned on */
+        bool is_off;           /* initially not recorded: set by the last entry that names it */
         char **keep;           /* globs of field names */
         size_t n_keep;
-        char **cut; /* globs of field names, stronger than keep */
+        char **cut; /* globs of field names; take precedence over keep */
         size_t n_cut;
         GrantMember *members;
         size_t n_members;
 } GrantEvent;
 
-/* What becomes of a field on its way to the reader. */
+/* The form in which a field reaches the reader. */
 typedef enum FieldVerdict {
         VERDICT_KEEP,
-        VERDICT_WORDS, /* kept, but for 8-byte words in the kernel's address range: zeroed */
-        VERDICT_WORDS_PSEUDONYM, /* those have a pseudonym */
-        VERDICT_PSEUDONYM,       /* all of it has one */
+        VERDICT_WORDS, /* kept, except 8-byte words in the kernel's address range: zeroed */
+        VERDICT_WORDS_PSEUDONYM, /* those words are replaced by pseudonyms */
+        VERDICT_PSEUDONYM,       /* the whole field is replaced by a pseudonym */
         VERDICT_MEMBER,          /* zeroed unless the task of its pid field is a member */
         VERDICT_ZERO,
         _VERDICT_N,
 } FieldVerdict;
 
-/* One entry of spec.events and what became of it. */
+/* One entry of spec.events and its result. */
 typedef struct GrantRequest {
         char *pattern;
         size_t n_matched;
@@ -105,29 +105,31 @@ typedef struct GrantRequest {
 
 /* One of the spec's triggers, in its order. */
 typedef struct GrantTrigger {
-        size_t event;  /* of the grant's events */
-        size_t target; /* the same; GRANT_NO_TARGET */
+        size_t event;  /* index in the grant's events */
+        size_t target; /* the same, or GRANT_NO_TARGET */
         char *filter;  /* the caller's own, canonical; the rule's is the event's; NULL: none */
-        HistText hist; /* what a histogram counts; else empty */
+        HistText hist; /* of a histogram; else empty */
 } GrantTrigger;
 
-/* The decision: what may be done, by which rule. */
+/* The decision: what is allowed, and by which rule. */
 typedef struct Grant {
         char *rule;  /* "50-default.json: own-processes", or "root" */
         bool fenced; /* pid list of the caller's own processes, credentials checked and guarded, no
                         interrupt context, records of non-members cut, clock one of mono, mono_raw,
                         boot, tai */
-        bool redacted; /* holes zeroed, fields and addresses cut: every grant but root's and those
-                          of rules that keep addresses and all fields */
+        bool redacted; /* holes zeroed, fields and addresses cut: every grant except root's and
+                          those of rules that keep addresses and all fields */
         AddressMode addresses;
-        bool allow_setuid; /* scope command without no_new_privs, where the kernel has the guard */
-        const char *polkit_action; /* static; must say yes before the grant counts; NULL: none */
-        Limits limits;             /* the rule's where it has them, else the configured */
-        uint64_t max_linger_usec;  /* of lifetime linger, also where no time is given; 0: no end */
-        GrantEvent *events;        /* sorted, each once */
+        bool allow_setuid; /* scope command without no_new_privs, if the kernel supports the guard
+                            */
+        const char *polkit_action; /* static; polkit must allow this action before the grant
+                                      applies; NULL: none */
+        Limits limits;             /* the rule's limits if set, else the configured ones */
+        uint64_t max_linger_usec; /* of lifetime linger, also if the spec gives no time; 0: no limit
+                                   */
+        GrantEvent *events;       /* sorted, each once */
         size_t n_events;
-        GrantEvent *sources; /* events that granted probes are made of: not turned on by themselves
-                              */
+        GrantEvent *sources; /* source events of granted probes: not turned on by themselves */
         size_t n_sources;
         GrantTrigger *triggers;
         size_t n_triggers;
@@ -136,29 +138,28 @@ typedef struct Grant {
 } Grant;
 
 /* Reads LIB_DIR/policy.d/\*.json overridden by file name in CONFIG_DIR/policy.d (an empty file
- * masks), sorted by name. A file that others than root may write is refused. KT_E_INVALID_SPEC with
- * file and place; missing directories are empty. */
+ * masks), sorted by name. Refuses a file that a user other than root may write to. Fails with
+ * KT_E_INVALID_SPEC and a reason with file and place; missing directories count as empty. */
 int policy_load(const char *lib_dir, const char *config_dir, Policy **ret, Reason *reason);
-/* The same for one file, whoever may write it: a draft. */
+/* The same for one file, a draft, which any user may write. */
 int policy_load_file(const char *path, Policy **ret, Reason *reason);
 size_t policy_get_n_rules(const Policy *policy);
-/* What is allowed and probably a mistake, a line each: users and groups that do not exist. */
+/* Reports probable mistakes that are allowed, one line each: users and groups that do not exist. */
 void policy_visit_warnings(const Policy *policy,
                 void (*visit)(const char *text, void *userdata),
                 void *userdata);
-/* SHA-256 of what sha256sum says of the files that count, in their order, without directories: 64
- * digits, or "" for a draft. */
+/* SHA-256 of the output of sha256sum for the files that apply, in their order, without directories:
+ * 64 digits, or "" for a draft. */
 const char *policy_get_digest(const Policy *policy);
 Policy *policy_free(Policy *policy);
 DEFINE_CLEANUP(Policy, policy_free);
 
-/* The same in parts: one request must not delay all others. All that is passed is
+/* policy_decide() in parts, because one request must not delay all others. All parameters are
  * borrowed until the decision is freed. */
 typedef struct Decision Decision;
 #define DECISION_AGAIN INT_MAX
 
-/* What a subject may use in any scope without being asked for a password. Borrows from the policy.
- */
+/* The events that a subject may use in any scope without a password. Borrows from the policy. */
 typedef struct PolicyView {
         const struct Rule *rules[2 * _SCOPE_N];
         size_t n_rules;
@@ -168,32 +169,32 @@ typedef struct PolicyView {
 PolicyView policy_get_view(const Policy *policy, const Subject *subject);
 bool policy_view_has(const PolicyView *view, const char *system, const char *name);
 
-/* "did you mean SYSTEM:EVENT or SYSTEM:EVENT? ", for a refusal of the event `wanted`. */
+/* "did you mean SYSTEM:EVENT or SYSTEM:EVENT? ", for the refusal of the event `wanted`. */
 typedef struct Suggestion {
-        char text[512]; /* "": nothing that the view has is like it */
+        char text[512]; /* "": no event of the view is similar */
 } Suggestion;
 
-/* What a definition of a probe takes of the kernel. */
+/* The data that a probe definition reads from the kernel. */
 typedef enum ProbeTakes {
         PROBE_TAKES_VALUES,  /* arguments and results, as numbers */
-        PROBE_TAKES_MEMBERS, /* what lies behind pointers */
-        PROBE_TAKES_STRINGS, /* text behind pointers */
-        PROBE_TAKES_RAW,     /* whatever the kernel's own syntax says */
+        PROBE_TAKES_MEMBERS, /* values that pointers refer to */
+        PROBE_TAKES_STRINGS, /* text that pointers refer to */
+        PROBE_TAKES_RAW,     /* anything that the kernel's own syntax allows */
         _PROBE_TAKES_N,
 } ProbeTakes;
 
-/* What is asked for; exactly one of the first three. */
+/* The request; exactly one of the first three is set. */
 typedef struct ProbeRequest {
-        const char *entry;    /* an entry of the catalogue, to be used */
-        const char *function; /* a definition on this function of the kernel; "": somewhere */
-        bool is_derived;      /* a definition on events, which are granted or not by themselves */
-        const char *file;     /* a definition in this program; "": not known yet which */
-        bool is_own_file;     /* it is the subject's, and others may not write to it */
+        const char *entry;    /* an entry of the catalogue to use */
+        const char *function; /* a definition on this kernel function; "": at any address */
+        bool is_derived;      /* a definition on events, which need their own grants */
+        const char *file;     /* a definition in this program; "": program not known yet */
+        bool is_own_file;     /* the subject owns it, and others may not write to it */
         unsigned takes;       /* of definitions in the kernel: bits 1 << ProbeTakes */
 } ProbeRequest;
 
-/* The first rule for this subject in this scope, or NULL. is_unredacted: of those that cut nothing.
- */
+/* Returns the first rule for this subject in this scope, or NULL. is_unredacted: only rules that
+ * cut nothing. */
 const Rule *policy_find_rule(const Policy *policy,
                 const Subject *subject,
                 SpecScope scope,

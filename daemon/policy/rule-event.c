@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* An entry of a rule's events, from a file: a glob, or an object that says more of it. Fields are
- * named by globs, since what an event has is known only when it is asked for; a filter's grammar is
- * checked here, its fields then. */
+/* Reads an entry of a rule's events from a file: a glob, or an object with more details. Fields are
+ * named by globs, because the fields of an event are known only at a request. The grammar of a
+ * filter is checked here, its fields later. */
 
 #include "policy/rule-event.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a rule says of probes, from a file, and what that grants. The first rule of a subject that
- * has the key "probes" counts, whatever its scopes: a probe is defined for the kernel, not for a
- * session. An empty object grants nothing, and so does a rule before it that denies every scope. */
+/* Reads the probe permissions of a rule from a file, and decides what they grant. The subject's
+ * first rule with the key "probes" applies, whatever its scopes, because a probe is defined for the
+ * kernel and not for a session. An empty object grants nothing; an earlier rule that denies every
+ * scope also denies probes. */
 
 #include "policy/rule-probes.h"
 
@@ -72,7 +73,7 @@ static int read_derive(void *target, json_object *o, const Place *place) {
         return place_read_boolean(place, o, &probes->derives);
 }
 
-/* "own", "none", or globs beside one's own. */
+/* "own", "none", or globs in addition to the subject's own programs. */
 static int read_files(void *target, json_object *o, const Place *place) {
         RuleProbes *probes = target;
         const char *text;
@@ -136,7 +137,7 @@ static bool rule_probes_has(const PlaceStrings *globs, const char *name) {
         return false;
 }
 
-/* A refusal of every scope is one of probes, too: they would be of no use. */
+/* A rule that denies every scope also denies probes, which would be useless. */
 static bool speaks_of_probes(const Rule *rule) {
         return rule->probes || (rule->deny && rule->scopes == (1U << _SCOPE_N) - 1);
 }
@@ -173,15 +174,15 @@ static int check_takes(const Rule *rule, unsigned takes, Reason *reason) {
         return 0;
 }
 
-/* One's own without a question, others' never without one: a mistake there is everybody's who runs
- * them. */
+/* Definitions in the subject's own programs need no polkit; those in other programs always do,
+ * because a mistake there affects all users of the program. */
 static int rule_probes_check_file(const Rule *rule,
                 const ProbeRequest *request,
                 const char **ret_action,
                 Reason *reason) {
         const RuleProbes *probes = rule->probes;
 
-        bool is_free = request->is_own_file || !*request->file; /* so far */
+        bool is_free = request->is_own_file || !*request->file; /* may change below */
 
         if (!probes->own_files)
                 return rule_probes_refuse(rule, "places in programs", reason);
@@ -218,8 +219,8 @@ int policy_decide_probe(const Policy *policy,
                 return rule_probes_has(&probes->uses, request->entry)
                                        ? 0
                                        : rule_probes_refuse(rule, request->entry, reason);
-        /* Fields are no more than their events, which are asked about on their own: only what is
-         * read besides counts. */
+        /* Fields of an event need no permission besides that of the event, which is checked
+         * separately: only additional reads count. */
         if (request->is_derived) {
                 unsigned takes = request->takes & ~(1U << PROBE_TAKES_VALUES);
 
@@ -232,7 +233,7 @@ int policy_decide_probe(const Policy *policy,
         }
         if (request->file)
                 return rule_probes_check_file(rule, request, ret_action, reason);
-        /* What stands anywhere is for who may probe everything. */
+        /* A probe at an arbitrary address requires permission for all functions. */
         if (request->function && !*request->function &&
                         (!is_everything(&probes->functions) || probes->except.n > 0))
                 return rule_probes_refuse(rule, "a place that no function's name tells", reason);

@@ -4,8 +4,8 @@
 #include "policy/policy.h"
 #include "policy/rule.h"
 
-/* The first rule of the subject that says anything of probes. KT_E_ACCESS_DENIED, or 0 and what
- * polkit has to say yes to: static, NULL: nothing. */
+/* Decides by the subject's first rule about probes. Fails with KT_E_ACCESS_DENIED, or returns 0 and
+ * the polkit action that must be allowed: static, NULL: none. */
 int policy_decide_probe(const Policy *policy,
                 const Subject *subject,
                 const ProbeRequest *request,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Rules from a parsed file: ktrace-policy(5) has the keys. Called by policy.c for each file in
- * order. Refuses whatever it does not know by file and place, and what contradicts itself: a rule
- * that says less than its author thinks is one that grants more. */
+/* Reads rules from a parsed file: ktrace-policy(5) documents the keys. Called by policy.c for each
+ * file in order. Refuses unknown keys, with file and place, and contradictions: a rule that
+ * restricts less than its author expects grants more. */
 
 #include "policy/rule-read.h"
 
@@ -174,7 +174,7 @@ static int read_limits(void *target, json_object *o, const Place *place) {
         return 0;
 }
 
-/* One of the actions that org.ktrace1.policy defines for traces, by its last word. */
+/* Reads one of the actions that org.ktrace1.policy defines for traces, by its last word. */
 static int rule_read_polkit(void *target, json_object *o, const Place *place) {
         static const char *const actions[] = { KT_BUS_NAME ".trace-own",
                 KT_BUS_NAME ".trace-system" };
@@ -227,7 +227,7 @@ static int check_deny(const Rule *rule, json_object *o, const Place *place) {
 static int rule_read_check(const Rule *rule, json_object *o, const Place *place) {
         static const char *const needed[] = { "name", "subjects", "scopes", "events" };
 
-        /* One that only speaks of probes. */
+        /* A rule only about probes. */
         bool has_no_traces = rule->probes && rule->scopes == 0 && rule->n_events == 0;
         size_t n_needed = ELEMENTSOF(needed) - (has_no_traces ? 2 : rule->deny ? 1 : 0);
 

@@ -3,7 +3,7 @@
 
 #include "policy/rule.h"
 
-/* Appends the rules of one parsed file; `file` is its name without directory. The list may hold
- * some of them when it fails. KT_E_INVALID_SPEC or KT_E_UNKNOWN_KEY with file and place in reason.
- */
+/* Appends the rules of one parsed file; `file` is its name without directory. On failure the list
+ * may contain some of them. Fails with KT_E_INVALID_SPEC or KT_E_UNKNOWN_KEY and a reason with file
+ * and place. */
 int rule_list_add_json(RuleList *list, const char *file, json_object *o, Reason *reason);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Subjects of a rule, from a file: "any", or an object of which all keys must hold. Names of users
- * and groups are looked up when the file is read; one that does not exist matches nobody. A unit
- * alone says nothing, since any user has units and names them as they like: it only narrows a user.
- */
+/* Reads the subjects of a rule from a file: "any", or an object of which all keys must match. Names
+ * of users and groups are resolved when the file is read; a name that does not exist matches no
+ * user. A unit alone is not accepted, because any user has units and chooses their names: it only
+ * narrows a user. */
 
 #include "policy/rule-subject.h"
 
@@ -20,7 +20,7 @@ static int read_uid(void *target, json_object *o, const Place *place) {
         RuleSubject *subject = target;
         uint64_t uid;
 
-        /* The last one means "none" to the kernel. */
+        /* The kernel uses UINT32_MAX for "none". */
         int r = place_read_number(place, o, 0, UINT32_MAX - 1, &uid);
         if (r == 0 && subject->has_uid)
                 return place_refuse(place, "there is a user already");
@@ -29,13 +29,13 @@ static int read_uid(void *target, json_object *o, const Place *place) {
         return r;
 }
 
-/* No mistake: a rule may be there before its user. policy_visit_warnings() tells. */
+/* This is not an error: a rule may exist before its user. policy_visit_warnings() reports it. */
 static int note_absent(const char *name, char **ret) {
         *ret = strdup(name);
         return *ret ? 0 : -ENOMEM;
 }
 
-/* Not the reentrant ones here and below: files are read by the event loop's thread alone. */
+/* The non-reentrant functions are safe here and below: only the event loop's thread reads files. */
 static int read_user(void *target, json_object *o, const Place *place) {
         RuleSubject *subject = target;
         const char *name;

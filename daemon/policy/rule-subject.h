@@ -3,5 +3,5 @@
 
 #include "policy/rule.h"
 
-/* For rule-read.c: a subject, an entry of events. */
+/* Used by rule-read.c to read a subject. */
 int rule_read_subject(void *rule, json_object *o, const Place *place);

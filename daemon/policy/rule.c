@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* One rule: whom it covers and what it grants. rule-read.c makes it of a file, policy.c asks the
- * rules in order, grant.c turns what it says into a grant. */
+/* One rule: its subjects and what it grants. rule-read.c reads it from a file, policy.c searches
+ * the rules in order, and grant.c turns the matching rule into a grant. */
 
 #include "policy/rule.h"
 

@@ -9,9 +9,11 @@
 #define RULE_ENTRIES_MAX 4096 /* subjects or events of one rule */
 #define RULE_FIELDS_MAX  64   /* globs of fields of one entry of events, in each list */
 
-/* Who: all that is given must hold. Nothing given: anybody. */
+/* The subjects of a rule: all given properties must match. If no property is given, all users
+ * match. */
 typedef struct RuleSubject {
-        char *no_user, *no_group; /* names that do not exist: it matches no one; else NULL */
+        char *no_user, *no_group; /* names that do not exist, so the subject matches no user; else
+                                     NULL */
         bool has_uid, has_gid;
         uid_t uid;
         gid_t gid;
@@ -19,23 +21,23 @@ typedef struct RuleSubject {
         char *unit;      /* glob of the caller's systemd unit; only with has_uid; NULL: any */
 } RuleSubject;
 
-/* Which events, and what of them. */
+/* The events that a rule grants, and which of their fields. */
 typedef struct RuleEvent {
         char *pattern;    /* glob of "system:event" */
-        GrantEvent gives; /* without names and the caller's filter; its policy_filter is as written
-                           */
+        GrantEvent gives; /* without names and the caller's filter; policy_filter is the rule's
+                             original text */
 } RuleEvent;
 
-/* Which probes. Nothing given: none. */
+/* The probes that a rule grants. If nothing is given, no probes. */
 typedef struct RuleProbes {
         PlaceStrings uses;      /* globs of the catalogue's entries */
-        PlaceStrings functions; /* globs of the kernel's functions to define on */
-        PlaceStrings except;    /* of those, not these */
+        PlaceStrings functions; /* globs of kernel functions on which probes may be defined */
+        PlaceStrings except;    /* exceptions from `functions` */
         unsigned takes;         /* bits 1 << ProbeTakes */
         bool asks_polkit;       /* for definitions */
-        bool derives;           /* definitions on events that are granted */
-        bool own_files;         /* definitions in programs that are the subject's */
-        PlaceStrings files;     /* globs of paths of other programs; polkit is always asked */
+        bool derives;           /* definitions on granted events are allowed */
+        bool own_files;         /* definitions in the subject's own programs are allowed */
+        PlaceStrings files;     /* globs of paths of other programs; these always need polkit */
 } RuleProbes;
 
 typedef struct RuleLimit {
@@ -49,8 +51,8 @@ typedef struct Rule {
         RuleSubject *subjects;
         size_t n_subjects;
         unsigned scopes;    /* bits 1 << SpecScope */
-        bool processes_any; /* not the caller's own only */
-        RuleEvent *events;  /* the first that matches counts */
+        bool processes_any; /* not only the caller's own */
+        RuleEvent *events;  /* the first match applies */
         size_t n_events;
         bool deny; /* grants nothing; has no events */
         AddressMode addresses;
@@ -59,8 +61,9 @@ typedef struct Rule {
         uint64_t max_linger_usec; /* 0: no limit */
         RuleLimit *limits;
         size_t n_limits;
-        RuleProbes *probes;        /* NULL: the rule says nothing of them */
-        const char *polkit_action; /* static; must allow it as well; NULL: the rule is enough */
+        RuleProbes *probes;        /* NULL: the rule has no key "probes" */
+        const char *polkit_action; /* static; polkit must also allow this action; NULL: not needed
+                                    */
 } Rule;
 
 typedef struct RuleList {
@@ -70,17 +73,17 @@ typedef struct RuleList {
 
 void rule_list_clear(RuleList *list);
 
-/* What policy.h hides: the rules of all files in order. */
+/* The private part of policy.h: the rules of all files in order. */
 struct Policy {
         RuleList list;
-        char digest[DIGEST_DIGITS + 1]; /* "": of a draft */
+        char digest[DIGEST_DIGITS + 1]; /* "" for a draft */
 };
 
 bool rule_covers_subject(const Rule *rule, const Subject *subject);
-/* Systems whose events somebody has defined, out of whatever they wanted to see: what there is is
- * not everybody's business, and rules grant them by the system's name only. */
+/* Returns whether the events of this system are defined by users. Their names reveal what a user
+ * wants to trace, so rules grant them only by the system's name. */
 bool rule_is_of_definers(const char *system);
-/* NULL: the rule does not grant it. */
+/* Returns NULL if the rule does not grant the event. */
 const RuleEvent *rule_find_event(const Rule *rule, const char *system, const char *name);
-/* Does it give records as the kernel wrote them? */
+/* Returns whether the rule grants records as the kernel wrote them. */
 bool rule_is_unredacted(const Rule *rule);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whether two decisions are one and the same. Asked by the session floor when polkit has said yes:
- * its answer was about the grant that was decided before the question, which may have lain there
- * for minutes while rules were reloaded or events came with a module. Anything but the same grant
- * is another question, also a narrower one: what a reader was told no longer holds. So everything
- * in a Grant is compared; a member that is added there has to be added here. */
+/* Checks whether two decisions are equal. Called by the session floor when polkit allowed a
+ * request: the answer applies to the grant that was decided before the question, and the question
+ * may have been open for minutes, while rules were reloaded or modules added events. Any other
+ * grant needs a new question, even a narrower one, because the text that the user approved is no
+ * longer correct. So all members of a Grant are compared; a new member of Grant must be added
+ * here. */
 
 #include "policy/same.h"
 

@@ -3,5 +3,6 @@
 
 #include "policy/policy.h"
 
-/* The same rule, events, filters, cuts and limits: what was allowed of one holds for the other. */
+/* Returns whether both have the same rule, events, filters, cuts and limits, so that a permission
+ * for one applies to the other. */
 bool grant_is_same(const Grant *a, const Grant *b);

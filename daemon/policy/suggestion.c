@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* "Did you mean ...?" for events: the names that are most like one that was refused. Called where
- * an event is refused: by grant.c and by the session floor, for probes and descriptions. A user
- * learns only names that policy grants without a password.
+/* "Did you mean ...?" for events: finds the names most similar to a refused one. Called when an
+ * event is refused: by grant.c, and by the session floor for probes and descriptions. A user learns
+ * only names that policy grants without a password.
  *
  * Users of strace write the name of a system call, users of trace-cmd write the name of a whole
  * system, and every user misspells names. So a name is like another one, best first, when
- *  - it is the event's name under another system, or a system's name;
- *  - it is a word of the event's name: "openat" of sys_enter_openat. A system call's name means its
- *    entry before its exit;
- *  - it is a part of the event's name;
- *  - few letters differ, also from the name of a system call. */
+ * - it is the event's name under another system, or a system's name;
+ * - it is a word of the event's name: "openat" of sys_enter_openat. A system call's name means its
+ *   entry before its exit;
+ * - it is a part of the event's name;
+ * - few letters differ, also from the name of a system call. */
 
 #include "policy/suggestion.h"
 
@@ -20,13 +20,14 @@
 #include "policy/decision.h"
 #include "policy/grant.h"
 
-#define ENTRY_PREFIX  "sys_enter_" /* and the name of a system call */
+#define ENTRY_PREFIX  "sys_enter_" /* followed by the name of a system call */
 #define DISTANCE_MAX  2
-#define PART_SIZE_MIN 3 /* bytes; a shorter part is in too many names */
-/* Bytes: a name this long is like no event's name, and comparing it would take too long. */
+#define PART_SIZE_MIN 3 /* bytes; a shorter part occurs in too many names */
+/* Bytes. A name of this length is not similar to any event's name, and comparing it would take too
+ * long. */
 #define WANTED_SIZE_MAX ((size_t)2 * EVENT_NAME_MAX)
 
-/* Ranks: within a kind the name with fewer other letters comes first. Names of one kind alone are
+/* Ranks: within a kind, names with fewer additional letters come first. Only names of one kind are
  * suggested. */
 #define KIND_SIZE 1024U
 
@@ -35,14 +36,14 @@ typedef enum Kind {
         KIND_SYSTEM,
         KIND_WORD,
         KIND_PART,
-        KIND_MISSPELT, /* by 0 letters, and so on */
+        KIND_MISSPELT, /* 0 letters differ, and so on */
 } Kind;
 
 static bool is_word_at(const char *name, const char *at, size_t size) {
         return (at == name || at[-1] == '_') && (at[size] == '\0' || at[size] == '_');
 }
 
-/* Where `part` is in the event's name. */
+/* Ranks `part` by its position in the event's name. */
 static uint32_t rank_part(const char *name, const char *part) {
         size_t size = strlen(part), more = strlen(name) - size;
         const char *first = strstr(name, part);
@@ -93,9 +94,9 @@ static void keep_one_kind(NearestNames *near) {
         near->n = n;
 }
 
-/* UINT32_MAX: it is not like `wanted`, or the view does not have it. Asking the view takes much
- * longer than comparing, so it comes second. For events that users define it comes first: the time
- * that this takes must not show which names exist. */
+/* Returns UINT32_MAX if the name is not similar to `wanted`, or not in the view. Checking the view
+ * takes much longer than comparing, so it is done last. For events that users define it is done
+ * first: the time that this takes must not reveal which names exist. */
 static uint32_t rank_granted(const PolicyView *view, const char *full, const char *wanted) {
         char system[EVENT_NAME_MAX];
         const char *name;

@@ -3,8 +3,8 @@
 
 #include "policy/policy.h"
 
-/* names: "system:event", of the whole kernel. Only names that the view has are suggested: the
- * answer says nothing about others. */
+/* names: "system:event", of the whole kernel. Only names in the view are suggested, so the answer
+ * reveals nothing about others. */
 Suggestion policy_suggest_event(const PolicyView *view,
                 const char *const *names,
                 size_t n_names,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Opens what an administrator wrote: configuration and rules. A file that decides who may trace
- * whom counts only when nobody but root, or the user who runs the daemon in a test, can change it
- * or swap it for another: owner and mode of the file and of the directory that holds it are read
- * from the opened fd, never from the path again. Does not look at access control lists (a write
- * right given by one shows as the group's in the mode), nor at the directories further up. */
+/* Opens files of the administrator: configuration and rules. A file that decides which users may
+ * trace is accepted only if root alone, or the user who runs the daemon in a test, can change or
+ * replace it: owner and mode of the file and of its directory are read from the opened fd, never
+ * from the path again. Does not check access control lists (a write permission in one shows as the
+ * group's in the mode), nor the parent directories further up. */
 #include "policy/trust.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ int trust_open_file(int dirfd, const char *name, const char *source, int *ret, R
         struct stat st;
         int r;
 
-        /* O_NONBLOCK: a FIFO in its place must not hold us up before we have seen what it is. */
+        /* O_NONBLOCK: opening a FIFO must not block before its type is checked. */
         _cleanup_close_ int fd =
                         openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0 && errno == ELOOP)

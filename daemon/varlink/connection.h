@@ -52,7 +52,7 @@ struct VarlinkConnection {
         VarlinkCall *call; /* the call that waits for its answer */
         void *userdata;
         bool is_told;   /* on_connect succeeded */
-        bool is_at_end; /* the client sends no more */
+        bool is_at_end; /* the client has shut down its sending side */
         bool is_broken; /* to be closed in the next turn */
         bool is_ahead;  /* has sent data before its answer: not read until then */
         bool is_paused; /* its user is out of time */
