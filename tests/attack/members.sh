@@ -126,16 +126,16 @@ case_pairs() { # root's program, by what its calls' beginnings and ends are made
         attack ./rooted calls 1000 $VICTIM_CALL <<'EOS'
 from attack import *
 import sys
-manager.AddProbe(dbus.Dictionary({"name": "pair", "from": "raw_syscalls:sys_enter", "to": "raw_syscalls:sys_exit",
+manager.AddProbe(dbus.Dictionary({"name": "changed", "from": "raw_syscalls:sys_enter", "to": "raw_syscalls:sys_exit",
     "key": dbus.Array(["common_pid", "id"]), "args": dbus.Array(["nr = from.id", "$latency"])}, signature="sv"))
 p = Process(sys.argv[1:], no_new_privs=False)
-s = Session(f"command:{p.pid}", probes=dbus.Array(["pair"]))
+s = Session(f"command:{p.pid}", probes=dbus.Array(["changed"]))
 s.start()
 p.run()
 s.save()
 EOS
-        ktracectl probes remove "ktrace_u$USER_UID:pair" || true
-        verdict "$(records t.kts | awk -v nr=$VICTIM_CALL '$1 == "pair" && $4 == nr { n++ } END { print n + 0 }')" "pairs of root's program"
+        within 20 ktracectl probes remove "ktrace_u$USER_UID:changed" || true
+        verdict "$(records t.kts | awk -v nr=$VICTIM_CALL '$1 == "changed" && $4 == nr { n++ } END { print n + 0 }')" "pairs of root's program"
 }
 
 case_user_namespace() { # what a traced process does with the capabilities of a user namespace of its own
@@ -350,9 +350,9 @@ case_pid_reuse_and_pairs() { # calls of root's process, as the first events of p
         attack <<'EOS'
 from attack import *
 wait_for("pids")
-manager.AddProbe(dbus.Dictionary({"name": "pair", "from": "syscalls:sys_enter_getpgrp", "to": "syscalls:sys_enter_getppid",
+manager.AddProbe(dbus.Dictionary({"name": "reborn", "from": "syscalls:sys_enter_getpgrp", "to": "syscalls:sys_enter_getppid",
     "key": dbus.Array(["common_pid"]), "args": dbus.Array(["nr = from.__syscall_nr", "$latency"])}, signature="sv"))
-s = Session("pids:" + ",".join(open("pids").read().split()), ["raw_syscalls:sys_enter"], probes=dbus.Array(["pair"]))
+s = Session("pids:" + ",".join(open("pids").read().split()), ["raw_syscalls:sys_enter"], probes=dbus.Array(["reborn"]))
 s.start()
 open("armed", "w").close()
 wait_for("reused", 120)
@@ -360,9 +360,9 @@ pause(0.5)
 s.save()
 EOS
         roots_end
-        ktracectl probes remove "ktrace_u$USER_UID:pair" || true
+        within 20 ktracectl probes remove "ktrace_u$USER_UID:reborn" || true
         [ "$(calls_in t.kts $OWN_CALL)" -gt 0 ] || fail "no own process had such a number"
-        verdict "$(records t.kts | awk -v nr=$VICTIM_CALL '$1 == "pair" && $4 == nr { n++ } END { print n + 0 }')" "calls of root's processes, in pairs"
+        verdict "$(records t.kts | awk -v nr=$VICTIM_CALL '$1 == "reborn" && $4 == nr { n++ } END { print n + 0 }')" "calls of root's processes, in pairs"
 }
 
 case_setuid_in_flight() { # root's program, executed in the window of a flight recorder, by a snapshot after its end

@@ -243,7 +243,7 @@ def define(name, **keys):
     if args is not None:
         d["args"] = dbus.Array(args, signature="s")
     try:
-        manager.AddProbe(d)
+        patiently(lambda: manager.AddProbe(d))
         return True
     except dbus.DBusException as e:
         print("refused:", name, str(e)[:150])
@@ -274,7 +274,7 @@ if not define("mine", on="do_sys_openat2", args=["dfd"]):
     print("GAINED nothing, and not even what the rule gives")
 spec = {"scope": f"pids:{p}", "events": dbus.Array(ENTER), "probes": dbus.Array(["file_open", "mine"])}
 try:
-    ident, path = manager.CreateSession(dbus.Dictionary(spec, signature="sv"))
+    ident, path = patiently(lambda: manager.CreateSession(dbus.Dictionary(spec, signature="sv")))
     verbs = dbus.Interface(bus.get_object("org.ktrace1", path), "org.ktrace1.Session")
     stream = verbs.OpenStream(dbus.Dictionary(signature="sv")).take()
     verbs.Start()

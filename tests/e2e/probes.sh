@@ -153,7 +153,7 @@ case_probes_load() { # [guest] all probes of a file at once, or none: what is wr
         ! grep -q ktrace_u0/xmany "$TRACEFS/kprobe_events" || fail "some of a file that is refused: $(grep -c xmany "$TRACEFS/kprobe_events")"
         same 0 "$(ktracectl --json probes list | jq 'map(select(.name | startswith("xmany"))) | length')" "of a file that is refused"
         echo '{"probes": [{"name": "a", "on": "vfs_read"}, 7]}' >bad.json
-        refused 2 'probes\[1\]: an object' ktracectl probes load bad.json
+        refused 2 'probes\[1\]: expected an object' ktracectl probes load bad.json
         echo '[]' >bad.json
         refused 2 '"probes" alone' ktracectl probes load bad.json
         refused 1 'No such file' ktracectl probes load no-such-file

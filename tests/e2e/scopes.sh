@@ -98,7 +98,7 @@ case_scope_cgroup_mixed() { # a cgroup with another's process: refused to a user
 # in_unit NAME UID: the target in a unit; by systemd, or what systemd would make of it. Its pid is in $BACKGROUND.
 in_unit() {
         if [ -d /run/systemd/system ]; then
-                systemd-run -q --unit="$1" -p User="$2" -p NoNewPrivileges=yes "$TARGET" paced 2000 50000
+                systemd-run -q --collect --unit="$1" -p User="$2" -p NoNewPrivileges=yes "$TARGET" paced 2000 50000
                 BACKGROUND=$(systemctl show -P MainPID "$1")
                 started+=("$BACKGROUND")
                 return
@@ -132,12 +132,12 @@ case_scope_unit_foreign() { # -u: another user's unit and none get the same answ
 }
 
 case_scope_unit_shadowed() { # -u: a user's cgroups of the same name, too deep, or closed, change nothing for root
-        in_unit kt-mine.service "$USER_UID"
+        in_unit kt-shadowed.service "$USER_UID"
         local mine=$BACKGROUND below=/user.slice/user-$STRANGER_UID.slice i
         new_cgroup /user.slice
         new_cgroup "$below"
         below+=/user@$STRANGER_UID.service
-        for i in "" /kt-mine.service /kt-other.service /closed; do
+        for i in "" /kt-shadowed.service /kt-other.service /closed; do
                 new_cgroup "$below$i"
                 chown "$STRANGER_UID" "$CGROUP"
         done
@@ -147,13 +147,13 @@ case_scope_unit_shadowed() { # -u: a user's cgroups of the same name, too deep, 
                 new_cgroup "$below"
                 chown "$STRANGER_UID" "$CGROUP"
         done
-        recording "${CALLS[@]}" -u kt-mine
+        recording "${CALLS[@]}" -u kt-shadowed
         ends_well 20
         [ "$(calls_of "$mine")" -gt 3 ] || fail "too few of the unit's"
         # What nothing in the system is called is not taken from a user.
         refused 1 'a user or a container has made: write cgroup:.*/kt-other.service' \
                 ktracectl record -e raw_syscalls:sys_enter -o t.kts -u kt-other
-        recording "${CALLS[@]}" --scope cgroup:/system.slice/kt-mine.service
+        recording "${CALLS[@]}" --scope cgroup:/system.slice/kt-shadowed.service
         ends_well 20
 }
 

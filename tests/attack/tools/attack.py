@@ -115,6 +115,18 @@ def attempt(verb):
         print("refused:", e)
 
 
+def patiently(verb):
+    """The verb's answer. It is called again while the daemon asks the user to wait."""
+    for _ in range(30):
+        try:
+            return verb()
+        except dbus.DBusException as e:
+            if "wait a second" not in str(e):
+                raise
+            pause(1)
+    return verb()
+
+
 def pause(seconds):
     time.sleep(seconds)
 
