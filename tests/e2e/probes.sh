@@ -155,7 +155,7 @@ case_probes_load() { # [guest] all probes of a file at once, or none: what is wr
         echo '{"probes": [{"name": "a", "on": "vfs_read"}, 7]}' >bad.json
         refused 2 'probes\[1\]: expected an object' ktracectl probes load bad.json
         echo '[]' >bad.json
-        refused 2 '"probes" alone' ktracectl probes load bad.json
+        refused 2 'the list "probes" and nothing else' ktracectl probes load bad.json
         refused 1 'No such file' ktracectl probes load no-such-file
         for i in $(seq 0 99); do ktracectl probes remove "many$i"; done
 }

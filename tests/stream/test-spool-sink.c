@@ -18,7 +18,6 @@
 #define FRAME_DATA_BYTES (60 * 1024)
 
 typedef struct Fixture {
-        Syncer syncer;
         SpoolSink sink;
         int files[8]; /* copies, by number */
         unsigned n_news;
@@ -49,6 +48,9 @@ static void on_news(void *userdata) {
         f->n_news++;
 }
 
+/* Its thread never ends, so it must not lie in a fixture: the memory is used again. */
+static Syncer syncer;
+
 static void set_up(Fixture *f, gconstpointer data _unused_) {
         static const SpoolSinkHandlers handlers = { make_tail, on_news };
         const ControlMessage setup = { .setup = { .n_cpus = 2,
@@ -56,10 +58,7 @@ static void set_up(Fixture *f, gconstpointer data _unused_) {
                                                        .spool_file_bytes = MAX_BYTES,
                                                        .spool_sync_sec = CONTROL_SYNC_ROTATE } };
 
-        g_assert_cmpint(syncer_start(&f->syncer), ==, 0);
-        g_assert_cmpint(spool_sink_init(&f->sink, &setup, "{}", 2, &f->syncer, &handlers, f),
-                        ==,
-                        0);
+        g_assert_cmpint(spool_sink_init(&f->sink, &setup, "{}", 2, &syncer, &handlers, f), ==, 0);
 }
 
 static void tear_down(Fixture *f, gconstpointer data _unused_) {
@@ -206,6 +205,7 @@ static void test_small(void) {
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
+        g_assert_cmpint(syncer_start(&syncer), ==, 0);
         g_test_add("/spool-sink/rotate", Fixture, NULL, set_up, test_rotate, tear_down);
         g_test_add("/spool-sink/last", Fixture, NULL, set_up, test_last, tear_down);
         g_test_add("/spool-sink/full", Fixture, NULL, set_up, test_full, tear_down);
