@@ -4,7 +4,7 @@
 #include "feed/feed.h"
 #include "work/patience.h"
 
-/* The definitions that the files of a feed (feed.c, feed-window.c) share. No other file includes
+/* The definitions that the files of a feed (feed.c, feed-*.c) share. No other file includes
  * this header. */
 
 struct Feed {

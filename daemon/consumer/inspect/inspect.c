@@ -44,12 +44,12 @@ static size_t inspect_get_length(const Decoder *decoder, const uint8_t *data, si
 #else
 typedef bool Decoder;
 
-static int decoder_init(Decoder *decoder, bool is_64) {
+static int inspect_decoder_init(Decoder *decoder, bool is_64) {
         *decoder = is_64;
         return is_64 ? 0 : -EINVAL;
 }
 
-static size_t get_length(const Decoder *decoder _unused_,
+static size_t inspect_get_length(const Decoder *decoder _unused_,
                 const uint8_t *data _unused_,
                 size_t size) {
         return size < 4 ? 0 : 4;
