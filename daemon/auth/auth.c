@@ -250,7 +250,7 @@ void auth_forget_call(const Auth *auth, sd_bus_message *m) {
                 (void)take_held(entry_find(auth, sender), m);
 }
 
-/* Returns 1 when the message ends here, 0 when it may go on to the handlers. */
+/* Returns 1 if the message was handled here, 0 if the handlers get it. */
 static int auth_on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         Auth *auth = userdata;
         uint8_t type;

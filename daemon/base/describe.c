@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Builds answers in JSON. The functions take the value and return -ENOMEM for a NULL one, so that
- * a caller chains them with ?: and checks once. */
+/* Builds answers in JSON. The functions take ownership of the value and return -ENOMEM for a NULL
+ * value, so that a caller can chain them with ?: and check once. */
 
 #include "base/describe.h"
 

@@ -46,7 +46,8 @@ int fd_read_all(int fd, size_t max, char **ret, size_t *ret_size) {
         size_t size = 0, room = 0;
 
         for (;;) {
-                /* One byte for the NUL and one that only a file beyond max can fill. */
+                /* Reserve one byte for the NUL and one that is filled only if the file is longer
+                 * than max. */
                 if (room - size < 2) {
                         room = room ? room * 2 : READ_STEP_SIZE;
                         room = MIN_OF(room, max + 2);

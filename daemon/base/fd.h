@@ -20,12 +20,13 @@ int fd_stat(int fd, struct stat *ret);
 /* Opens a directory that our user owns and no other user may write to; does not follow a symbolic
  * link. -EPERM: another user owns it or may write to it. */
 int fd_open_own_directory(int dirfd, const char *path, int *ret);
-/* A memfd with the data, sealed against any change. */
+/* Creates a memfd with the data, sealed against any change. */
 int fd_memfd_sealed(const char *name, const void *data, size_t size);
 
 #define FD_SEND_MAX 200 /* below the kernel's SCM_MAX_FD of 253 */
-/* One SOCK_SEQPACKET message with fds. -EAGAIN when the peer's queue is full (never blocks). */
+/* Sends one SOCK_SEQPACKET message with fds. Never blocks; -EAGAIN: the peer's queue is full. */
 int fd_send(int sock, const void *data, size_t size, const int *fds, size_t n_fds);
-/* Returns bytes received (0: peer closed), -EAGAIN, -EBADMSG when truncated (nothing is kept then).
- * At most max_fds fds are stored (CLOEXEC), any beyond is an -EBADMSG. */
+/* Receives one message and returns its size (0: the peer has closed). Fails with -EAGAIN, or with
+ * -EBADMSG if the message was truncated; all its fds are then closed. Stores at most max_fds fds
+ * (CLOEXEC); a message with more fds is also -EBADMSG. */
 ssize_t fd_receive(int sock, void *data, size_t size, int *fds, size_t max_fds, size_t *ret_n_fds);

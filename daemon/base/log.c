@@ -169,7 +169,7 @@ static void write_console(const LogContext *context, const char *message) {
                 snprintf(line, sizeof(line), "%s: %s\n", context->session, message);
         else
                 snprintf(line, sizeof(line), "%s\n", message);
-        /* Not stdio: one line is one write, also when two threads log. */
+        /* stdio is not used: one line must be one write, even if two threads log. */
         ssize_t n = write(STDERR_FILENO, line, strlen(line));
         (void)n;
 }

@@ -65,7 +65,7 @@ int door_new(sd_bus *bus, Desk *desk, Door **ret) {
         if (r >= 0)
                 r = log_control_add(door, &door->slots[3]);
         if (r >= 0)
-                /* The last filter added is asked first. */
+                /* sd-bus calls the filter that was added last first. */
                 r = sd_bus_add_filter(bus, &door->slots[4], door_on_message, door);
         if (r >= 0)
                 r = sd_event_add_post(sd_bus_get_event(bus), &door->after_turn, after_turn, door);

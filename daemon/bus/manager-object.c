@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* /org/ktrace1, interface org.ktrace1.Manager: read the arguments, find the caller, ask the session
- * floor, answer. Documented in interfaces/org.ktrace1.Manager.xml, which a test compares with what
- * is here. Everything but the version comes from methods, because a property can be read by anyone
- * who may call; every method may be called by anyone, because policy decides. */
+/* The object /org/ktrace1 with the interface org.ktrace1.Manager: read the arguments, find the
+ * caller, ask the session floor, answer. Documented in interfaces/org.ktrace1.Manager.xml; a test
+ * compares that file with this one. Only the version is a property, because any user who may call
+ * can read properties. Any user may call each method; policy decides. */
 #include "bus/manager-object.h"
 
 #include <errno.h>

@@ -113,7 +113,7 @@ static int read_event_names(sd_bus_message *m, Spec *spec, const SpecField *fiel
         return r;
 }
 
-/* An entry {name, filter, enabled, triggers}, as far as it has been read. */
+/* An entry {name, filter, enabled, triggers} while it is being read. */
 typedef struct Entry {
         const SpecField *field;
         const char *name, *filter;

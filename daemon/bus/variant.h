@@ -4,10 +4,10 @@
 #include <json-c/json.h>
 #include <systemd/sd-bus.h>
 
-/* Appends a JSON object as a{sv}: strings s, booleans b, numbers x (t when only that holds it) or
- * d, objects a{sv}, lists of strings as, of numbers ax, of objects aa{sv}, an empty list as; a key
- * whose value is null is left out. 0; -EINVAL for any other list and for text that is not UTF-8;
- * -errno. */
+/* Appends a JSON object as a{sv}: strings as s, booleans as b, numbers as x (t for larger integers)
+ * or d, objects as a{sv}, lists of strings as as, of numbers as ax, of objects as aa{sv}, an empty
+ * list as as. A key whose value is null is left out. Returns 0; -EINVAL for any other list and for
+ * text that is not UTF-8; -errno. */
 int variant_append_object(sd_bus_message *m, json_object *o);
 /* Appends a list of objects as aa{sv}. */
 int variant_append_list(sd_bus_message *m, json_object *list);

@@ -71,7 +71,7 @@ static void admission_on_polkit(int result, const Reason *said, void *userdata) 
         request->done(request, result, &reason); /* frees it */
 }
 
-/* "sched:*, raw_syscalls:sys_enter and 7 more", as text that a dialog may show. */
+/* Describes the events for a dialog: "sched:*, raw_syscalls:sys_enter and 7 more". */
 static void admission_describe_events(const Spec *spec, Reason *ret) {
         char text[EVENTS_SHOWN_MAX + SPEC_EVENT_NAME_MAX + 8] = "";
         size_t length = 0, n = 0;

@@ -11,7 +11,7 @@
 #include "session/session-control.h"
 #include "session/session-histogram.h"
 
-#define PATTERNS_MAX 64 /* of one change: each is matched with each event of the session */
+#define PATTERNS_MAX 64 /* per change: each is matched with each event of the session */
 
 void change_clear(Change *change) {
         for (char **p = change->patterns; p && *p; p++)

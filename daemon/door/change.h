@@ -24,7 +24,7 @@ typedef enum ChangeKind {
         CHANGE_HIST,   /* a string */
 } ChangeKind;
 
-/* KT_E_UNKNOWN_KEY with the reason. */
+/* Fails with KT_E_UNKNOWN_KEY and the reason. */
 int change_set_key(Change *change, const char *key, ChangeKind *ret, Reason *reason);
 /* Checks the number and the lengths of the patterns that were read. */
 int change_check_patterns(const Change *change, const char *key, Reason *reason);

@@ -39,8 +39,8 @@ DEFINE_CLEANUP(Instance, instance_free);
 /* Removes the instance (rmdir). -EBUSY: one of its files is open in any process. Returns 0 if it
  * does not exist. Takes the name, because our own fds must be closed first. */
 int instance_remove(const Tracefs *tracefs, const char *name);
-/* Names of all instances that begin with KT_INSTANCE_PREFIX; *ret is NULL-terminated, free with
- * instance_list_free. */
+/* Lists the names of all instances that begin with KT_INSTANCE_PREFIX; *ret is NULL-terminated,
+ * free with instance_list_free. */
 int instance_list(const Tracefs *tracefs, char ***ret);
 char **instance_list_free(char **names);
 DEFINE_CLEANUP(char *, instance_list_free);

@@ -9,7 +9,8 @@ typedef struct TracefsPath {
         char text[PATH_MAX];
 } TracefsPath;
 
-/* True for a name that is one component of a path: [A-Za-z0-9._-], not beginning with a dot. */
+/* Returns whether the name is a valid component of a path: [A-Za-z0-9._-], not starting with a
+ * dot. */
 bool path_is_name(const char *name);
 /* Makes "a/b/c" of the names up to NULL; -EINVAL if one is not a valid name. */
 int path_format(TracefsPath *path, ...) __attribute__((sentinel));

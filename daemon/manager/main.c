@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ktraced: options, then the manager. See ktraced(8). */
+/* The main program of ktraced: parses the options and runs the manager. See ktraced(8). */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -146,7 +146,7 @@ static int check_policy(Configuration *configuration, const char *file) {
         return KT_EXIT_OK;
 }
 
-/* Returns an exit status, or -1 to go on. */
+/* Returns an exit status, or -1 to continue. */
 static int parse_options(Configuration *configuration, int argc, char **argv) {
         const char *file = NULL;
         bool check = false, collects = false;

@@ -32,6 +32,6 @@ struct Decision {
         Grant *grant;
         Reason *reason; /* `own` */
         Reason own;
-        int refusal; /* the first one, with its reason; 0: none */
+        int refusal; /* the first refusal, with its reason; 0: none */
         Reason first;
 };

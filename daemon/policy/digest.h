@@ -5,5 +5,5 @@
 
 #define DIGEST_DIGITS 64
 
-/* SHA-256, in hexadecimal. 0 or -errno. */
+/* Computes SHA-256 in hexadecimal. Returns 0 or -errno. */
 int digest_make(const void *data, size_t size, char ret[static DIGEST_DIGITS + 1]);

@@ -30,7 +30,7 @@
 #include "policy/filter-tree.h"
 #include "policy/filter.h"
 
-#define STRING_MAX 255 /* MAX_FILTER_STR_VAL with its NUL, the least of all kernels */
+#define STRING_MAX 255 /* MAX_FILTER_STR_VAL with its NUL; the smallest of all kernels */
 #define COMM_SIZE  16
 
 typedef enum Type {

@@ -20,5 +20,5 @@ int grant_describe_cuts(const Grant *grant,
                 const GrantEvent *event,
                 const Format *format,
                 json_object *cuts);
-/* Appends what a fenced session costs all other processes. */
+/* Appends the cost of a fenced session for all other processes. */
 int grant_describe_cost(const Grant *grant, json_object *notes);

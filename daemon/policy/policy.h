@@ -17,7 +17,7 @@ typedef struct Subject {
         size_t n_gids;
         bool is_active;   /* has the active session of a seat now (logind); unknown: false */
         char *unit;       /* systemd unit of the calling process; NULL: unknown */
-        char command[64]; /* name of that process, which its user chooses: for people. Printable
+        char command[64]; /* name of that process, chosen by its user: only for display. Printable
                              ASCII, other bytes as \\xNN; "": unknown */
 } Subject;
 
@@ -107,7 +107,7 @@ typedef struct GrantRequest {
 typedef struct GrantTrigger {
         size_t event;  /* index in the grant's events */
         size_t target; /* the same, or GRANT_NO_TARGET */
-        char *filter;  /* the caller's own, canonical; the rule's is the event's; NULL: none */
+        char *filter; /* the caller's own, canonical; the event has the rule's filter; NULL: none */
         HistText hist; /* of a histogram; else empty */
 } GrantTrigger;
 

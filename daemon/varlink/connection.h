@@ -82,6 +82,6 @@ void varlink_connection_finish(VarlinkConnection *connection);
 
 void varlink_connection_set_userdata(VarlinkConnection *connection, void *userdata);
 void *varlink_connection_get_userdata(const VarlinkConnection *connection);
-/* For SO_PEERCRED and the like; not to be read, written or closed. */
+/* Only for SO_PEERCRED and similar queries: the caller must not read, write or close it. */
 int varlink_connection_get_fd(const VarlinkConnection *connection);
 uid_t varlink_connection_get_uid(const VarlinkConnection *connection);
