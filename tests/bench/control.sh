@@ -18,22 +18,23 @@ costs() { # METRIC MODE N TARGET
         row "$1, p99" 'over the bus' "$(of "$bus" .p99)"
 }
 
-as_user() { setpriv --reuid=61000 --regid=61000 --clear-groups "$@"; }
+# AS_EXEC=exec in the background: so $! is the program and not a shell.
+as_user() { ${AS_EXEC:-} setpriv --reuid=61000 --regid=61000 --clear-groups "$@"; }
 cp "$BENCH/varlink-cost" "$NATIVE/bin/"
 
-end_daemon() { # milliseconds
+end_daemon() { # milliseconds; who started it may take its time until it asks for the exit status
         local pid begin
         pid=$(daemon_pid)
         begin=$(date +%s%N)
         kill "$pid"
-        while [ -e "/proc/$pid" ]; do sleep 0.002; done
+        while [ -e "/proc/$pid" ] && ! grep -qs '^State:.Z' "/proc/$pid/status"; do sleep 0.002; done
         echo $((($(date +%s%N) - begin) / 1000000))
 }
 
 # Four connections of a user's, each with 100 entries syscalls:* in a spec.
 beside_specs() {
         local hostile varlink bus
-        as_user "$NATIVE/bin/varlink-cost" hostile "$socket" 100 &
+        AS_EXEC=exec as_user "$NATIVE/bin/varlink-cost" hostile "$socket" 100 &
         hostile=$!
         sleep 1
         varlink=$("$BENCH/varlink-cost" limits "$socket" 200)
@@ -53,7 +54,7 @@ beside_specs() {
 beside_churn() {
         local target starter
         row 'us for CreateSession and Destroy, p50' 'idle' "$(of "$("$BENCH/varlink-cost" create "$socket" 10)" .p50)"
-        as_user "$NATIVE/bin/target" churn 300 &
+        AS_EXEC=exec as_user "$NATIVE/bin/target" churn 300 &
         target=$!
         while [ -e "/proc/$target" ]; do
                 as_user timeout 5 ktracectl record -p "$target" -e raw_syscalls:sys_enter -o /dev/null >/dev/null 2>&1 || true
