@@ -18,6 +18,7 @@
 #include "session/quota.h"
 #include "session/registry-status.h"
 #include "session/registry.h"
+#include "session/session-state.h"
 #include "session/visible-events.h"
 
 static int get_version(sd_bus *bus,

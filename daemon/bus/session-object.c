@@ -27,6 +27,7 @@
 #include "session/session-histogram.h"
 #include "session/session-notice.h"
 #include "session/session-run.h"
+#include "session/session-state.h"
 #include "session/window-look.h"
 
 /* Returns the last part of a path; "" if it is not a session's path. */

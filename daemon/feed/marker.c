@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "interfaces/utf8.h"
+#include "trace/trace-statistics.h"
 
 #define BURST 32
 #define CUT   "…"

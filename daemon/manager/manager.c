@@ -30,6 +30,7 @@
 #include "manager/runtime-dir.h"
 #include "manager/status-line.h"
 #include "probes/catalogue.h"
+#include "session/registry-idle.h"
 #include "session/registry.h"
 #include "session/reload.h"
 #include "session/session-notice.h"

@@ -34,6 +34,7 @@
 #include "session/session-parts.h"
 #include "session/session-run.h"
 #include "session/session-spool.h"
+#include "session/session-state.h"
 #include "session/session-stream.h"
 #include "session/session.h"
 #include "trace/trace-adopt.h"

@@ -18,6 +18,8 @@
 #include "session/judgement.h"
 #include "session/needs.h"
 #include "session/quota.h"
+#include "session/registry-idle.h"
+#include "session/registry-tracefs.h"
 #include "session/registry.h"
 #include "session/visible-events.h"
 #include "trace/trace-fence.h"
@@ -347,7 +349,7 @@ static void check_on_over(Plan *plan, int result, const Reason *reason) {
         if (result == 0)
                 request->list = TAKE_PTR(check->object);
         request->done(request, result, reason);
-        registry_changed(registry);
+        registry_idle_changed(registry);
 }
 
 static int check_begin(Check *check, const Spec *spec) {

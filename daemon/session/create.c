@@ -21,6 +21,8 @@
 #include "session/judgement.h"
 #include "session/keep.h"
 #include "session/quota.h"
+#include "session/registry-idle.h"
+#include "session/registry-tracefs.h"
 #include "session/registry.h"
 #include "session/session-parts.h"
 #include "session/session.h"
@@ -158,7 +160,7 @@ static int creation_make(Creation *creation, Reason *reason) {
         }
         registry_settle_defaults(registry, &creation->request->subject, grant, creation->spec);
         creation_submit(creation, session, TAKE_PTR(grant), probes, n_probes);
-        registry_changed(registry);
+        registry_idle_changed(registry);
         return 0;
 }
 
@@ -195,7 +197,7 @@ static void creation_on_decided(Plan *plan, int result, const Reason *said) {
         if (r != 0)
                 request_answer(&creation->request, r, &reason);
         creation = creation_free(creation);
-        registry_changed(registry);
+        registry_idle_changed(registry);
 }
 
 int session_create(Registry *registry, Request *request, Spec *spec, Reason *reason) {

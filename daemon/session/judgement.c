@@ -17,6 +17,7 @@
 #include "kernel/release.h"
 #include "policy/grant.h"
 #include "probes/probe-origin.h"
+#include "session/registry-tracefs.h"
 #include "session/registry.h"
 #include "session/visible-events.h"
 

@@ -22,6 +22,7 @@
 #include "interfaces/spec-json.h"
 #include "session/keep-grant.h"
 #include "session/session-parts.h"
+#include "session/session-state.h"
 #include "trace/trace-borrow.h"
 
 static int keep_put_text(json_object *object, const char *key, const char *text) {

@@ -17,6 +17,7 @@
 #include "kernel/pair.h"
 #include "kernel/probe-group.h"
 #include "kernel/tracer.h"
+#include "session/registry-tracefs.h"
 #include "session/registry.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-triggers-check.h"

@@ -16,6 +16,7 @@
 #include "kernel/pair.h"
 #include "kernel/probe-group.h"
 #include "kernel/probe.h"
+#include "session/registry-idle.h"
 #include "session/registry.h"
 
 /* The consumers of a killed daemon release their rings within a moment. After that time the failure
@@ -175,7 +176,7 @@ static void on_tried(Plan *plan, int result, const Reason *reason _unused_) {
                 log_errno(result, LOG_WARNING, NULL, "cannot remove an orphaned guard");
         if (orphans->n == 0) {
                 registry->orphans = orphans_free(orphans);
-                registry_changed(registry);
+                registry_idle_changed(registry);
                 return;
         }
         if (++orphans->n_tries == ORPHAN_TRIES)

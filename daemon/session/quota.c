@@ -14,6 +14,7 @@
 
 #include "base/describe.h"
 #include "interfaces/spec-trigger.h"
+#include "session/drain.h"
 #include "session/registry.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-triggers-check.h"

@@ -12,6 +12,7 @@
 
 #include "base/describe.h"
 #include "scope/process-cost.h"
+#include "session/drain.h"
 #include "session/registry.h"
 
 #define USEC_PER_SEC 1000000ULL

@@ -17,8 +17,11 @@
 #include "base/log.h"
 #include "session/adopt.h"
 #include "session/create.h"
+#include "session/drain.h"
 #include "session/keep.h"
 #include "session/orphans.h"
+#include "session/registry-idle.h"
+#include "session/registry-tracefs.h"
 #include "session/session-end.h"
 #include "session/session-notice.h"
 
@@ -26,7 +29,7 @@ static void on_boot_over(void *userdata) {
         Registry *registry = userdata;
 
         registry->boot = NULL;
-        registry_changed(registry);
+        registry_idle_changed(registry);
 }
 
 static void look_for_boot(Registry *registry) {
@@ -49,19 +52,10 @@ static void look_for_boot(Registry *registry) {
                 log_errno(r, LOG_WARNING, NULL, "cannot look for a boot trace");
 }
 
-int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason) {
-        if (!registry->tracefs) {
-                int r = tracefs_open(registry->options.tracefs_path, &registry->tracefs, reason);
-                if (r != 0)
-                        return r;
-                registry->probes->tracefs = registry->tracefs;
-                registry_adopt(registry);
-                registry_remove_orphans(registry);
-                look_for_boot(registry);
-        }
-        if (ret)
-                *ret = registry->tracefs;
-        return 0;
+static void registry_on_tracefs(Registry *registry) {
+        registry_adopt(registry);
+        registry_remove_orphans(registry);
+        look_for_boot(registry);
 }
 
 static int open_tracefs(const Tracefs **ret, Reason *reason, void *userdata) {
@@ -69,7 +63,7 @@ static int open_tracefs(const Tracefs **ret, Reason *reason, void *userdata) {
 }
 
 static void on_changed(void *userdata) {
-        registry_changed(userdata);
+        registry_idle_changed(userdata);
 }
 
 static bool holds(const Session *session, const Probe *probe) {
@@ -225,6 +219,7 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         if (r < 0)
                 return r;
         inspections_on_changed(registry->inspections, on_changed, registry);
+        registry->on_tracefs = registry_on_tracefs;
         registry->probes->turns = registry->turns;
         registry->probes->inspections = registry->inspections;
         registry->probes->store = registry->store;
@@ -237,12 +232,6 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         registry->probes->userdata = registry;
         *ret = TAKE_PTR(registry);
         return 0;
-}
-
-static void drain_free(Drain *drain) {
-        TAILQ_REMOVE(&drain->registry->drains, drain, drains);
-        feed_free(drain->feed);
-        free(drain);
 }
 
 /* Stops all work. Only the sessions remain. */
@@ -258,10 +247,7 @@ static void registry_close_work(Registry *registry) {
 }
 
 static Registry *free_rest(Registry *registry) {
-        Drain *drain;
-
-        while ((drain = TAILQ_FIRST(&registry->drains)))
-                drain_free(drain);
+        drain_free_all(registry);
         orphans_free(registry->orphans);
         boot_free(registry->boot);
         crash_free(registry->crash);
@@ -297,19 +283,6 @@ Registry *registry_leave(Registry *registry) {
         while ((session = TAILQ_FIRST(&registry->sessions)))
                 session_leave(session);
         return free_rest(registry);
-}
-
-void registry_changed(Registry *registry) {
-        if (!registry->is_closing)
-                registry->options.handlers.on_idle_changed(registry, registry->options.userdata);
-}
-
-bool registry_is_idle(const Registry *registry) {
-        return (!registry->spool || spool_is_idle(registry->spool)) && !registry->boot &&
-               !registry->orphans && crash_is_idle(registry->crash) &&
-               turns_is_idle(registry->turns) && TAILQ_EMPTY(&registry->sessions) &&
-               TAILQ_EMPTY(&registry->drains) && probe_set_is_idle(registry->probes) &&
-               inspections_are_idle(registry->inspections);
 }
 
 Audit *registry_get_audit(const Registry *registry) {
@@ -387,39 +360,4 @@ void registry_join_bus(Registry *registry, const char *id) {
                 if (kept && strcmp(kept, id) != 0)
                         drop_peers(session);
         }
-}
-
-/* Drains */
-
-static void drain_on_closed(Feed *feed _unused_,
-                int error _unused_,
-                const char *text _unused_,
-                void *userdata) {
-        Drain *drain = userdata;
-        Registry *registry = drain->registry;
-
-        drain_free(drain);
-        registry_changed(registry);
-}
-
-static void uncounted_on_closed(Feed *feed,
-                int error _unused_,
-                const char *text _unused_,
-                void *userdata _unused_) {
-        feed_free(feed);
-}
-
-void registry_drain(Registry *registry, Feed *feed, uid_t uid) {
-        /* on_ready and on_released were already called, so only on_closed can follow. */
-        static const FeedHandlers handlers = { .on_closed = drain_on_closed };
-        static const FeedHandlers uncounted = { .on_closed = uncounted_on_closed };
-        Drain *drain = malloc(sizeof(*drain));
-
-        if (!drain) { /* the feed frees itself nevertheless */
-                feed_detach(feed, &uncounted, NULL);
-                return;
-        }
-        *drain = (Drain){ .registry = registry, .feed = feed, .uid = uid };
-        TAILQ_INSERT_TAIL(&registry->drains, drain, drains);
-        feed_detach(feed, &handlers, drain);
 }

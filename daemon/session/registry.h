@@ -102,15 +102,7 @@ struct Session {
 
 TAILQ_HEAD(SessionList, Session);
 
-/* A stream that has outlived its session: its data is on the way to the client, or its worker hangs
- * in the kernel. */
-typedef struct Drain {
-        Registry *registry;
-        Feed *feed;
-        uid_t uid;
-        TAILQ_ENTRY(Drain) drains;
-} Drain;
-
+typedef struct Drain Drain;
 TAILQ_HEAD(DrainList, Drain);
 
 struct Registry {
@@ -125,6 +117,8 @@ struct Registry {
         Format *made_format; /* see registry_get_format */
         Audit *audit;
         Tracefs *tracefs; /* NULL: not opened yet */
+        /* Takes over what the previous daemon has left. Called when tracefs is opened. */
+        void (*on_tracefs)(Registry *registry);
         struct SessionList sessions;
         struct DrainList drains;
         Inspections *inspections;
@@ -149,9 +143,6 @@ typedef struct Usage {
 /* The uid of the plans of a reload in turns.c. They take turns with root's own plans and have no
  * time limit. */
 #define UID_OF_RULES ((uid_t)-1)
-/* Takes over the feed of a session, with the data that its client has not read yet. */
-void registry_drain(Registry *registry, Feed *feed, uid_t uid);
-void registry_changed(Registry *registry);
 
 /* Starts the worker thread. */
 int registry_new(const RegistryOptions *options, Registry **ret);
@@ -166,13 +157,10 @@ Registry *registry_leave(Registry *registry);
 void registry_open(Registry *registry);
 /* Returns whether sessions of the previous daemon are still being taken over. */
 bool registry_is_adopting(const Registry *registry);
-bool registry_is_idle(const Registry *registry);
 /* We have joined the bus (id: borrowed). If the previous daemon was on another bus, the peers that
  * it knew there are gone. */
 void registry_join_bus(Registry *registry, const char *id);
 void registry_peer_gone(Registry *registry, const char *unique_name);
-/* Returns 0, or KT_E_NO_TRACING with the reason. */
-int registry_get_tracefs(Registry *registry, const Tracefs **ret, Reason *reason);
 /* Returns NULL if this daemon has no spool. */
 Spool *registry_get_spool(Registry *registry);
 const Limits *registry_get_limits(const Registry *registry);

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "policy/cover.h"
 #include "session/judgement.h"
+#include "session/registry-idle.h"
 #include "session/session-end.h"
 #include "session/session-parts.h"
 #include "spool/spool-record.h"
@@ -161,7 +162,7 @@ static void reload_on_over(Plan *plan, int result, const Reason *reason _unused_
         if (reload->done)
                 reload->done(result, reload->userdata);
         free(reload);
-        registry_changed(registry);
+        registry_idle_changed(registry);
 }
 
 int registry_set_rules(Registry *registry,

@@ -13,11 +13,13 @@
 #include "policy/grant-describe.h"
 #include "scope/process-cost.h"
 #include "session/registry.h"
+#include "session/session-state.h"
 #include "session/window-look.h"
 #include "spool/spool-record.h"
 #include "trace/hist-rows.h"
 #include "trace/metadata.h"
 #include "trace/trace-pairs.h"
+#include "trace/trace-statistics.h"
 
 static int session_describe_append_event(json_object *events, const GrantEvent *event) {
         char name[512];

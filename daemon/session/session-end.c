@@ -20,6 +20,7 @@
 
 #include "base/log.h"
 #include "kernel/cred-guard.h"
+#include "session/drain.h"
 #include "session/keep.h"
 #include "session/session-histogram.h"
 #include "session/session-notice.h"
@@ -45,7 +46,7 @@ static void session_finish(Session *session) {
         Registry *registry = session->registry;
 
         if (session->feed)
-                registry_drain(registry, TAKE_PTR(session->feed), session->owner.uid);
+                drain_add(registry, TAKE_PTR(session->feed), session->owner.uid);
         session_unkeep(session);
         session_unkeep_fds(session);
         session_set_state(session, SESSION_GONE);

@@ -21,6 +21,7 @@
 #include "session/session-end.h"
 #include "session/session-notice.h"
 #include "session/session-parts.h"
+#include "session/session-state.h"
 #include "session/session-stream.h"
 #include "trace/metadata.h"
 #include "trace/trace-fence.h"

@@ -18,6 +18,7 @@
 
 #include <errno.h>
 
+#include "session/drain.h"
 #include "session/keep.h"
 #include "session/session-end.h"
 #include "session/session-parts.h"
@@ -67,7 +68,7 @@ static void session_snapshot_on_released(Feed *feed, void *userdata) {
                 session_keep_fd(session, KEEP_WINDOW, session->trace.window_fd);
         session_keep(session);
         request_answer_cancelled(&snapshot->request, session->end_reason);
-        registry_drain(session->registry, feed, session->owner.uid);
+        drain_add(session->registry, feed, session->owner.uid);
         TAILQ_REMOVE(&session->snapshots, snapshot, snapshots);
         free(snapshot);
         TAILQ_FOREACH(next, &session->snapshots, snapshots)

@@ -15,7 +15,9 @@
 #include "base/log.h"
 #include "feed/feed-counts.h"
 #include "feed/feed-spool.h"
+#include "session/drain.h"
 #include "session/keep.h"
+#include "session/registry-idle.h"
 #include "session/session-end.h"
 #include "session/session-notice.h"
 #include "session/session-parts.h"
@@ -61,7 +63,7 @@ static void session_on_feed_released(Feed *feed, void *userdata) {
         bool has_counted = session_has_counted(session, feed);
 
         if (feed_is_given_up(feed)) {
-                registry_drain(session->registry, TAKE_PTR(session->feed), session->owner.uid);
+                drain_add(session->registry, TAKE_PTR(session->feed), session->owner.uid);
                 if (has_counted && session->end == END_NOT)
                         session_end(session,
                                         "failed",
@@ -97,7 +99,7 @@ static void session_on_feed_closed(Feed *feed, int error, const char *text, void
 
         session_end_stream(session, feed, error, text);
         session->feed = feed_free(feed);
-        registry_changed(session->registry);
+        registry_idle_changed(session->registry);
         session_unkeep_fd(session, KEEP_STREAM);
         session_keep(session);
         if (is_lost) /* the data in the worker's memory is lost */
@@ -113,7 +115,7 @@ static void session_on_feed_detached(Feed *feed, int error, const char *text, vo
         Session *session = userdata;
 
         session_end_stream(session, feed, error, text);
-        registry_changed(session->registry);
+        registry_idle_changed(session->registry);
         session_keep(session);
 }
 
@@ -256,6 +258,6 @@ int session_open_stream(Session *session, ControlSink kind, Request *request, Re
         session->stream_request = request;
         if (is_new && session->is_armed)
                 session_arm_feed(session);
-        registry_changed(session->registry);
+        registry_idle_changed(session->registry);
         return 0;
 }

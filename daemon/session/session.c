@@ -18,43 +18,13 @@
 #include "policy/grant.h"
 #include "probes/probe-events.h"
 #include "session/keep.h"
+#include "session/registry-idle.h"
 #include "session/reload.h"
 #include "session/session-end.h"
 #include "session/session-notice.h"
 #include "session/session-parts.h"
 #include "session/session-spool.h"
 #include "session/window-look.h"
-
-const char *session_state_to_string(SessionState state) {
-        static const char *const names[_SESSION_STATE_N] = {
-                [SESSION_CREATING] = "creating",
-                [SESSION_CONFIGURED] = "configured",
-                [SESSION_STARTING] = "starting",
-                [SESSION_RUNNING] = "running",
-                [SESSION_STOPPING] = "stopping",
-                [SESSION_STOPPED] = "stopped",
-                [SESSION_FAILED] = "failed",
-                [SESSION_GONE] = "gone",
-        };
-
-        return names[state];
-}
-
-const char *session_get_id(const Session *session) {
-        return session->id;
-}
-
-const char *session_get_name(const Session *session) {
-        return session->spec->name ?: "";
-}
-
-uid_t session_get_uid(const Session *session) {
-        return session->owner.uid;
-}
-
-SessionState session_get_state(const Session *session) {
-        return session->state;
-}
 
 void session_set_state(Session *session, SessionState state) {
         if (session->state == state)
@@ -94,7 +64,7 @@ Session *session_free(Session *session) {
         own_writes_free(session->own_writes);
         if (registry) {
                 TAILQ_REMOVE(&registry->sessions, session, sessions);
-                registry_changed(registry);
+                registry_idle_changed(registry);
         }
         sd_event_source_disable_unref(session->timer);
         probe_events_release(&session->trace.probes, &session->trace.n_probes);

@@ -70,12 +70,6 @@ typedef void (*RulesHandler)(int result, void *userdata);
 /* The verbs of a session are in session-*.h. If a verb does not return 0, its return value is the
  * answer, and the request stays the caller's. */
 
-const char *session_get_id(const Session *session);
-const char *session_get_name(const Session *session); /* "" if it has no name */
-uid_t session_get_uid(const Session *session);
-SessionState session_get_state(const Session *session);
-const char *session_state_to_string(SessionState state);
-
 /* The new session has its id and nothing else. */
 int session_new(Registry *registry, const char *id, Session **ret);
 /* Fills in the trace. Spec, grant and owner must be set. */

@@ -13,6 +13,7 @@
 #include "interfaces/quote.h"
 #include "kernel/event.h"
 #include "policy/suggestion.h"
+#include "session/registry-tracefs.h"
 #include "session/registry.h"
 
 /* Makes the format of a probe that is not in the kernel yet. It is made each time, because a change

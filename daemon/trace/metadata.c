@@ -25,7 +25,9 @@
 #include "policy/grant-describe.h"
 #include "trace/receipt.h"
 #include "trace/trace-borrow.h"
+#include "trace/trace-locate.h"
 #include "trace/trace-pairs.h"
+#include "trace/trace-statistics.h"
 
 #define NAMES_MAX ((size_t)8 * 1024 * 1024)
 

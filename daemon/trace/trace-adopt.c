@@ -23,6 +23,7 @@
 #include "trace/trace-change.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-fence.h"
+#include "trace/trace-locate.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-triggers.h"
 #include "trace/trace.h"

@@ -19,6 +19,7 @@
 #include "trace/trace-borrow.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-fence.h"
+#include "trace/trace-locate.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-triggers-check.h"
 #include "trace/trace-triggers-look.h"

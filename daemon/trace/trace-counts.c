@@ -26,6 +26,7 @@
 #include "policy/filter.h"
 #include "trace/metadata.h"
 #include "trace/trace-fence.h"
+#include "trace/trace-locate.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-triggers-parts.h"
 

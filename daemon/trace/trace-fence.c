@@ -27,6 +27,7 @@
 #include "kernel/pid-max.h"
 #include "trace/metadata.h"
 #include "trace/trace-counts.h"
+#include "trace/trace-locate.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-triggers-look.h"
 #include "trace/trace-triggers.h"

@@ -36,6 +36,7 @@
 #include "trace/trace-borrow.h"
 #include "trace/trace-fence.h"
 #include "trace/trace-ledger-files.h"
+#include "trace/trace-locate.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-triggers-look.h"
 #include "trace/trace-triggers.h"

@@ -17,6 +17,7 @@
 #include "kernel/trigger-line.h"
 #include "kernel/trigger.h"
 #include "trace/trace-fence.h"
+#include "trace/trace-locate.h"
 #include "trace/trace-pairs.h"
 
 #define PATH_SIZE 512

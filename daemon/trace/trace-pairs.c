@@ -317,26 +317,6 @@ uint64_t trace_get_n_dropped(const Trace *trace) {
         return n;
 }
 
-const TracePair *trace_find_pair(const Trace *trace, const char *system, const char *name) {
-        for (size_t i = 0; i < trace->n_pairs; i++) {
-                const Probe *probe = trace->pairs[i].probe;
-
-                if (strcmp(probe->group, system) == 0 && strcmp(probe->definition->name, name) == 0)
-                        return &trace->pairs[i];
-        }
-        return NULL;
-}
-
-void trace_locate(const Trace *trace,
-                const GrantEvent *event,
-                const char **ret_system,
-                const char **ret_name) {
-        const TracePair *pair = trace_find_pair(trace, event->system, event->name);
-
-        *ret_system = pair ? PAIR_SYSTEM : event->system;
-        *ret_name = pair ? pair->event : event->name;
-}
-
 /* Returns the pair's trigger on that side, if it is installed on this event. */
 static const char *get_trigger(const TracePair *pair,
                 size_t side,

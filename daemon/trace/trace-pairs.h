@@ -26,14 +26,6 @@ void trace_end_pairs(Trace *trace);
 void trace_undefine_pairs(Trace *trace);
 void trace_clear_pairs(Trace *trace);
 
-/* Returns the kernel's name of a granted event. The name of a pair differs from the name in the
- * spec. */
-void trace_locate(const Trace *trace,
-                const GrantEvent *event,
-                const char **ret_system,
-                const char **ret_name);
-/* Returns NULL if the event is not a pair. */
-const TracePair *trace_find_pair(const Trace *trace, const char *system, const char *name);
 /* True if a trigger of a pair is on this event. */
 bool trace_has_trigger(const Trace *trace, const char *system, const char *name);
 /* True if the event has exactly its expected triggers. text: content of its trigger file. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "kernel/trigger-line.h"
+#include "trace/trace-locate.h"
 #include "trace/trace-triggers-parts.h"
 
 int trace_look_at_trigger(Trace *trace, TraceTrigger *t) {

@@ -3,6 +3,7 @@
 
 #include "interfaces/spec-trigger.h"
 #include "trace/trace-fence.h"
+#include "trace/trace-locate.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-triggers.h"
 

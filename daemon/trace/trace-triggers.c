@@ -34,6 +34,7 @@
 #include "kernel/cred-guard.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-fence.h"
+#include "trace/trace-locate.h"
 #include "trace/trace-triggers-check.h"
 #include "trace/trace-triggers-look.h"
 #include "trace/trace.h"

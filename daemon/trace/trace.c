@@ -44,6 +44,7 @@
 #include "trace/trace-counts.h"
 #include "trace/trace-fence.h"
 #include "trace/trace-kernel.h"
+#include "trace/trace-locate.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-rings.h"
 #include "trace/trace-triggers.h"
@@ -574,10 +575,4 @@ void trace_plan_quiesce(Trace *trace, Plan *plan) {
 
 void trace_plan_remove(Trace *trace, Plan *plan) {
         trace_plan(trace, plan, remove_steps, ELEMENTSOF(remove_steps), true);
-}
-
-int trace_read_statistics(const Trace *trace, unsigned cpu, CpuStatistics *ret) {
-        if (!trace->stats_fds || cpu >= trace->n_cpus)
-                return -ENODEV;
-        return instance_read_statistics_fd(trace->stats_fds[cpu], ret);
 }

@@ -143,8 +143,6 @@ void trace_plan_quiesce(Trace *trace, Plan *plan);
 /* Removes the instance. Fails with -EBUSY while a consumer holds a ring. */
 void trace_plan_remove(Trace *trace, Plan *plan);
 
-int trace_read_statistics(const Trace *trace, unsigned cpu, CpuStatistics *ret);
-
 void trace_plan(Trace *trace, Plan *plan, const PlanStep *steps, size_t n_steps, bool is_urgent);
 /* Logs a failed undo, which has no other report. r: 0 or -errno. */
 void trace_report_undo(const Trace *trace, int r, const char *what);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "session/session-notice.h"
+#include "session/session-state.h"
 #include "varlink/connection.h"
 #include "varlink/idl.h"
 #include "varlink/methods.h"

@@ -15,6 +15,7 @@
 #include "session/quota.h"
 #include "session/registry-status.h"
 #include "session/registry.h"
+#include "session/session-state.h"
 #include "session/visible-events.h"
 #include "varlink/methods.h"
 #include "varlink/reply.h"

@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <time.h>
 
+#include "trace/trace-statistics.h"
+
 #define LOOK_USEC 80000
 #define COST_MAX  50
 

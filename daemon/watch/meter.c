@@ -17,6 +17,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "trace/trace-statistics.h"
 
 #define TICK_USEC 1000000
 

@@ -15,6 +15,7 @@
 #include "session/session-end.h"
 #include "session/session-histogram.h"
 #include "session/session-run.h"
+#include "session/session-state.h"
 #include "session/window-look.h"
 
 static const char policy_text[] =

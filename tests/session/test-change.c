@@ -6,6 +6,7 @@
 #include "session-fixture.h"
 
 #include "session/session-describe.h"
+#include "session/session-state.h"
 
 static Session *make(Fixture *f, bool started) {
         Call call;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fake-kernel.h"
+#include "session/registry-idle.h"
 #include "session/registry.h"
 #include "session/session.h"
 

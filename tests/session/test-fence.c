@@ -13,6 +13,7 @@
 #include "scope/arm.h"
 #include "session-fixture.h"
 #include "session/session-describe.h"
+#include "session/session-state.h"
 
 static void start_on(Fixture *f, const char *scope, pid_t pid, Call *call) {
         g_autofree char *spec = g_strdup_printf(

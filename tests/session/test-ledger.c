@@ -5,6 +5,7 @@
 
 #include "session-fixture.h"
 #include "session/registry.h"
+#include "session/session-state.h"
 
 #define SPEC \
         "{\"scope\":\"system\",\"lifetime\":\"linger\",\"events\":[{\"name\":\"raw_syscalls:sys_enter\",\"filter\":\"id == 1\"}]}"

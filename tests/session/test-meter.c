@@ -4,6 +4,7 @@
 
 #include "session-fixture.h"
 #include "session/registry.h"
+#include "session/session-state.h"
 
 #define SPEC \
         "{\"scope\":\"system\",\"lifetime\":\"linger\",\"events\":[\"raw_syscalls:sys_enter\"]}"

@@ -8,6 +8,7 @@
 #include "session-fixture.h"
 #include "session/registry.h"
 #include "session/session-describe.h"
+#include "session/session-state.h"
 #include "watch/newcomers.h"
 
 typedef struct Line {

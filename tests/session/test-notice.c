@@ -5,6 +5,7 @@
 #include "session-fixture.h"
 #include "session/registry.h"
 #include "session/session-notice.h"
+#include "session/session-state.h"
 #include "work/notice.h"
 
 #define ID "0123456789abcdef"

@@ -12,7 +12,9 @@
 #include "probes/probe-verbs.h"
 #include "session-fixture.h"
 #include "session/check.h"
+#include "session/registry-idle.h"
 #include "session/registry.h"
+#include "session/session-state.h"
 
 #define SPEC_MINE "{\"scope\":\"system\",\"probes\":[\"mine\"],\"lifetime\":\"linger\"}"
 

@@ -16,6 +16,7 @@
 #include "probes/probe-verbs.h"
 #include "session-fixture.h"
 #include "session/registry.h"
+#include "session/session-state.h"
 
 #define SESSION "{\"scope\":\"system\",\"probes\":[\"mine\"],\"lifetime\":\"linger\"}"
 

@@ -5,6 +5,7 @@
 
 #include "session-fixture.h"
 #include "session/registry.h"
+#include "session/session-state.h"
 
 #define RULE(events)                                                                                                         \
         "{\"rules\":[{\"name\":\"new\",\"subjects\":[\"any\"],\"scopes\":[\"command\",\"own\",\"pids\"],\"events\":[" events \

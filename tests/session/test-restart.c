@@ -5,7 +5,9 @@
 
 #include "base/log.h"
 #include "session-fixture.h"
+#include "session/registry-idle.h"
 #include "session/registry.h"
+#include "session/session-state.h"
 
 #define SPEC_FLIGHT \
         "{\"scope\":\"system\",\"mode\":\"flight\",\"name\":\"box\",\"lifetime\":\"linger\",\"events\":[\"sched:sched_switch\",{\"name\":\"raw_syscalls:sys_enter\",\"filter\":\"id == 3\"}]}"

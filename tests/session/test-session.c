@@ -9,8 +9,10 @@
 #include "session-fixture.h"
 
 #include "session/quota.h"
+#include "session/registry-idle.h"
 #include "session/registry.h"
 #include "session/session-snapshot.h"
+#include "session/session-state.h"
 #include "session/session-stream.h"
 
 static Session *create_root(Fixture *f) {

@@ -7,6 +7,8 @@
 
 #include "session-fixture.h"
 
+#include "session/session-state.h"
+
 static Session *make(Fixture *f, uid_t uid, const char *scope, const char *rest) {
         g_autofree char *spec = g_strdup_printf(
                         "{\"scope\":\"%s\",\"lifetime\":\"linger\",%s}", scope, rest);
