@@ -24,5 +24,5 @@ struct Boot {
         SpoolEntry *entry;
         Feed *feed;
         sd_event_source *timer;
-        unsigned n_tries;
+        unsigned n_tries, n_looks;
 };

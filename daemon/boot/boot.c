@@ -39,6 +39,9 @@
 
 #define FAILURES_MAX 3
 
+#define LOOK_USEC ((uint64_t)1000000)
+#define LOOKS_MAX 10
+
 #define ENTRY_SLACK ((uint64_t)16 * 1024 * 1024) /* formats, names, frames */
 
 Boot *boot_free(Boot *boot) {
@@ -268,13 +271,32 @@ static void boot_make_entry(Boot *boot) {
                 boot_retry(boot, "the spool has no room for it");
 }
 
+static void boot_looked(Boot *boot, int result, const Reason *reason);
+
+static int on_look(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+        Boot *boot = userdata;
+
+        boot_plan_look(boot);
+        boot_submit(boot, boot_looked);
+        return 0;
+}
+
+/* While the machine boots, the kernel still adds and removes files of events, so a file may be gone
+ * when it is read. */
+static void boot_look_again(Boot *boot, int r) {
+        if (boot->n_looks++ < LOOKS_MAX)
+                boot_set_timer(boot, LOOK_USEC, on_look);
+        else
+                boot_fail(boot, r, "it cannot be looked at");
+}
+
 static void boot_looked(Boot *boot, int result, const Reason *reason) {
         Reason none = { "nothing was recorded" };
 
         if (result > 0)
                 boot_leave(boot, reason);
         else if (result < 0)
-                boot_fail(boot, result, "it cannot be looked at");
+                boot_look_again(boot, result);
         else if (boot->line->is_persistent && !boot->is_of_crash) {
                 boot_plan_clean(boot);
                 boot_submit(boot, boot_cleaned);
