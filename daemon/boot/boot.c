@@ -273,7 +273,7 @@ static void boot_make_entry(Boot *boot) {
 
 static void boot_looked(Boot *boot, int result, const Reason *reason);
 
-static int on_look(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static int boot_on_look(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
         Boot *boot = userdata;
 
         boot_plan_look(boot);
@@ -285,7 +285,7 @@ static int on_look(sd_event_source *source _unused_, uint64_t usec _unused_, voi
  * when it is read. */
 static void boot_look_again(Boot *boot, int r) {
         if (boot->n_looks++ < LOOKS_MAX)
-                boot_set_timer(boot, LOOK_USEC, on_look);
+                boot_set_timer(boot, LOOK_USEC, boot_on_look);
         else
                 boot_fail(boot, r, "it cannot be looked at");
 }

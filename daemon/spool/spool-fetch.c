@@ -225,7 +225,7 @@ static int spool_fetch_start(SpoolFetch *fetch, Reason *reason) {
                                 0,
                                 spool_fetch_on_timer,
                                 fetch);
-        return r < 0 ? r : r;
+        return r;
 }
 
 static int check_count(const Spool *spool, uid_t uid, Reason *reason) {
