@@ -344,7 +344,7 @@ case_hist_latency() { # [guest] the time between two events, as documented
         expect 0 ktracectl hist -a --latency $ENTER..raw_syscalls:sys_exit --key common_pid --by id.syscall -- sleep 0.1
         grep -qE ' us  (clock_nanosleep|nanosleep) +[0-9]' out || fail "$(cat out err)"
         expect 0 ktracectl --json=short hist -a --latency $ENTER..raw_syscalls:sys_exit --key common_pid --by id.syscall -- sleep 0.1
-        jq -e '[.rows[] | select(.keys.id.name | test("nanosleep")) | .values.latency] | add >= 100000' out || fail "$(cat out)"
+        jq -e '[.rows[] | select(.keys.id.name // "" | test("nanosleep")) | .values.latency] | add >= 100000' out || fail "$(cat out)"
         same '[]' "$(ktracectl --json=short probes list | jq -c '[.[] | select(.name | startswith("latency_"))]')" "probes that are left"
         ! grep -q 'ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
