@@ -9,8 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "descriptor.h"
-
+#include "interfaces/descriptor.h"
 #include "interfaces/json.h"
 
 static int definition_message_put(json_object *object, const char *key, json_object *value) {

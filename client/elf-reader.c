@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "descriptor.h"
+#include "interfaces/descriptor.h"
 
 #define SECONDS_MAX 30
 #define MEMORY_MAX  ((rlim_t)6 << 30) /* of address space; debug files of 2 GB are mapped */

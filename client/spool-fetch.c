@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "descriptor.h"
 #include "input.h"
+#include "interfaces/descriptor.h"
 #include "output.h"
 #include "spool-text.h"
 #include "target.h"

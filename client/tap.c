@@ -25,8 +25,8 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "descriptor.h"
 #include "export-count.h"
+#include "interfaces/descriptor.h"
 #include "interfaces/sink.h"
 
 #define TAP_ANSWER_USEC ((uint64_t)5 * 1000 * 1000)

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <zstd.h>
 
-#include "descriptor.h"
 #include "interfaces/cleanup.h"
+#include "interfaces/descriptor.h"
 #include "trace-dat.h"
 #include "trace-stream.h"
 #include "trace.h"

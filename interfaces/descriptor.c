@@ -4,7 +4,7 @@
  * file to the daemon or copies one. The socket has room for the single message, so the call does
  * not block. */
 
-#include "descriptor.h"
+#include "interfaces/descriptor.h"
 
 #include <errno.h>
 #include <string.h>
