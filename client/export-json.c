@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "interfaces/json-text.h"
 #include "interfaces/utf8.h"
-#include "json-text.h"
 #include "printer.h"
 #include "receipt.h"
 #include "wall-clock.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "json-text.h"
+#include "interfaces/json-text.h"
 #include "message.h"
 #include "proxy-session.h"
 #include "proxy.h"

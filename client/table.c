@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json-text.h"
+#include "interfaces/json-text.h"
 #include "message.h"
 
 #define TABLE_COLUMNS_MAX 16

@@ -5,7 +5,7 @@
  * bytes that are not UTF-8, which JSON does not allow. This file escapes them. Used by the
  * exporters and for --json. */
 
-#include "json-text.h"
+#include "interfaces/json-text.h"
 
 #include <errno.h>
 #include <string.h>
