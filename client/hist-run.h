@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "context.h"
 #include "hist-wish.h"
-#include "options.h"
 
 /* Creates the session of the wish and runs the command in it (NULL: none). Waits for the end of the
  * command or ^C, reads the histogram and removes the session and the probe. Calls print with the

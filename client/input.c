@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "input.h"
+#include "message.h"
 #include "stream.h"
 
 int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *reason) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "context.h"
 #include "export.h"
-#include "verb.h"
 
 /* Opens a trace to read. path "-" is standard input. Always sets *ret_name. */
 int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *reason);

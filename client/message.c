@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "context.h"
 #include "interfaces/utf8.h"
-#include "verb.h"
 
 /* The number of characters around the place, and of those after it. */
 #define PLACE_WIDTH 72

@@ -2,28 +2,8 @@
 #pragma once
 
 #include <getopt.h>
-#include <stdbool.h>
 
-#include "interfaces/cleanup.h"
-
-typedef struct Verb Verb;
-
-typedef enum JsonMode {
-        JSON_OFF,
-        JSON_SHORT,
-        JSON_PRETTY,
-} JsonMode;
-
-/* The values of the options that all verbs share. */
-typedef struct Context {
-        const struct Verb *verb; /* NULL before it is found */
-        JsonMode json;
-        bool legend;
-        bool pager;
-        bool quiet;
-        bool ask_password;
-        bool administrator; /* also sessions of other users, for verbs that manage sessions */
-} Context;
+#include "context.h"
 
 enum {
         OPTION_JSON = 0x100,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "export.h"
+#include "context.h"
 #include "proxy.h"
-#include "verb.h"
 
 typedef struct SpoolWish {
         const char *name;   /* or the id */

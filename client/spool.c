@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "administrator.h"
+#include "export.h"
 #include "message.h"
 #include "spool-fetch.h"
 #include "table.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "context.h"
 #include "interfaces/json.h"
-#include "options.h"
 
 typedef struct TableColumn {
         const char *key; /* of the row's JSON object */

@@ -1,24 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <stdio.h>
-
 #include "interfaces/error.h"
 #include "message.h"
 #include "options.h"
-
-/* One command. Each verb's file defines its own as `const Verb verb_NAME`; main.c lists them. */
-typedef struct Verb {
-        const char *name;
-        const char *arguments; /* after the name in --help: "[GLOB]" */
-        const char *summary;   /* one line */
-        const char *help;      /* its own options and notes, whole lines; NULL: none */
-        void (*print_more)(FILE *out);
-        bool paged;   /* its listing may go through a pager */
-        bool manages; /* with --administrator also sessions of other users */
-        /* argv[0] is the verb's name. Returns the exit status. */
-        int (*run)(Context *context, int argc, char **argv);
-} Verb;
 
 /* For the help of verbs that accept --administrator. */
 #define HELP_ADMINISTRATOR                                                                         \
