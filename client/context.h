@@ -21,6 +21,7 @@ typedef struct Context {
         bool quiet;
         bool ask_password;
         bool administrator; /* also sessions of other users, for verbs that manage sessions */
+        void (*use_varlink)(void); /* is called for --varlink */
 } Context;
 
 /* One command. Each verb's file defines its own as `const Verb verb_NAME`; main.c lists them. */

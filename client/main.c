@@ -14,6 +14,7 @@
 #include "interfaces/nearest.h"
 #include "message.h"
 #include "pager.h"
+#include "proxy.h"
 #include "verb.h"
 
 #define HELP_COLUMN 37 /* column of the summaries */
@@ -138,9 +139,15 @@ static int fill_closed_descriptors(void) {
         return 0;
 }
 
+static void use_varlink(void) {
+        proxy_set_door(PROXY_DOOR_VARLINK);
+}
+
 int main(int argc, char **argv) {
         static const struct option options[] = { OPTIONS_GLOBAL, {} };
-        Context context = { .legend = true, .pager = true, .ask_password = true };
+        Context context = {
+                .legend = true, .pager = true, .ask_password = true, .use_varlink = use_varlink
+        };
         int option, status;
 
         if (fill_closed_descriptors() < 0)

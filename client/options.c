@@ -13,8 +13,6 @@
 
 #include "help.h"
 #include "message.h"
-#include "proxy.h"
-#include "verb.h"
 
 static int json_mode_from_string(const char *text, JsonMode *ret) {
         if (!text || strcmp(text, "pretty") == 0)
@@ -71,7 +69,7 @@ static bool options_take_global(Context *context, int option, int *ret_status) {
                 context->administrator = true;
                 return true;
         case OPTION_VARLINK:
-                proxy_set_door(PROXY_DOOR_VARLINK);
+                context->use_varlink();
                 return true;
         case OPTION_NO_LEGEND:
                 context->legend = false;
