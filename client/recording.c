@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "caret.h"
+#include "live-counts.h"
 #include "message.h"
-#include "progress.h"
 #include "proxy-session.h"
 #include "proxy.h"
 #include "table.h"
@@ -36,7 +36,7 @@ typedef struct Recording {
         Proxy *proxy;
         Watch watch;
         Tap *tap;
-        Progress *progress;
+        LiveCounts *counts;
         char *id;
         bool failed;
         bool is_published; /* the output file has its name */
@@ -50,7 +50,7 @@ typedef struct Recording {
 } Recording;
 
 static void recording_done(Recording *recording) {
-        progress_free(recording->progress);
+        live_counts_free(recording->counts);
         tap_free(recording->tap);
         proxy_pending_free(recording->destroying);
         watch_done(&recording->watch);
@@ -551,7 +551,7 @@ static void recording_close(Recording *recording) {
         recording_report_cut(recording);
         if (is_early)
                 recording_report_early_end(recording);
-        recording->progress = progress_free(recording->progress);
+        recording->counts = live_counts_free(recording->counts);
         if (!recording->tap)
                 return;
         tap_drain(recording->tap);
@@ -600,7 +600,7 @@ static int recording_conduct(Recording *recording) {
         if (r != 0)
                 return recording_abandon(recording, r, &reason);
         if (!options->quiet && isatty(STDERR_FILENO) && !output_is_terminal(options->output))
-                (void)progress_new(recording->proxy, recording->id, &recording->progress);
+                (void)live_counts_new(recording->proxy, recording->id, &recording->counts);
         r = recording_release(recording);
         if (r < 0)
                 return recording_abandon(recording, r, NULL);
