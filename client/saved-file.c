@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "saved.h"
+#include "spec-file.h"
 
 #define FOLDER      "sessions.d"
 #define SUFFIX      ".json"

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "saved.h"
+#include "interfaces/spec.h"
+
+/* The directories of saved sessions; the files are DIR/sessions.d/NAME.json. */
+typedef struct SavedDirs {
+        const char *lib_dir, *config_dir;
+} SavedDirs;
+
+typedef struct SavedEntry {
+        char *name, *path;
+} SavedEntry;
 
 /* Lists the files by name. config_dir wins over lib_dir. Names that an empty file masks are left
  * out. */

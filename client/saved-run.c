@@ -18,10 +18,8 @@
 
 #include "caret.h"
 #include "interfaces/spec-json.h"
+#include "message.h"
 #include "proxy-session.h"
-#include "saved-file.h"
-#include "saved.h"
-#include "verb.h"
 #include "watch.h"
 
 #define CGROUP_LINE "0::"

@@ -3,7 +3,6 @@
  * show and check only read files; saved-run.c contains run. Saved sessions exist only in the
  * client: the daemon reads no spec from a disk. The state of the session is the state of
  * ktrace-session@NAME.service, and the session ends when the service's process ends. */
-#include "saved.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "message.h"
 #include "saved-file.h"
 #include "saved-run.h"
+#include "spec-file.h"
 #include "table.h"
 #include "verb.h"
 
