@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "help.h"
+#include "call/proxy.h"
 #include "interfaces/nearest.h"
-#include "message.h"
-#include "pager.h"
-#include "proxy.h"
-#include "verb.h"
+#include "terminal/help.h"
+#include "terminal/message.h"
+#include "terminal/pager.h"
+#include "verbs/verb.h"
 
 #define HELP_COLUMN 37 /* column of the summaries */
 

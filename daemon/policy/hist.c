@@ -11,7 +11,7 @@
  *
  * To add a form of a key: interfaces/hist-layout.h; this file for the permission and for the
  * kernel's text; consumer/hist-parse.c with a sample in tests/fuzz/corpus/hist; consumer/counts.c,
- * trace/hist-rows.c and client/hist-table.c. */
+ * trace/hist-rows.c and client/terminal/hist-table.c. */
 
 #include "policy/hist.h"
 

@@ -6,7 +6,7 @@
  * interference (in the end frame). It never shows the filters of a policy, because they may reveal
  * what a reader must not know.
  *
- * To add a line: this file, client/receipt.c, and ktrace-stream(5). */
+ * To add a line: this file, client/trace/receipt.c, and ktrace-stream(5). */
 
 #include "trace/receipt.h"
 

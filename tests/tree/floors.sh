@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # floors.sh TREE: proves that folders only look down. The table lists the folders from the lowest to the highest, each
 # with the folders that it may include; these must stand above it in the table, so that no circle can exist. Every
-# include of the daemon names its folder ("work/plan.h"). Every header compiles alone.
+# include of the daemon and the client names its folder ("work/plan.h"). Every header compiles alone.
 set -u
 cd "$1" || exit 1
 
@@ -28,7 +28,14 @@ door             auth session probes interfaces
 varlink          door session spool probes base interfaces
 bus              door session spool probes define base interfaces
 manager          bus varlink session probes policy base interfaces
-client           interfaces
+client/terminal  interfaces
+client/spec      client/terminal interfaces
+client/program   interfaces
+client/trace     interfaces
+client/call      interfaces
+client/recording client/call client/trace client/spec client/terminal interfaces
+client/verbs     client/recording client/call client/trace client/program client/spec client/terminal interfaces
+client           client/verbs client/call client/terminal interfaces
 '
 flags=$(pkg-config --cflags libsystemd json-c libbpf libseccomp libtraceevent libzstd)
 n=0
@@ -49,7 +56,7 @@ report() {
 # path_of FLOOR: its folder.
 path_of() {
         case $1 in
-        interfaces | client) echo "$1" ;;
+        interfaces | client | client/*) echo "$1" ;;
         *) echo "daemon/$1" ;;
         esac
 }
@@ -60,7 +67,10 @@ look_up() {
         folder=$(path_of "$1")
         grep -n '^#include "' "$folder"/*.c "$folder"/*.h 2>/dev/null | while IFS='"' read -r where header _; do
                 case $header in */*) from=${header%/*} ;; *) from=. ;; esac
-                [ "$floor/$from" != client/. ] || from=client
+                case $floor/$from in
+                client/. | */interfaces) ;;
+                client/*) from=client/$from ;;
+                esac
                 for allowed in "$@"; do
                         [ "$from" != "$allowed" ] || continue 2
                 done
@@ -74,7 +84,7 @@ alone() {
         for header in "$folder"/*.h; do
                 # shellcheck disable=SC2086 # several options
                 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-parameter -Wno-unused-function \
-                        -Wno-missing-field-initializers -fsyntax-only -I. -Idaemon -Iclient $flags -x c - 2>&1 <<EOS
+                        -Wno-missing-field-initializers -fsyntax-only -I. -I"${folder%%/*}" $flags -x c - 2>&1 <<EOS
 #include "$header"
 EOS
         done
@@ -95,7 +105,7 @@ while read -r floor rest; do
 done <<EOS
 $floors
 EOS
-for folder in $(find daemon -name '*.c' -exec dirname {} + | sort -u); do
+for folder in $(find daemon client -name '*.c' -exec dirname {} + | sort -u); do
         case $known in
         *" ${folder#daemon/} "*) ;;
         *) report "$folder is in the table of $0" "it is not" ;;

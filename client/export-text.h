@@ -1,7 +1,0 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
-#pragma once
-
-#include "printer.h"
-
-void text_record(Printer *printer, const Shape *shape, const Record *record);
-void text_loss(Printer *printer, unsigned cpu, int64_t lost);

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The session that `hist` creates. It records nothing; one trigger counts events. For --latency it
+ * has a probe made of two events (a synthetic event), which exists only during the run. The time
+ * between the two events is the first key. The daemon checks the values, as for every trigger. */
+
+#include "recording/hist-wish.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "call/definition-message.h"
+#include "interfaces/spec-field.h"
+#include "interfaces/spec-json.h"
+#include "interfaces/spec-list.h"
+#include "interfaces/spec-trigger.h"
+
+#define LATENCY    HIST_WISH_LATENCY
+#define VALUES_MAX 2 /* limit of the kernel */
+/* No process reads this buffer, so it is small. */
+#define BUFFER_KB "64"
+/* A session that ends under the next daemon still uses the probe for a short time: try for 5 s. */
+#define BUSY_TRIES      50
+#define BUSY_RETRY_USEC 100000
+
+void hist_wish_done(HistWish *wish) {
+        spec_options_done(&wish->spec);
+        free(wish->probe_event);
+}
+
+int hist_words_add(HistWords *words, const char *option, const char *text, Reason *reason) {
+        if (words->n == HIST_WISH_WORDS_MAX)
+                return reason_set(reason, KT_E_INVALID_SPEC, "%s is given too often", option);
+        words->items[words->n++] = text;
+        return 0;
+}
+
+/* The groups of --by are ordered by their total time, so the trigger must count the sum. */
+static int add_total(HistWish *wish, Reason *reason) {
+        for (size_t i = 0; i < wish->values.n; i++)
+                if (strcmp(wish->values.items[i], LATENCY) == 0)
+                        return 0;
+        wish->adds_total = wish->latency && wish->by.n > 0 && wish->values.n < VALUES_MAX;
+        return wish->adds_total ? hist_words_add(&wish->values, "--value", LATENCY, reason) : 0;
+}
+
+int hist_wish_check(HistWish *wish, Reason *reason) {
+        if (wish->event && wish->latency)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "-e and --latency exclude each other: one event, or the time between two");
+        if (wish->keys.n == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                wish->latency ? "--key is missing: the field that is the same in both events, "
+                                                "as in --key pid=next_pid"
+                                              : "--key is missing: the field to count by");
+        if (wish->by.n > 0 && !wish->latency)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--by goes with --latency: give --key more than once");
+        if (wish->latency && !strstr(wish->latency, ".."))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--latency %.100s: write two events, FROM..TO",
+                                wish->latency);
+        return add_total(wish, reason);
+}
+
+/* The pair */
+
+static bool has_event(const char *field) {
+        return strncmp(field, "from.", 5) == 0 || strncmp(field, "to.", 3) == 0;
+}
+
+/* Removes the event from "to.next_comm", as the probe has a field next_comm. */
+static const char *get_field(const char *by) {
+        return has_event(by) ? strchr(by, '.') + 1 : by;
+}
+
+/* "next_comm" means a field of the second event. A suffix, as in "id.syscall", is for the
+ * histogram. */
+static int make_arg(const char *by, char **ret) {
+        const char *event = has_event(by) ? "" : "to.", *field = get_field(by);
+        int n = (int)(field - by + (ptrdiff_t)strcspn(field, "."));
+
+        if (asprintf(ret, "%s%.*s", event, n, by) < 0) {
+                *ret = NULL;
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+static int hist_wish_send_pair(HistWish *wish,
+                Proxy *proxy,
+                const char *from,
+                const char *to,
+                Reason *reason) {
+        char *args[1 + HIST_WISH_WORDS_MAX] = { (char *)"$latency : us" };
+        DefinitionMessage definition = {
+                .name = wish->probe,
+                .from = from,
+                .to = to,
+                .keys = wish->keys.items,
+                .n_keys = wish->keys.n,
+                .args = args,
+                .n_args = 1,
+                .file = -1,
+        };
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < wish->by.n; i++)
+                r = make_arg(wish->by.items[i], &args[definition.n_args++]);
+        r = r ?: definition_send(proxy, &definition, &wish->probe_event, reason);
+        for (size_t i = 1; i < definition.n_args; i++)
+                free(args[i]);
+        return r;
+}
+
+static int add_pair_origins(const HistWish *wish) {
+        const Origin latency = { .option = "--latency", .text = wish->latency };
+        Origins *origins = wish->spec.origins;
+
+        int r = origins_add(origins, &latency, "from");
+        r = r ?: origins_add(origins, &latency, "to");
+        for (size_t i = 0; r == 0 && i < wish->keys.n; i++) {
+                const Origin key = { .option = "--key", .text = wish->keys.items[i] };
+
+                r = origins_add(origins, &key, "key[%zu]", i);
+        }
+        for (size_t i = 0; r == 0 && i < wish->by.n; i++) {
+                Origin by = { .option = "--by", .text = wish->by.items[i] };
+
+                by.shift = has_event(by.text) ? 0 : -(int)strlen("to.");
+                r = origins_add(origins, &by, "args[%zu]", i + 1);
+        }
+        return r;
+}
+
+/* Removes the probe's name from the reason, because the user did not choose that name. */
+static void drop_probe(const HistWish *wish, Reason *reason) {
+        char named[sizeof(wish->probe) + 16];
+        Reason inner = *reason;
+
+        int n = snprintf(named, sizeof(named), "probe %s: ", wish->probe);
+        if (strncmp(inner.text, named, (size_t)n) == 0)
+                (void)reason_set(reason, 0, "%s", inner.text + n);
+}
+
+int hist_wish_define(HistWish *wish, Proxy *proxy, Reason *reason) {
+        if (!wish->latency)
+                return 0;
+        int r = add_pair_origins(wish);
+        if (r != 0)
+                return r;
+        const char *dots = strstr(wish->latency, "..");
+        _cleanup_free_ char *from = strndup(wish->latency, (size_t)(dots - wish->latency));
+
+        if (!from)
+                return -ENOMEM;
+        (void)snprintf(wish->probe, sizeof(wish->probe), LATENCY "_%d", (int)getpid());
+        r = hist_wish_send_pair(wish, proxy, from, dots + 2, reason);
+        if (r > 0)
+                drop_probe(wish, reason);
+        if (r != 0)
+                wish->probe[0] = '\0';
+        return r;
+}
+
+int hist_wish_undefine(HistWish *wish, Proxy *proxy, Reason *reason) {
+        int r;
+
+        if (!wish->probe[0])
+                return 0;
+        for (unsigned i = 0;; i++) {
+                *reason = (Reason){};
+                r = proxy_order(proxy, NULL, "RemoveProbe", wish->probe, reason);
+                if (r != KT_E_BUSY || i == BUSY_TRIES)
+                        break;
+                (void)usleep(BUSY_RETRY_USEC);
+        }
+        wish->probe[0] = '\0';
+        return r;
+}
+
+/* The session */
+
+static int set_string(SpecTriggerList *list, const char *key, const char *value, Reason *reason) {
+        const SpecField *field;
+
+        int r = spec_triggers_find_field(list, key, &field, reason);
+        return r ?: spec_triggers_set_string(list, field, value, reason);
+}
+
+static int set_size(SpecTriggerList *list, const char *text, Reason *reason) {
+        const SpecField *field;
+        char *end;
+
+        /* strtoull also accepts signs and blanks. */
+        unsigned long long n = strtoull(text, &end, 10);
+        if (*text < '0' || *text > '9' || *end)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--size: expected a number of rows such as 2048, got \"%.40s\"",
+                                text);
+        int r = spec_triggers_find_field(list, "size", &field, reason);
+        return r ?: spec_triggers_set_number(list, field, n, reason);
+}
+
+static int hist_wish_set_words(SpecTriggerList *list,
+                const char *key,
+                const HistWords *words,
+                Reason *reason) {
+        const SpecField *field;
+
+        if (words->n == 0)
+                return 0;
+        int r = spec_triggers_find_field(list, key, &field, reason);
+        r = r ?: spec_triggers_begin_words(list, field, reason);
+        for (size_t i = 0; r == 0 && i < words->n; i++)
+                r = spec_triggers_add_word(list, field, words->items[i], reason);
+        return r;
+}
+
+static int hist_wish_set_keys(const HistWish *wish, SpecTriggerList *list, Reason *reason) {
+        HistWords keys = { .items = { LATENCY ".log2" }, .n = 1 };
+        int r = 0;
+
+        if (!wish->latency)
+                return hist_wish_set_words(list, "keys", &wish->keys, reason);
+        for (size_t i = 0; r == 0 && i < wish->by.n; i++)
+                r = hist_words_add(&keys, "--by", get_field(wish->by.items[i]), reason);
+        return r ?: hist_wish_set_words(list, "keys", &keys, reason);
+}
+
+static int add_word_origins(Origins *origins,
+                const char *option,
+                const HistWords *words,
+                const char *list,
+                size_t first) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < words->n; i++) {
+                const Origin origin = { .option = option, .text = words->items[i] };
+
+                r = origins_add(origins, &origin, "triggers[0].%s[%zu]", list, first + i);
+        }
+        return r ?: origins_add(origins, &(Origin){ .option = option }, "triggers[0].%s", list);
+}
+
+/* With --latency the first key is the time, so the user's keys begin at the second. */
+static int add_origins(const HistWish *wish) {
+        const Origin event = {
+                .option = wish->latency ? "--latency" : "-e",
+                .text = wish->latency ?: wish->event,
+        };
+        const Origin filter = { .of_filter = true, .option = "-f", .text = wish->filter };
+        const Origin size = { .option = "--size", .text = wish->size };
+        const Origin pair = { .place = "--latency" };
+        Origins *origins = wish->spec.origins;
+
+        int r = wish->filter ? origins_add(origins, &filter, "triggers[0]") : 0;
+        /* The user did not choose the probe's name. */
+        if (r == 0 && wish->probe[0])
+                r = origins_add(origins, &pair, "probe %s", wish->probe);
+        r = r ?: origins_add(origins, &event, "triggers[0]");
+        r = r
+                            ?: add_word_origins(origins,
+                                               wish->latency ? "--by" : "--key",
+                                               wish->latency ? &wish->by : &wish->keys,
+                                               "keys",
+                                               !!wish->latency);
+        r = r ?: add_word_origins(origins, "--value", &wish->values, "values", 0);
+        r = r ?: add_word_origins(origins, "--sort", &wish->sort, "sort", 0);
+        return r ?: origins_add(origins, &size, "triggers[0].size");
+}
+
+static int hist_wish_add_trigger(const HistWish *wish, Spec *spec, Reason *reason) {
+        SpecTriggerList list = spec_triggers_begin(spec, SPEC_NO_ENTRY);
+        _cleanup_free_ char *when = NULL;
+
+        if (asprintf(&when,
+                            "%s%s%s",
+                            wish->latency ? wish->probe_event ?: "ktrace:" LATENCY : wish->event,
+                            wish->filter ? " if " : "",
+                            wish->filter ?: "") < 0) {
+                when = NULL;
+                return -ENOMEM;
+        }
+        int r = spec_triggers_add(&list, reason);
+        r = r ?: set_string(&list, "when", when, reason);
+        r = r ?: set_string(&list, "do", "hist", reason);
+        r = r ?: hist_wish_set_keys(wish, &list, reason);
+        r = r ?: hist_wish_set_words(&list, "values", &wish->values, reason);
+        r = r ?: hist_wish_set_words(&list, "sort", &wish->sort, reason);
+        if (r == 0 && wish->size)
+                r = set_size(&list, wish->size, reason);
+        return r ?: spec_triggers_end(&list, NULL, reason);
+}
+
+/* The probe's records are turned off: only the histogram needs them. */
+static int add_probe(const HistWish *wish, Spec *spec, Reason *reason) {
+        if (!wish->probe[0])
+                return 0;
+        int r = spec_add_probe(spec, wish->probe, NULL, reason);
+        if (r == 0)
+                spec_turn_off_last(spec, spec_field_find("probes"));
+        return r;
+}
+
+int hist_wish_build(const HistWish *wish, pid_t command, json_object **ret, Reason *reason) {
+        _cleanup_spec_ Spec *spec = NULL;
+        SpecOptions options = wish->spec;
+
+        options.buffer = options.buffer ?: BUFFER_KB;
+        int r = spec_options_build(&options, command, NULL, NULL, &spec, reason);
+        if (r == 0 && !spec->has_scope)
+                r = spec_set_string(spec, "scope", geteuid() == 0 ? "system" : "own", reason);
+        r = r ?: add_probe(wish, spec, reason);
+        r = r ?: add_origins(wish);
+        r = r ?: hist_wish_add_trigger(wish, spec, reason);
+        r = r ?: spec_complete(spec, reason);
+        return r ?: spec_to_json(spec, ret);
+}

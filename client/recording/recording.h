@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "interfaces/json.h"
+#include "recording/child.h"
+#include "recording/flight.h"
+#include "recording/output.h"
+
+typedef struct RecordingOptions {
+        json_object *spec;
+        const Origins *origins; /* where in the options each part of the spec stands */
+        Output *output;         /* for a flight recorder: of its first snapshot */
+        Flight *flight;         /* NULL: the stream is recorded */
+        bool is_spooled;        /* written to the machine's disk by the daemon; no local output */
+        const char *path, *format; /* of the output */
+        Child *child;              /* not yet released; NULL: none */
+        const char *command;
+        bool quiet;
+        bool ask_password; /* when policy requires one */
+} RecordingOptions;
+
+/* Records from CreateSession to Destroy and reports all errors. Returns the exit status. */
+int recording_run(const RecordingOptions *options);

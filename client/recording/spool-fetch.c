@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktracectl spool fetch: copies a recording from the machine's disk into one or several files of
+ * the caller. The daemon sends all streams through a pipe, one after the other. For .kts they are
+ * written unchanged, and all readers of streams continue from one stream to the next. For other
+ * formats they are first collected in a temporary file. */
+
+#include "recording/spool-fetch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "interfaces/descriptor.h"
+#include "recording/input.h"
+#include "recording/output.h"
+#include "recording/spool-text.h"
+#include "recording/target.h"
+
+#define CHUNK_BYTES ((size_t)256 * 1024)
+
+static int spool_fetch_list(Proxy *proxy, json_object **ret, Reason *reason) {
+        return proxy_get(proxy, NULL, "ListSpool", NULL, ret, reason);
+}
+
+static const char *spool_fetch_text_of(json_object *object, const char *key) {
+        return json_object_get_string(json_object_object_get(object, key)) ?: "";
+}
+
+/* Finds an entry by id, or the caller's newest by name. Other users can choose the same name for
+ * their entries. */
+static json_object *spool_fetch_find(json_object *rows, const char *name) {
+        json_object *found = NULL;
+        uid_t own = geteuid();
+
+        for (size_t i = 0; i < json_object_array_length(rows); i++) {
+                json_object *row = json_object_array_get_idx(rows, i);
+
+                if (strcmp(spool_fetch_text_of(row, "id"), name) == 0)
+                        return row;
+                if (strcmp(spool_fetch_text_of(row, "name"), name) == 0 &&
+                                json_object_get_uint64(json_object_object_get(row, "uid")) == own &&
+                                (!found || strcmp(spool_fetch_text_of(found, "created-usec"),
+                                                           spool_fetch_text_of(row,
+                                                                           "created-usec")) < 0))
+                        found = row;
+        }
+        return found;
+}
+
+int spool_resolve(Proxy *proxy, const char *name, char **ret_id, Reason *reason) {
+        _cleanup_json_ json_object *rows = NULL;
+
+        int r = spool_fetch_list(proxy, &rows, reason);
+        if (r != 0)
+                return r;
+        json_object *row = spool_fetch_find(rows, name);
+        if (!row)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_SESSION,
+                                "%s: no such recording of yours: see 'ktracectl spool list', and name others' by their ids",
+                                name);
+        *ret_id = strdup(spool_fetch_text_of(row, "id"));
+        return *ret_id ? 0 : -ENOMEM;
+}
+
+static int open_pipe(Proxy *proxy, const char *id, const char *file, int *ret_fd, Reason *reason) {
+        _cleanup_json_ json_object *arguments = json_object_new_object();
+        json_object *options = json_object_new_object();
+        ProxyAnswer answer = { .fd = -1 };
+
+        if (!arguments || !options ||
+                        json_object_object_add(arguments, "id", json_object_new_string(id)) < 0 ||
+                        json_object_object_add(arguments, "options", options) < 0)
+                return -ENOMEM;
+        if (file && json_object_object_add(options, "file", json_object_new_string(file)) < 0)
+                return -ENOMEM;
+        int r = proxy_perform(proxy,
+                        &(ProxyCall){ .method = "OpenSpool", .arguments = arguments },
+                        &answer,
+                        reason);
+        if (r == 0)
+                *ret_fd = TAKE_FD(answer.fd);
+        proxy_answer_done(&answer);
+        return r;
+}
+
+static int spool_fetch_copy(int from, int to) {
+        _cleanup_free_ char *buffer = malloc(CHUNK_BYTES);
+        int r = buffer ? 0 : -ENOMEM;
+
+        while (r == 0) {
+                ssize_t n = read(from, buffer, CHUNK_BYTES);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return n < 0 ? -errno : 0;
+                r = descriptor_write_all(to, buffer, (size_t)n);
+        }
+        return r;
+}
+
+static int get_daemon(Proxy *proxy, uint64_t *ret_pid, Reason *reason) {
+        _cleanup_json_ json_object *status = NULL;
+
+        int r = proxy_get(proxy, NULL, "GetStatus", NULL, &status, reason);
+        if (r == 0)
+                *ret_pid = json_object_get_uint64(json_object_object_get(status, "pid"));
+        return r;
+}
+
+/* A worker whose daemon has ended sends only its current file and then closes the pipe normally. So
+ * this function compares the daemon's PID before and after. */
+int spool_fetch_into(Proxy *proxy, const char *id, const char *file, int to, Reason *reason) {
+        _cleanup_close_ int from = -1;
+        uint64_t before = 0, after = 0;
+        Reason ignored;
+
+        int r = get_daemon(proxy, &before, reason);
+        r = r ?: open_pipe(proxy, id, file, &from, reason);
+        r = r ?: spool_fetch_copy(from, to);
+        if (r != 0 || (get_daemon(proxy, &after, &ignored) == 0 && after == before))
+                return r;
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "%s: ktraced has ended meanwhile, and what follows is missing: fetch it again",
+                        id);
+}
+
+static int spool_fetch_file(Proxy *proxy,
+                const char *id,
+                const char *file,
+                const char *path,
+                Reason *reason) {
+        _cleanup_(target_free_cleanup) Target *target = NULL;
+
+        int r = target_open(path, O_WRONLY, &target, reason);
+        r = r ?: spool_fetch_into(proxy, id, file, target_get_fd(target), reason);
+        return r ?: target_publish(target, reason);
+}
+
+/* Copies each file separately. */
+static int spool_fetch_files(Proxy *proxy,
+                json_object *row,
+                const char *directory,
+                Reason *reason) {
+        json_object *files = json_object_object_get(row, "files");
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < json_object_array_length(files); i++) {
+                const char *name = spool_fetch_text_of(json_object_array_get_idx(files, i), "name");
+                _cleanup_free_ char *path = NULL;
+
+                if (strchr(name, '/') || asprintf(&path,
+                                                         "%s/%s-%s",
+                                                         directory,
+                                                         spool_fetch_text_of(row, "id"),
+                                                         name) < 0)
+                        return -ENOMEM;
+                r = spool_fetch_file(proxy, spool_fetch_text_of(row, "id"), name, path, reason);
+        }
+        return r;
+}
+
+static int open_stdio(const Output *output, FILE **ret) {
+        int fd = fcntl(output_get_fd(output), F_DUPFD_CLOEXEC, 3);
+
+        *ret = fd >= 0 ? fdopen(fd, "w") : NULL;
+        if (*ret)
+                return 0;
+        int r = -errno;
+        if (fd >= 0)
+                close(fd);
+        return r;
+}
+
+/* Uses a temporary file, because printing and conversion need the complete streams. */
+static int fetch_converted(Context *context,
+                Proxy *proxy,
+                const char *id,
+                const SpoolWish *wish,
+                Output *output,
+                Reason *reason) {
+        _cleanup_fclose_ FILE *temporary = tmpfile(), *out = NULL;
+        ExportFormat format = output_get_format(output);
+        ExportSummary summary = {};
+
+        if (!temporary)
+                return -errno;
+        int r = spool_fetch_into(proxy, id, wish->file, fileno(temporary), reason);
+        if (r == 0 && lseek(fileno(temporary), 0, SEEK_SET) < 0)
+                r = -errno;
+        r = r ?: open_stdio(output, &out);
+        r = r ?: export_file(fileno(temporary), id, format, out, &summary, reason);
+        if (r == 0 && fflush(out) != 0)
+                r = -errno;
+        return r ?: input_report_summary(context, id, &summary);
+}
+
+static int fetch_whole(Context *context,
+                Proxy *proxy,
+                const char *id,
+                const SpoolWish *wish,
+                Reason *reason) {
+        _cleanup_(output_free_cleanup) Output *output = NULL;
+        _cleanup_free_ char *preset = NULL;
+        bool is_converted = false;
+        ExportSummary summary = {};
+
+        if (!wish->path && asprintf(&preset, "%s.kts", id) < 0)
+                return -ENOMEM;
+        int r = output_open(wish->path ?: preset, wish->format, &output, reason);
+        r = r ?: output_begin(output, reason);
+        if (r != 0)
+                return r;
+        int sink = output_get_sink_fd(output);
+        if (sink < 0 && output_get_format(output) != EXPORT_KTS)
+                return fetch_converted(context, proxy, id, wish, output, reason);
+        r = spool_fetch_into(
+                        proxy, id, wish->file, sink >= 0 ? sink : output_get_fd(output), reason);
+        if (r != 0) {
+                output_discard(output);
+                return r;
+        }
+        r = output_finish(output, &summary, &is_converted, reason);
+        return r ?: is_converted ? input_report_summary(context, id, &summary) : 0;
+}
+
+int spool_fetch(Context *context, Proxy *proxy, const SpoolWish *wish, Reason *reason) {
+        _cleanup_json_ json_object *rows = NULL;
+        struct stat status;
+
+        int r = spool_fetch_list(proxy, &rows, reason);
+        if (r != 0)
+                return r;
+        json_object *row = spool_fetch_find(rows, wish->name);
+        if (!row)
+                return reason_set(reason,
+                                KT_E_NO_SUCH_SESSION,
+                                "%s: no such recording of yours: see 'ktracectl spool list', and name others' by their ids",
+                                wish->name);
+        if (wish->path && strcmp(wish->path, "-") != 0 && stat(wish->path, &status) == 0 &&
+                        S_ISDIR(status.st_mode) && !wish->file && !wish->format)
+                return spool_fetch_files(proxy, row, wish->path, reason);
+        if (spool_is_text(row) && wish->format)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--to %s: %s holds text that a crash has left and no events: leave --to out",
+                                wish->format,
+                                wish->name);
+        if (spool_is_text(row))
+                return spool_fetch_texts(proxy, row, wish->file, wish->path, reason);
+        return fetch_whole(context, proxy, spool_fetch_text_of(row, "id"), wish, reason);
+}

@@ -1,6 +1,0 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
-#pragma once
-
-#include "trace.h"
-
-int trace_load_dat(Trace *trace, Reason *reason);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The only interface to libtraceevent: formats in, text out. Called by the trace readers and the
+ * exporters. Owns the tep handle and its plugins. Relies on the common fields, which have had
+ * the same place in every kernel since 2.6.31 (common_type at 0, common_pid at 4); other formats
+ * are refused. libtraceevent does not check all data of a file: shape does. */
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "trace/decode.h"
+#include "trace/guard.h"
+
+/* The bytes after a record are zero, as far as a 16-bit length can reach. */
+#define SCRATCH_SLACK (2 * 65536 + 64)
+#define SCRATCH_SIZE  (65536 + SCRATCH_SLACK)
+
+int decode_new(bool with_plugins, Decode **ret) {
+        _cleanup_(decode_free_cleanup) Decode *decode = NULL;
+
+        decode = calloc(1, sizeof(*decode));
+        if (!decode)
+                return -ENOMEM;
+        decode->long_size = 8;
+        decode->is_usec = decode->is_ns = true;
+        trace_seq_init(&decode->seq);
+        decode->scratch = calloc(1, SCRATCH_SIZE);
+        decode->tep = tep_alloc();
+        if (!decode->scratch || !decode->tep)
+                return -ENOMEM;
+
+        /* Its warnings concern the kernel's formats, which the user cannot correct. */
+        tep_set_loglevel(TEP_LOG_NONE);
+        tep_set_file_bigendian(decode->tep, TEP_LITTLE_ENDIAN);
+        tep_set_local_bigendian(
+                        decode->tep, tep_is_bigendian() ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
+        tep_set_long_size(decode->tep, 8);
+        /* libtraceevent also loads plugins from $HOME. */
+        if (with_plugins && getauxval(AT_SECURE) == 0)
+                decode->plugins = tep_load_plugins(decode->tep);
+        *ret = TAKE_PTR(decode);
+        return 0;
+}
+
+Decode *decode_free(Decode *decode) {
+        if (!decode)
+                return NULL;
+        for (size_t i = 0; i < decode->n_shapes; i++)
+                shape_free(decode->shapes[i]);
+        free(decode->shapes);
+        if (decode->plugins)
+                tep_unload_plugins(decode->plugins, decode->tep);
+        if (decode->tep)
+                tep_free(decode->tep);
+        trace_seq_destroy(&decode->seq);
+        free(decode->scratch);
+        free(decode);
+        return NULL;
+}
+
+void decode_set_clock(Decode *decode, const char *clock) {
+        static const char *const usec[] = {
+                "local", "global", "uptime", "perf", "tai", "tsc2nsec"
+        };
+        bool known = strncmp(clock, "mono", 4) == 0;
+
+        snprintf(decode->clock, sizeof(decode->clock), "%s", clock);
+        for (size_t i = 0; i < ELEMENTSOF(usec); i++)
+                known = known || strcmp(clock, usec[i]) == 0;
+        decode->is_usec = known;
+        decode->is_ns = (known && strcmp(clock, "uptime") != 0) || strcmp(clock, "boot") == 0;
+}
+
+static bool common_is_known(struct tep_event *event) {
+        const struct tep_format_field *type = tep_find_common_field(event, "common_type");
+        const struct tep_format_field *flags = tep_find_common_field(event, "common_flags");
+        const struct tep_format_field *pid = tep_find_common_field(event, "common_pid");
+
+        return type && type->offset == 0 && type->size == 2 && pid && pid->offset == 4 &&
+               pid->size == 4 && flags && flags->offset == 2 && flags->size == 1;
+}
+
+static int store_shape(Decode *decode, int id, Shape *shape) {
+        if ((size_t)id >= decode->n_shapes) {
+                size_t n = ((size_t)id + 256) & ~(size_t)255;
+                Shape **shapes = reallocarray(decode->shapes, n, sizeof(*shapes));
+
+                if (!shapes)
+                        return -ENOMEM;
+                memset(shapes + decode->n_shapes, 0, (n - decode->n_shapes) * sizeof(*shapes));
+                decode->shapes = shapes;
+                decode->n_shapes = n;
+        }
+        shape_free(decode->shapes[id]);
+        decode->shapes[id] = shape; /* consumes shape */
+        return 0;
+}
+
+int decode_add_event(Decode *decode,
+                const char *system,
+                const char *text,
+                size_t size,
+                Reason *reason) {
+        _cleanup_(shape_free_cleanup) Shape *shape = NULL;
+        _cleanup_free_ char *safe = NULL;
+        struct tep_event *event;
+        int id, r;
+
+        r = guard_format(text, size, &safe, &id);
+        if (r < 0)
+                return r == -EBADMSG ? 0 : r;
+        /* With two events of one id, libtraceevent keeps both and may find either. */
+        if ((size_t)id < decode->n_shapes && decode->shapes[id])
+                return 0;
+
+        (void)tep_parse_event(decode->tep, safe, strlen(safe), system);
+        event = tep_find_event(decode->tep, id);
+        if (!event)
+                return 0;
+        if (!common_is_known(event))
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "the common fields of %s:%s are not where kernels have them",
+                                system,
+                                event->name);
+        r = shape_new(event, &shape, reason);
+        if (r != 0)
+                return r;
+        r = store_shape(decode, id, shape);
+        if (r == 0)
+                shape = NULL;
+        return r;
+}
+
+int decode_add_command(Decode *decode, int pid, const char *name) {
+        if (pid <= 0)
+                return 0;
+        if (tep_override_comm(decode->tep, name, pid) < 0)
+                return -ENOMEM;
+        return 0;
+}
+
+int decode_check_cpus(const Decode *decode, const CpuList *cpus, Reason *reason) {
+        for (unsigned cpu = 0; cpu < decode->n_cpus; cpu++)
+                if (cpu_list_has(cpus, cpu))
+                        return 0;
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "--cpu: the trace has %u CPUs and none of these: expected numbers from 0 to %u",
+                        decode->n_cpus,
+                        decode->n_cpus > 0 ? decode->n_cpus - 1 : 0);
+}
+
+int decode_record_pid(const Record *record) {
+        return record->size < 8 ? -1 : (int)(int32_t)shape_number(record->data + 4, 4, true);
+}
+
+bool decode_knows_command(const Decode *decode, int pid) {
+        return pid <= 0 || tep_is_pid_registered(decode->tep, pid);
+}
+
+const char *decode_command(Decode *decode, int pid) {
+        return tep_data_comm_from_pid(decode->tep, pid);
+}
+
+const Shape *decode_find(const Decode *decode, const Record *record) {
+        size_t id;
+
+        if (record->size < 8)
+                return NULL;
+        id = shape_number(record->data, 2, false);
+        return id < decode->n_shapes ? decode->shapes[id] : NULL;
+}
+
+static uint8_t *scratch_load(Decode *decode, const Record *record, uint32_t size) {
+        if (size < decode->scratch_used)
+                memset(decode->scratch + size, 0, decode->scratch_used - size);
+        memcpy(decode->scratch, record->data, size);
+        decode->scratch_used = size;
+        return decode->scratch;
+}
+
+const char *decode_print(Decode *decode,
+                const Shape *shape,
+                const Record *record,
+                size_t *ret_size) {
+        uint32_t size = MIN_OF(record->size, (uint32_t)(SCRATCH_SIZE - SCRATCH_SLACK));
+        struct tep_record r = {
+                .ts = record->ts,
+                .cpu = (int)record->cpu,
+                .size = (int)size,
+                .record_size = (int)size,
+                .data = scratch_load(decode, record, size),
+                .ref_count = 1,
+        };
+        bool pretty = shape_may_print(shape, r.data, size);
+
+        trace_seq_reset(&decode->seq);
+        tep_print_event(decode->tep,
+                        &decode->seq,
+                        &r,
+                        "%s",
+                        pretty ? TEP_PRINT_INFO : TEP_PRINT_INFO_RAW);
+        *ret_size = decode->seq.state == TRACE_SEQ__GOOD ? decode->seq.len : 0;
+        return decode->seq.buffer;
+}

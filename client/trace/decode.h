@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <traceevent/event-parse.h>
+
+#include "interfaces/cpu-list.h"
+#include "interfaces/error.h"
+#include "trace/shape.h"
+
+/* One record of a sub-buffer. data is borrowed and valid until the next record. */
+typedef struct Record {
+        uint64_t ts;
+        const uint8_t *data;
+        uint32_t size;
+        uint32_t cpu;
+} Record;
+
+/* Formats, command names and clock of one trace: the data needed to print a Record. */
+typedef struct Decode {
+        struct tep_handle *tep;
+        struct tep_plugin_list *plugins;
+        Shape **shapes; /* by event id */
+        size_t n_shapes;
+        char clock[32];
+        unsigned long_size; /* of the traced kernel */
+        unsigned n_cpus;
+        bool is_usec;  /* print times as seconds.micros, by trace-cmd's rule */
+        bool is_ns;    /* the clock counts nanoseconds */
+        bool has_wall; /* wall_offset_ns converts the clock to CLOCK_REALTIME */
+        int64_t wall_offset_ns;
+        uint8_t *scratch; /* the current record, followed by zeros */
+        uint32_t scratch_used;
+        struct trace_seq seq;
+} Decode;
+
+/* with_plugins: also load libtraceevent's plugins, as trace-cmd does (text output needs them). */
+int decode_new(bool with_plugins, Decode **ret);
+Decode *decode_free(Decode *decode);
+DEFINE_CLEANUP(Decode, decode_free);
+
+void decode_set_clock(Decode *decode, const char *clock);
+/* Adds one event's format file. An event that libtraceevent cannot read stays unknown.
+ * KT_E_FAILED with reason: the format is not valid. */
+int decode_add_event(Decode *decode,
+                const char *system,
+                const char *text,
+                size_t size,
+                Reason *reason);
+/* The latest name of a pid replaces earlier ones. */
+int decode_add_command(Decode *decode, int pid, const char *name);
+
+/* KT_E_INVALID_SPEC: the trace has none of these CPUs. */
+int decode_check_cpus(const Decode *decode, const CpuList *cpus, Reason *reason);
+int decode_record_pid(const Record *record);
+bool decode_knows_command(const Decode *decode, int pid);
+const char *decode_command(Decode *decode, int pid);
+/* NULL: no such event. */
+const Shape *decode_find(const Decode *decode, const Record *record);
+/* Returns the record's text by the kernel's print format (or a plugin), valid until the next
+ * call. The record must fit. */
+const char *decode_print(Decode *decode,
+                const Shape *shape,
+                const Record *record,
+                size_t *ret_size);

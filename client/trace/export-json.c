@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Prints one JSON object per line: events from their fields (no print formats, no plugins), lost
+ * events, statistics, the end, errors. It prints directly, because an object tree per record
+ * would cost more than all the rest. Called by printer. Strings may hold any bytes. Bytes that
+ * are not UTF-8 become U+FFFD, so each line is valid JSON. Documented in ktracectl(1). */
+
+#include "trace/export-json.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "interfaces/json-text.h"
+#include "interfaces/utf8.h"
+#include "trace/printer.h"
+#include "trace/receipt.h"
+#include "trace/wall-clock.h"
+
+static void export_json_add_string(Printer *printer, const char *text, size_t size) {
+        line_char(printer, '"');
+        while (size > 0) {
+                size_t length = utf8_length(text, size), plain = 0;
+                unsigned char c = (unsigned char)text[0];
+
+                while (plain < size && (unsigned char)text[plain] >= 0x20 &&
+                                (unsigned char)text[plain] < 0x7f && text[plain] != '"' &&
+                                text[plain] != '\\')
+                        plain++;
+                if (plain > 0) {
+                        line_add(printer, text, plain);
+                        length = plain;
+                } else if (length == 0) {
+                        line_add(printer, "\\ufffd", 6);
+                        length = 1;
+                } else if (length > 1 && (c != 0xc2 || (unsigned char)text[1] >= 0xa0))
+                        line_add(printer, text, length);
+                else if (c == '"' || c == '\\') {
+                        line_char(printer, '\\');
+                        line_char(printer, (char)c);
+                } else /* control characters, also C1: a terminal would act on them */
+                        line_format(printer,
+                                        "\\u%04x",
+                                        (unsigned)(length > 1 ? (unsigned char)text[1] : c));
+                text += length;
+                size -= length;
+        }
+        line_char(printer, '"');
+}
+
+static void add_key_string(Printer *printer, const char *key, const char *text) {
+        line_format(printer, ",\"%s\":", key);
+        export_json_add_string(printer, text, strlen(text));
+}
+
+static void add_wall(Printer *printer, uint64_t ts) {
+        char wall[WALL_CLOCK_TEXT_MAX];
+
+        if (wall_clock_format(printer->decode, ts, 9, wall))
+                line_format(printer, ",\"wall\":\"%s\"", wall);
+}
+
+static void export_json_add_time(Printer *printer, uint64_t ts) {
+        line_add(printer, "{\"ts\":", 6);
+        line_number(printer, ts);
+        if (printer->decode->has_wall)
+                add_wall(printer, ts);
+}
+
+static void export_json_add_buffer(Printer *printer, const char *buffer) {
+        if (buffer[0] != '\0')
+                add_key_string(printer, "instance", buffer);
+}
+
+static void add_signed(Printer *printer, uint64_t value, bool is_signed) {
+        if (is_signed && (int64_t)value < 0) {
+                line_char(printer, '-');
+                value = -value;
+        }
+        line_number(printer, value);
+}
+
+static void add_array(Printer *printer,
+                const ShapeField *field,
+                const uint8_t *data,
+                uint32_t size) {
+        line_char(printer, '[');
+        for (uint32_t i = 0; i + field->element <= size; i += field->element) {
+                if (i > 0)
+                        line_char(printer, ',');
+                add_signed(printer,
+                                shape_number(data + i, field->element, field->is_signed),
+                                field->is_signed);
+        }
+        line_char(printer, ']');
+}
+
+static uint64_t swap(uint64_t value, uint32_t size) {
+        return __builtin_bswap64(value) >> (64 - 8 * size);
+}
+
+/* The kernel adds a newline to text written to trace_marker. */
+static size_t count_text(const ShapeField *field, const char *text, size_t size) {
+        size_t n = strnlen(text, size);
+
+        return field->size == 0 && n > 0 && text[n - 1] == '\n' ? n - 1 : n;
+}
+
+static void export_json_add_field(Printer *printer, const ShapeField *field, const Record *record) {
+        uint32_t offset, size;
+
+        export_json_add_string(printer, field->name, strlen(field->name));
+        line_char(printer, ':');
+        shape_locate(field, record->data, record->size, &offset, &size);
+        if (size == 0) {
+                line_add(printer, field->kind == SHAPE_STRING ? "\"\"" : "[]", 2);
+                return;
+        }
+        switch (field->kind) {
+        case SHAPE_STRING:
+                export_json_add_string(printer,
+                                (const char *)record->data + offset,
+                                count_text(field, (const char *)record->data + offset, size));
+                return;
+        case SHAPE_ARRAY:
+                add_array(printer, field, record->data + offset, size);
+                return;
+        case SHAPE_POINTER:
+                line_format(printer,
+                                "\"0x%" PRIx64 "\"",
+                                shape_number(record->data + offset, size, false));
+                return;
+        default:
+                break;
+        }
+        uint64_t number = shape_number(record->data + offset, size, field->is_signed);
+        add_signed(printer, field->is_swapped ? swap(number, size) : number, field->is_signed);
+}
+
+static void add_error(Printer *printer, const char *error) {
+        add_key_string(printer, "error", error);
+        line_add(printer, "}\n", 2);
+}
+
+void json_record(Printer *printer, const Shape *shape, const Record *record, const char *buffer) {
+        int pid = decode_record_pid(record);
+
+        export_json_add_time(printer, record->ts);
+        line_add(printer, ",\"cpu\":", 7);
+        line_number(printer, record->cpu);
+        export_json_add_buffer(printer, buffer);
+        line_add(printer, ",\"pid\":", 7);
+        add_signed(printer, (uint64_t)(int64_t)pid, true);
+        add_key_string(printer, "comm", decode_command(printer->decode, pid));
+        if (!shape) {
+                add_error(printer, "a record of an event whose format is not known");
+                return;
+        }
+        add_key_string(printer, "system", shape->event->system);
+        add_key_string(printer, "event", shape->event->name);
+        if (!shape_fits(shape, record->data, record->size)) {
+                add_error(printer, "a record that is not as its format says");
+                return;
+        }
+        line_add(printer, ",\"fields\":{", 11);
+        for (size_t i = 0; i < shape->n_fields; i++) {
+                if (i > 0)
+                        line_char(printer, ',');
+                export_json_add_field(printer, &shape->fields[i], record);
+        }
+        line_add(printer, "}}\n", 3);
+}
+
+void json_loss(Printer *printer, const Record *at, int64_t lost, const char *buffer) {
+        if (lost > 0)
+                line_format(printer, "{\"lost\":%" PRId64 ",\"cpu\":%u", lost, at->cpu);
+        else
+                line_format(printer, "{\"lost\":null,\"cpu\":%u", at->cpu);
+        export_json_add_buffer(printer, buffer);
+        line_add(printer, "}\n", 2);
+}
+
+void json_late(Printer *printer, unsigned cpu) {
+        line_format(printer, "{\"late\":true,\"cpu\":%u}\n", cpu);
+}
+
+static int print_object(Printer *printer, const char *key, json_object *object) {
+        fprintf(printer->out, "{\"%s\":", key);
+        int r = json_text_print(printer->out, object, JSON_C_TO_STRING_PLAIN);
+        fputs("}\n", printer->out);
+        return r;
+}
+
+static int export_json_print_receipt(Printer *printer, const Stream *stream) {
+        json_object *receipt;
+
+        int r = receipt_make(stream, false, &receipt);
+        if (r == 0 && receipt)
+                r = print_object(printer, "receipt", receipt);
+        json_object_put(receipt);
+        return r;
+}
+
+int json_end(Printer *printer, const Stream *stream, const char *missing) {
+        int r = export_json_print_receipt(printer, stream);
+
+        if (r == 0 && stream->statistics)
+                r = print_object(printer, "statistics", stream->statistics);
+        if (r < 0)
+                return r;
+        if (stream->is_ended) {
+                line_add(printer, "{\"end\":{\"code\":", 15);
+                export_json_add_string(printer, stream->end_code, strlen(stream->end_code));
+                add_key_string(printer, "reason", stream->end_reason);
+                line_add(printer, "}}\n", 3);
+        }
+        if (missing[0] != '\0') {
+                line_add(printer, "{\"error\":", 9);
+                export_json_add_string(printer, missing, strlen(missing));
+                line_add(printer, "}\n", 2);
+        }
+        return line_write(printer);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Exports a recorded trace in another format. Called by report, convert and, at the end of a
+ * recording, record. Owns the Trace during the export. Also holds the names of the formats. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "interfaces/cleanup.h"
+#include "trace/export-dat.h"
+#include "trace/export.h"
+#include "trace/printer.h"
+#include "trace/receipt.h"
+#include "trace/trace.h"
+#include "trace/wall-clock.h"
+
+#define COPY_SIZE ((size_t)256 * 1024)
+
+static const struct {
+        const char *name, *suffix;
+} formats[_EXPORT_FORMAT_N] = {
+        [EXPORT_KTS] = { "kts", ".kts" },
+        [EXPORT_DAT] = { "dat", ".dat" },
+        [EXPORT_TEXT] = { "text", ".txt" },
+        [EXPORT_JSON] = { "json", ".json" },
+        [EXPORT_TEXT_WALL] = { "text-wall", "" },
+        [EXPORT_DAT_WALL] = { "dat-wall", "" },
+};
+
+bool export_format_is_dat(ExportFormat format) {
+        return format == EXPORT_DAT || format == EXPORT_DAT_WALL;
+}
+
+bool export_format_is_text(ExportFormat format) {
+        return format == EXPORT_TEXT || format == EXPORT_TEXT_WALL;
+}
+
+int export_format_from_suffix(const char *path, ExportFormat *ret) {
+        const char *dot = strrchr(path, '.');
+
+        for (ExportFormat f = 0; dot && f < _EXPORT_FORMAT_N; f++)
+                if (strcmp(dot, formats[f].suffix) == 0) {
+                        *ret = f;
+                        return 0;
+                }
+        return -EINVAL;
+}
+
+int export_format_from_string(const char *name, ExportFormat *ret) {
+        for (ExportFormat f = 0; f < _EXPORT_FORMAT_N; f++)
+                if (strcmp(name, formats[f].name) == 0) {
+                        *ret = f;
+                        return 0;
+                }
+        return -EINVAL;
+}
+
+const char *export_format_to_string(ExportFormat format) {
+        return formats[format].name;
+}
+
+/* Copies only whole frames: at worst the output is a cleanly cut stream. */
+static int copy_stream(const Trace *trace, FILE *out) {
+        _cleanup_free_ uint8_t *buffer = malloc(COPY_SIZE);
+        uint64_t place = 0;
+
+        if (!buffer)
+                return -ENOMEM;
+        while (place < trace->whole_size) {
+                size_t n = (size_t)MIN_OF(trace->whole_size - place, (uint64_t)COPY_SIZE);
+                int r = trace_read(trace, place, buffer, n);
+
+                if (r <= 0)
+                        return r < 0 ? r : -EIO;
+                if (fwrite(buffer, 1, n, out) != n)
+                        return errno > 0 ? -errno : -EIO;
+                place += n;
+        }
+        return 0;
+}
+
+static int name_width(const Trace *trace) {
+        size_t width = 0;
+
+        for (size_t i = 0; trace->n_buffers > 1 && i < trace->n_buffers; i++)
+                width = MAX_OF(width, strlen(trace->buffers[i].name));
+        return (int)width;
+}
+
+static int print_items(Trace *trace, Printer *printer) {
+        TraceItem item;
+        int r;
+
+        for (;;) {
+                r = trace_next(trace, &item);
+                if (r < 0 || item.kind == TRACE_END)
+                        return r;
+                if (item.kind == TRACE_LOSS)
+                        r = printer_loss(printer, &item.record, item.lost, item.buffer->name);
+                else
+                        r = printer_record(printer, &item.record, item.buffer->name);
+                if (r < 0)
+                        return r;
+        }
+}
+
+static void report_damage(Trace *trace) {
+        if (trace->n_damaged > 0 && trace->missing[0] == '\0')
+                snprintf(trace->missing,
+                                sizeof(trace->missing),
+                                "%" PRIu64
+                                " damaged sub-buffers: records at their ends are missing",
+                                trace->n_damaged);
+}
+
+static int print_trace(Trace *trace,
+                const ExportSource *source,
+                ExportFormat format,
+                FILE *out,
+                ExportSummary *ret) {
+        Printer printer;
+        int r;
+
+        printer_init(&printer, format, out, trace->decode);
+        printer.is_escaped = printer.is_escaped && !source->is_raw;
+        printer.name_width = name_width(trace);
+        r = printer_begin(&printer);
+        if (r == 0)
+                r = print_items(trace, &printer);
+        report_damage(trace);
+        if (r == 0)
+                r = printer_end(&printer, &trace->stream, trace->missing);
+        ret->n_events = printer.n_events;
+        ret->n_lost = MAX_OF(printer.n_lost, stream_count_lost(&trace->stream));
+        printer_clear(&printer);
+        return r;
+}
+
+static int export_trace(Trace *trace,
+                const ExportSource *source,
+                ExportFormat format,
+                FILE *out,
+                ExportSummary *ret,
+                Reason *reason) {
+        int r;
+
+        if (trace->is_dat && (export_format_is_dat(format) || format == EXPORT_KTS))
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "a trace.dat can be made text or json, not %s",
+                                export_format_to_string(format));
+        r = format == EXPORT_TEXT_WALL || format == EXPORT_DAT_WALL
+                            ? wall_clock_check(trace->decode, reason)
+                            : 0;
+        if (r == 0 && format == EXPORT_KTS)
+                r = copy_stream(trace, out);
+        else if (r == 0 && export_format_is_dat(format))
+                r = dat_write(trace, out, format == EXPORT_DAT_WALL, reason);
+        if (r != 0)
+                return r;
+        /* The other two formats only count here. */
+        r = print_trace(trace,
+                        source,
+                        export_format_is_dat(format) ? EXPORT_KTS : format,
+                        out,
+                        ret);
+        if (r == -EBADMSG)
+                return reason_set(
+                                reason, KT_E_FAILED, "packed data is damaged, or the file shrank");
+        if (r == -EFBIG)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "damaged: its CPUs would need too much memory");
+        if (r == 0 && fflush(out) != 0)
+                r = -errno;
+        return r;
+}
+
+int export_source(const ExportSource *source,
+                ExportFormat format,
+                FILE *out,
+                ExportSummary *ret,
+                Reason *reason) {
+        _cleanup_(trace_close_cleanup) Trace *trace = NULL;
+        ExportSummary summary = { 0 };
+        Reason why = { 0 };
+        int r;
+
+        if (source->cpus && format == EXPORT_KTS)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "a stream (kts) has all CPUs: choose some when it is shown or converted");
+        r = trace_open(source->fd, export_format_is_text(format), &trace, &why);
+        if (r == 0 && source->cpus)
+                r = decode_check_cpus(trace->decode, source->cpus, &why);
+        if (r == 0 && source->cpus)
+                trace_keep_cpus(trace, source->cpus);
+        if (r == 0)
+                r = export_trace(trace, source, format, out, &summary, &why);
+        if (r > 0)
+                return reason_set(reason, r, "%s: %s", source->name, why.text);
+        if (r < 0)
+                return r;
+
+        summary.complete = trace->is_dat ? trace->missing[0] == '\0' : trace->stream.is_ended;
+        memcpy(summary.missing, trace->missing, sizeof(summary.missing));
+        memcpy(summary.end_code, trace->stream.end_code, sizeof(summary.end_code));
+        memcpy(summary.end_reason, trace->stream.end_reason, sizeof(summary.end_reason));
+        *ret = summary;
+        return 0;
+}
+
+int export_file(int in_fd,
+                const char *in_name,
+                ExportFormat format,
+                FILE *out,
+                ExportSummary *ret,
+                Reason *reason) {
+        return export_source(
+                        &(ExportSource){ .fd = in_fd, .name = in_name }, format, out, ret, reason);
+}
+
+int export_receipt(int in_fd, const char *in_name, json_object **ret, Reason *reason) {
+        _cleanup_(trace_close_cleanup) Trace *trace = NULL;
+        Reason why = { 0 };
+
+        int r = trace_open(in_fd, false, &trace, &why);
+        if (r > 0)
+                return reason_set(reason, r, "%s: %s", in_name, why.text);
+        r = r ?: receipt_make(&trace->stream, true, ret);
+        if (r == 0 && !*ret)
+                return reason_set(reason, KT_E_FAILED, "%s: it has no receipt", in_name);
+        return r;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktracectl bootconfig: prints a session spec in the form that a kernel reads at boot. It writes
+ * no file, because the source of a kernel's command line differs between machines. It does not
+ * use the daemon. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "spec/bootconfig-kernel.h"
+#include "spec/bootconfig-line.h"
+#include "spec/bootconfig.h"
+#include "spec/spec-file.h"
+#include "terminal/message.h"
+#include "verbs/verb.h"
+
+/* The kernel's COMMAND_LINE_SIZE on x86 and arm64, with the NUL. */
+#define LINE_MAX_BYTES 2048
+
+enum {
+        OPTION_KERNEL = OPTION_VERB,
+        OPTION_TOP,
+        OPTION_BOOTCONFIG,
+        OPTION_PERSISTENT,
+        OPTION_DUMP_ON_OOPS,
+        OPTION_LIB_DIR,
+        OPTION_CONFIG_DIR,
+};
+
+static int bootconfig_load_spec(const char *path, SpecFile **ret_file, Spec **ret, Reason *reason) {
+        _cleanup_(spec_file_free_cleanup) SpecFile *file = NULL;
+        _cleanup_spec_ Spec *spec = spec_new();
+
+        int r = spec ? spec_file_open(path, &file, reason) : -ENOMEM;
+        r = r ?: spec_file_read(file, spec, reason);
+        if (r != 0)
+                return r;
+        r = spec_file_refuse(file, spec_complete(spec, reason), reason);
+        if (r != 0)
+                return r;
+        *ret_file = TAKE_PTR(file);
+        *ret = TAKE_PTR(spec);
+        return 0;
+}
+
+/* The size of the words on the running kernel's command line that are not about tracing. They
+ * stay there. */
+static size_t count_other_words(void) {
+        _cleanup_close_ int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
+        char text[2 * LINE_MAX_BYTES + 1] = "", *rest = text;
+        ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+        size_t size = 0;
+
+        if (n <= 0)
+                return 0;
+        for (char *word; (word = boot_next_word(&rest));)
+                if (!boot_word_traces(word) && !boot_get_value(word, BOOT_MARK))
+                        size += strlen(word) + 1;
+        return size;
+}
+
+static int bootconfig_check_size(const char *text, const BootKernel *kernel, Reason *reason) {
+        size_t size = strlen(text), other = kernel->is_running ? count_other_words() : 0;
+
+        if (size + other <= LINE_MAX_BYTES)
+                return 0;
+        return reason_set(reason,
+                        KT_E_LIMIT_REACHED,
+                        "a command line of the kernel has %d bytes: these are %zu, and %zu that are "
+                        "there; fewer events, or 'SYSTEM:*'",
+                        LINE_MAX_BYTES - 1,
+                        size,
+                        other);
+}
+
+static void report_form(const BootKernel *kernel, BootForm form) {
+        static const char *const forms[] = {
+                [BOOT_TOP] = "words for the command line, into the top buffer",
+                [BOOT_INSTANCE] = "words for the command line, into an instance of its own",
+                [BOOT_CONFIG] = "a bootconfig file, into an instance of its own",
+        };
+
+        message_print("for Linux %u.%u (by %s): %s",
+                        kernel->major,
+                        kernel->minor,
+                        kernel->source,
+                        forms[form]);
+}
+
+static int bootconfig_go(const Context *context,
+                const BootWish *wish,
+                const char *which,
+                const char *path) {
+        _cleanup_(spec_file_free_cleanup) SpecFile *file = NULL;
+        _cleanup_spec_ Spec *spec = NULL;
+        _cleanup_free_ char *text = NULL;
+        BootKernel kernel = {};
+        BootForm form = BOOT_ANY;
+        Reason reason = {};
+
+        int r = bootconfig_load_spec(path, &file, &spec, &reason);
+        r = r ?: boot_kernel_find(which, &kernel, &reason);
+        if (r != 0)
+                return message_fail(r, &reason);
+        r = boot_make(spec, &kernel, wish, &form, &text, &reason);
+        if (strncmp(reason.text, "--", 2) != 0) /* an option is not in the file */
+                r = spec_file_refuse(file, r, &reason);
+        r = r || form == BOOT_CONFIG ? r : bootconfig_check_size(text, &kernel, &reason);
+        if (r != 0)
+                return message_fail(r, &reason);
+        if (!context->quiet)
+                report_form(&kernel, form);
+        fputs(text, stdout);
+        return KT_EXIT_OK;
+}
+
+/* A number with K, M or G, as the kernel reads sizes. */
+static bool is_size(const char *text) {
+        size_t digits = strspn(text, "0123456789");
+
+        return digits > 0 && digits < 10 && text[digits] && strchr("KMG", text[digits]) &&
+               !text[digits + 1];
+}
+
+static int bootconfig_take(Context *context, BootWish *wish, const char **which, int option) {
+        switch (option) {
+        case OPTION_KERNEL:
+                *which = optarg;
+                return 0;
+        case OPTION_TOP:
+        case OPTION_BOOTCONFIG:
+                if (wish->form != BOOT_ANY)
+                        return message_show_usage(
+                                        context, "--top and --bootconfig: one of them, once");
+                wish->form = option == OPTION_TOP ? BOOT_TOP : BOOT_CONFIG;
+                return 0;
+        case OPTION_PERSISTENT:
+                if (!is_size(optarg))
+                        return message_show_usage(context,
+                                        "--persistent: expected a number with K, M or G such as 12M, got \"%s\"",
+                                        optarg);
+                wish->persistent = optarg;
+                return 0;
+        case OPTION_DUMP_ON_OOPS:
+                wish->dump_on_oops = true;
+                return 0;
+        case OPTION_LIB_DIR:
+                wish->lib_dir = optarg;
+                return 0;
+        default:
+                wish->config_dir = optarg;
+                return 0;
+        }
+}
+
+static int bootconfig_run(Context *context, int argc, char **argv) {
+        static const struct option options[] = { OPTIONS_GLOBAL,
+                { "kernel", required_argument, NULL, OPTION_KERNEL },
+                { "top", no_argument, NULL, OPTION_TOP },
+                { "bootconfig", no_argument, NULL, OPTION_BOOTCONFIG },
+                { "persistent", required_argument, NULL, OPTION_PERSISTENT },
+                { "dump-on-oops", no_argument, NULL, OPTION_DUMP_ON_OOPS },
+                { "lib-dir", required_argument, NULL, OPTION_LIB_DIR },
+                { "config-dir", required_argument, NULL, OPTION_CONFIG_DIR },
+                {} };
+        BootWish wish = { .lib_dir = KT_LIB_DIR, .config_dir = KT_CONFIG_DIR };
+        const char *which = NULL;
+        int option, status = KT_EXIT_OK;
+
+        while (status == KT_EXIT_OK &&
+                        (option = options_next(context, argc, argv, "hq", options, &status)) >= 0)
+                status = bootconfig_take(context, &wish, &which, option);
+        if (status != KT_EXIT_OK || option == OPTIONS_EXIT)
+                return status;
+        if (options_count(context, argc, argv, 1, 1, &status) != OPTIONS_END)
+                return status;
+        return bootconfig_go(context, &wish, which, argv[optind]);
+}
+
+const Verb verb_bootconfig = {
+        .name = "bootconfig",
+        .arguments = "SPEC.json|-",
+        .summary = "Print what the kernel has to be told to trace its boot, before PID 1",
+        .help = "The spec is the same file that 'create --spec' takes, with \"scope\": \"system\"; - is "
+                "standard\ninput. What a kernel cannot be told while it boots is refused by its "
+                "key.\n\n"
+                "  --kernel=RELEASE|FILE      for another kernel than the one that runs: its release, "
+                "or\n                             its configuration (/boot/config-…)\n"
+                "  --top                      into the top buffer, also where instances can be made\n"
+                "  --bootconfig               a file for the tool 'bootconfig' of the kernel's "
+                "source, for\n                             kernels with CONFIG_BOOT_CONFIG: takes "
+                "filters too\n"
+                "  --persistent=SIZE          an instance in memory that outlives a crash: Linux "
+                "6.12\n"
+                "  --dump-on-oops             for a crash, which dumps the top buffer into the "
+                "kernel's log;\n                             ktraced leaves it alone\n"
+                "  --config-dir=DIR, --lib-dir=DIR\n"
+                "                             where probes.d is, instead of /etc/ktrace and "
+                "/usr/lib/ktrace\n\n"
+                "The one line goes to the end of the kernel's command line: into GRUB_CMDLINE_LINUX "
+                "of\n/etc/default/grub.d/ktrace.cfg and then 'update-grub'; with systemd-boot into "
+                "/etc/kernel/cmdline\nand then 'kernel-install'. ktraced takes what was recorded into "
+                "its spool when it first starts:\n'systemctl enable ktrace-collect.service', "
+                "'ktracectl spool list'. More in ktraced(8).\n",
+        .run = bootconfig_run,
+};

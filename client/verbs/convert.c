@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `ktracectl convert`: converts a recorded trace to another format. It publishes the output only
+ * when it is complete. After a failure an older file stays unchanged. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "recording/input.h"
+#include "recording/target.h"
+#include "terminal/message.h"
+#include "trace/export.h"
+#include "verbs/verb.h"
+
+enum {
+        OPTION_TO = OPTION_VERB,
+        OPTION_CPU,
+        OPTION_RAW,
+};
+
+/* A write error names the output, any other error the input. */
+static int convert_to_target(const ExportSource *source,
+                ExportFormat format,
+                Target *target,
+                ExportSummary *ret,
+                Reason *reason) {
+        _cleanup_fclose_ FILE *out = NULL;
+
+        int r = target_open_stdio(target, &out);
+        r = r ?: export_source(source, format, out, ret, reason);
+        if (r < 0 && out && ferror(out))
+                return target_refuse(target, -r, reason);
+        if (r == 0 && fclose(TAKE_PTR(out)) != 0)
+                return target_refuse(target, errno, reason);
+        return r ?: target_publish(target, reason);
+}
+
+static int convert_to_file(const ExportSource *source,
+                ExportFormat format,
+                const char *path,
+                ExportSummary *ret,
+                Reason *reason) {
+        _cleanup_(target_free_cleanup) Target *target = NULL;
+
+        /* Opening a FIFO waits for its reader; else the first data could be lost. */
+        int r = target_open(path, O_WRONLY, &target, reason);
+        return r ?: convert_to_target(source, format, target, ret, reason);
+}
+
+static int convert(Context *context,
+                const char *in_path,
+                ExportSource source,
+                ExportFormat format,
+                const char *out_path) {
+        _cleanup_close_ int fd = -1;
+        ExportSummary summary;
+        Reason reason = { 0 };
+        const char *name;
+        bool is_stdout = strcmp(out_path, "-") == 0;
+
+        int r = input_open(in_path, &fd, &name, &reason);
+        source.fd = fd;
+        source.name = name;
+        if (r == 0)
+                r = is_stdout ? export_source(&source, format, stdout, &summary, &reason)
+                              : convert_to_file(&source, format, out_path, &summary, &reason);
+        if (r != 0)
+                return input_report_failure(name, is_stdout ? stdout : NULL, r, &reason);
+        return input_report_summary(context, name, &summary);
+}
+
+static int convert_run(Context *context, int argc, char **argv) {
+        static const struct option options[] = {
+                OPTIONS_GLOBAL,
+                { "to", required_argument, NULL, OPTION_TO },
+                { "cpu", required_argument, NULL, OPTION_CPU },
+                { "raw", no_argument, NULL, OPTION_RAW },
+                { "output", required_argument, NULL, 'o' },
+                {},
+        };
+        const char *to = NULL, *out_path = "-", *list = NULL;
+        ExportSource source = {};
+        Reason reason = {};
+        CpuList cpus;
+        ExportFormat format;
+        int option, status;
+
+        while ((option = options_next(context, argc, argv, "ho:q", options, &status)) >= 0) {
+                if (option == OPTION_TO)
+                        to = optarg;
+                else if (option == OPTION_CPU)
+                        list = optarg;
+                else if (option == OPTION_RAW)
+                        source.is_raw = true;
+                else
+                        out_path = optarg;
+        }
+        if (option == OPTIONS_EXIT)
+                return status;
+        if (argc - optind != 1)
+                return message_show_usage(context, "expected one FILE, or '-' for standard input");
+        if (!to && strcmp(out_path, "-") != 0 && export_format_from_suffix(out_path, &format) == 0)
+                to = export_format_to_string(format);
+        if (!to && context->json != JSON_OFF)
+                to = export_format_to_string(EXPORT_JSON);
+        if (!to)
+                return message_show_usage(
+                                context, "--to is missing: expected one of " EXPORT_FORMAT_NAMES);
+        if (export_format_from_string(to, &format) < 0)
+                return message_show_usage(context,
+                                "--to %s: no such format, there are " EXPORT_FORMAT_NAMES,
+                                to);
+        if (source.is_raw && !export_format_is_text(format))
+                return message_show_usage(context, "--raw is for text, not for %s", to);
+        int r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
+        if (r != 0)
+                return message_fail(r, &reason);
+        source.cpus = list ? &cpus : NULL;
+        return convert(context, argv[optind], source, format, out_path);
+}
+
+const Verb verb_convert = {
+        .name = "convert",
+        .arguments = "FILE --to FORMAT [-o OUT]",
+        .summary = "write a recorded trace in another format",
+        .help = "  --to FORMAT          dat (for trace-cmd and KernelShark), text, json (one object\n"
+                "                       a line), kts; without it OUT's suffix decides. text-wall and\n"
+                "                       dat-wall have times of day in place of the trace's clock\n"
+                "  --cpu LIST           these CPUs alone, as 0-3,5: a file for each is made by as many\n"
+                "                       calls; not for kts\n"
+                "  --raw                as 'report --raw', for text\n"
+                "  -o, --output OUT     '-' or nothing: standard output; dat needs a regular file\n"
+                "\n"
+                "FILE is as for 'report'. OUT appears whole or not at all.\n",
+        .run = convert_run,
+};

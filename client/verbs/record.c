@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktracectl record: reads the command line, refuses wrong input before it changes anything, opens
+ * the output, forks the command and calls recording_run(). */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "interfaces/spec-json.h"
+#include "recording/child.h"
+#include "recording/output.h"
+#include "recording/recording.h"
+#include "recording/watch.h"
+#include "spec/caret.h"
+#include "spec/spec-options.h"
+#include "terminal/message.h"
+#include "verbs/verb.h"
+
+#define RECORD_FILE_DEFAULT "trace.dat"
+
+enum {
+        OPTION_TO = OPTION_SPEC_END,
+        OPTION_ALLOW_SETUID,
+        OPTION_FLIGHT,
+        OPTION_SNAPSHOT_ON,
+};
+
+typedef struct Record {
+        SpecOptions spec;
+        const char *path;
+        const char *format;
+        char **command; /* NULL: none */
+        bool allow_setuid;
+        Flight *flight;   /* from --snapshot-on */
+        bool has_moments; /* --snapshot-on was given */
+        Origins origins;  /* of the last spec that was built */
+} Record;
+
+static int record_take(Record *record, int option, Reason *reason) {
+        switch (option) {
+        case 'o':
+                record->path = optarg;
+                return 0;
+        case OPTION_TO:
+                record->format = optarg;
+                return 0;
+        case OPTION_ALLOW_SETUID:
+                record->allow_setuid = true;
+                return 0;
+        case OPTION_SPEC: /* read twice: before and after the fork */
+                if (strcmp(optarg, "-") == 0)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "--spec -: standard input is the command's here: name a file, or use 'ktracectl create'");
+                return spec_options_take(&record->spec, option, optarg, reason);
+        case OPTION_FLIGHT:
+                return spec_options_take(&record->spec, OPTION_MODE, "flight", reason);
+        case OPTION_SNAPSHOT_ON:
+                record->has_moments = true;
+                return flight_add(record->flight, optarg, reason);
+        default:
+                return spec_options_take(&record->spec, option, optarg, reason);
+        }
+}
+
+static int record_parse(Record *record, Context *context, int argc, char **argv, int *ret_status) {
+        static const struct option options[] = { OPTIONS_GLOBAL,
+                SPEC_OPTIONS_LONG,
+                { "output", required_argument, NULL, 'o' },
+                { "to", required_argument, NULL, OPTION_TO },
+                { "allow-setuid", no_argument, NULL, OPTION_ALLOW_SETUID },
+                { "flight", no_argument, NULL, OPTION_FLIGHT },
+                { "snapshot-on", required_argument, NULL, OPTION_SNAPSHOT_ON },
+                {} };
+        int option;
+
+        while ((option = options_next(context,
+                                argc,
+                                argv,
+                                "+hqo:" SPEC_OPTIONS_SHORT,
+                                options,
+                                ret_status)) >= 0) {
+                Reason reason = {};
+                int r = record_take(record, option, &reason);
+
+                if (r != 0) {
+                        *ret_status = message_fail(r, &reason);
+                        return OPTIONS_EXIT;
+                }
+        }
+        if (option != OPTIONS_END || optind == argc)
+                return option;
+        if (strcmp(argv[optind - 1], "--spool") == 0 && spec_options_is_size(argv[optind])) {
+                *ret_status = message_show_usage(context,
+                                "--spool %s: a size stands behind a =: --spool=%s",
+                                argv[optind],
+                                argv[optind]);
+                return OPTIONS_EXIT;
+        }
+        record->command = argv + optind;
+        return option;
+}
+
+/* With --spool the daemon writes to the machine's disk, and this process writes no file. */
+static int record_set_output(Record *record, const Spec *spec, const Context *context) {
+        if (spec->spool.is_on && (record->path || record->format)) {
+                (void)message_show_usage(context,
+                                "--spool records onto the machine's disk, without -o and --to: 'ktracectl spool fetch' gets it");
+                return -EINVAL;
+        }
+        if (spec->spool.is_on)
+                record->format = "kts";
+        if (!record->path)
+                record->path = spec->spool.is_on ? "/dev/null" : RECORD_FILE_DEFAULT;
+        if (context->json != JSON_OFF && !record->format && strcmp(record->path, "-") == 0)
+                record->format = "json";
+        return 0;
+}
+
+/* A first-time user is likely to see this error. */
+static int record_refuse_no_events(void) {
+        message_print("no event is named, there is nothing to record; 'ktracectl events' lists them. Try:");
+        (void)fputs("  ktracectl record -e 'sched:sched_process_*' -- ls\n"
+                    "  ktracectl record -e raw_syscalls:sys_enter -o - -- ls\n",
+                        stderr);
+        return KT_EXIT_USAGE;
+}
+
+/* Checks everything that needs neither file, process nor bus. child: a placeholder before the
+ * fork. */
+static int record_build_spec(Record *record, pid_t child, Spec **ret, int *ret_status) {
+        _cleanup_spec_ Spec *spec = NULL;
+        Reason reason = {};
+        int r = spec_options_build(
+                        &record->spec, record->command ? child : 0, NULL, NULL, &spec, &reason);
+
+        if (r == 0 && record->allow_setuid && !spec->allow_setuid)
+                r = spec_set_boolean(spec, "allow-setuid", true, &reason);
+        if (r == 0 && spec->n_events == 0 && spec->n_probes == 0 && !spec->tracer &&
+                        !spec->instance) {
+                *ret_status = record_refuse_no_events();
+                return -EINVAL;
+        }
+        if (r == 0 && !spec->has_scope)
+                r = reason_set(&reason,
+                                KT_E_INVALID_SPEC,
+                                "no processes to trace: give a command after '--', -p PID, "
+                                "--scope own, or -a for the whole system");
+        if (r == 0 && record->has_moments && spec->mode != MODE_FLIGHT)
+                r = reason_set(&reason, KT_E_INVALID_SPEC, "--snapshot-on requires --flight");
+        if (r == 0)
+                r = spec_complete(spec, &reason);
+        if (r != 0) {
+                *ret_status = caret_report_failure(NULL, &record->origins, r, &reason);
+                return -EINVAL;
+        }
+        *ret = TAKE_PTR(spec);
+        return 0;
+}
+
+static int record_execute(Record *record,
+                const Context *context,
+                Output *output,
+                bool allow_setuid) {
+        ChildOptions child_options = { .allow_setuid = allow_setuid };
+        _cleanup_(child_free_cleanup) Child *child = NULL;
+        _cleanup_json_ json_object *object = NULL;
+        _cleanup_spec_ Spec *spec = NULL;
+        RecordingOptions options = {
+                .output = output, .quiet = context->quiet, .ask_password = context->ask_password
+        };
+        Reason reason = {};
+        int status, r = watch_block_signals(&child_options.mask);
+
+        r = r ?: flight_block_signal(record->flight);
+        if (r == 0 && record->command)
+                r = child_new(record->command, &child_options, &child, &reason);
+        if (r != 0) {
+                output_discard(output);
+                return message_fail(r, &reason);
+        }
+        /* This runs after the fork, so the command keeps its own handlers. Our writers get EPIPE
+         * and EFBIG. */
+        (void)signal(SIGPIPE, SIG_IGN);
+        (void)signal(SIGXFSZ, SIG_IGN);
+        r = record_build_spec(record, child ? child_get_pid(child) : 0, &spec, &status);
+        if (r == 0)
+                r = spec_to_json(spec, &object);
+        if (r == 0)
+                r = flight_complete(record->flight, object, &record->origins);
+        if (r < 0) {
+                output_discard(output);
+                return object || !spec ? status : message_fail(r, NULL);
+        }
+        options.spec = object;
+        options.origins = &record->origins;
+        options.child = child;
+        options.flight = spec->mode == MODE_FLIGHT ? record->flight : NULL;
+        options.is_spooled = spec->spool.is_on;
+        options.path = record->path;
+        options.format = record->format;
+        options.command = record->command ? record->command[0] : NULL;
+        return recording_run(&options);
+}
+
+static int record_open(Record *record, const Context *context, bool allow_setuid) {
+        _cleanup_(output_free_cleanup) Output *output = NULL;
+        Reason reason = {};
+
+        int r = output_open(record->path, record->format, &output, &reason);
+        return r == 0 ? record_execute(record, context, output, allow_setuid)
+                      : message_fail(r, &reason);
+}
+
+static int record_run(Context *context, int argc, char **argv) {
+        _cleanup_spec_ Spec *trial = NULL;
+        Record record = {};
+        int status, r;
+
+        record.spec.origins = &record.origins;
+        r = flight_new(&record.flight);
+        if (r < 0)
+                return message_fail(r, NULL);
+        if (record_parse(&record, context, argc, argv, &status) == OPTIONS_END &&
+                        record_build_spec(&record, getpid(), &trial, &status) == 0) {
+                status = KT_EXIT_USAGE;
+                if (record_set_output(&record, trial, context) == 0)
+                        status = record_open(&record, context, trial->allow_setuid);
+        }
+        flight_free(record.flight);
+        spec_options_done(&record.spec);
+        origins_done(&record.origins);
+        return status;
+}
+
+const Verb verb_record = {
+        .name = "record",
+        .arguments = "[OPTION...] [-- CMD...]",
+        .summary = "Record events of a command, of processes or of the whole system into a file",
+        .help = "With CMD and no scope, CMD and its children are recorded, from CMD's first "
+                "system call\n"
+                "on, until CMD ends. Without CMD, until ^C. Unless root runs it, CMD cannot gain\n"
+                "privileges (no_new_privs): set-uid programs run without them.\n"
+                "\n"
+                "      --allow-setuid     CMD may gain privileges, where policy allows; the trace "
+                "ends\n"
+                "                         just before it does\n"
+                "  -o, --output FILE      default: " RECORD_FILE_DEFAULT
+                "; - prints as it happens\n"
+                "      --to FORMAT        " EXPORT_FORMAT_NAMES
+                "; default: by FILE's suffix (.dat .kts\n"
+                "                         .json .txt), text for -\n"
+                "      --flight           --mode flight: keep the newest events in memory, and "
+                "write them only\n"
+                "                         on the occasions that --snapshot-on names\n"
+                "      --snapshot-on WHEN\n"
+                "                         SIGUSR1 (kill -USR1 of this process), exit (of CMD, or "
+                "^C), or\n"
+                "                         'SYSTEM:EVENT if FILTER'; repeatable; default: exit. The "
+                "first goes\n"
+                "                         to FILE (t.dat), the next ones beside it (t.1.dat, "
+                "t.2.dat, ...)\n"
+                "  -q, --quiet            no live line and no summary\n"
+                "\n"
+                "Exit status: 0 done; 1 failed; 2 wrong usage; 3 denied; 4 done, but events "
+                "were lost.\n"
+                "With CMD: 1, 2, 3 before it runs; then CMD's own, or 128+N when signal N "
+                "ended it;\n"
+                "126 or 127 when it could not be run; 125 when the recording failed later. "
+                "Lost events\n"
+                "are told on stderr and in the file.\n",
+        .print_more = spec_options_print_help,
+        .run = record_run,
+};

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `ktracectl report`: prints a recorded trace as text on standard output, or prints its receipt.
+ * Reads only the file and never calls the daemon. Owns nothing. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "recording/input.h"
+#include "terminal/message.h"
+#include "terminal/table.h"
+#include "trace/export.h"
+#include "verbs/verb.h"
+
+enum {
+        OPTION_RECEIPT = OPTION_VERB,
+        OPTION_WALL,
+        OPTION_RAW,
+        OPTION_CPU,
+};
+
+static const char *report_text_of(json_object *object, const char *key) {
+        return json_object_get_string(json_object_object_get(object, key)) ?: "?";
+}
+
+/* Prints text such as "prev_comm (member of prev_pid), next_comm (zero)". */
+static void print_cuts(FILE *out, json_object *cuts) {
+        size_t n = json_object_is_type(cuts, json_type_array) ? json_object_array_length(cuts) : 0;
+
+        for (size_t i = 0; i < n; i++) {
+                json_object *cut = json_object_array_get_idx(cuts, i);
+                json_object *pid = json_object_object_get(cut, "pid");
+
+                fprintf(out,
+                                "%s%s (%s%s%s)",
+                                i == 0 ? "" : ", ",
+                                report_text_of(cut, "field"),
+                                report_text_of(cut, "how"),
+                                pid ? " of " : "",
+                                pid ? json_object_get_string(pid) : "");
+        }
+}
+
+/* Replaces an object by an array with one line of text for each member. */
+static int report_make_lines(json_object *receipt,
+                const char *key,
+                void (*print)(FILE *out, json_object *value)) {
+        json_object *from = json_object_object_get(receipt, key), *lines;
+
+        if (!json_object_is_type(from, json_type_object))
+                return 0;
+        lines = json_object_new_array();
+        json_object_object_foreach(from, name, value) {
+                _cleanup_free_ char *line = NULL;
+                size_t size = 0;
+                FILE *out = open_memstream(&line, &size);
+
+                if (!lines || !out)
+                        break;
+                fprintf(out, "%s: ", name);
+                print(out, value);
+                if (fclose(out) == 0 && line)
+                        (void)json_object_array_add(lines, json_object_new_string(line));
+        }
+        if (lines && json_object_object_add(receipt, key, lines) == 0)
+                return 0;
+        json_object_put(lines);
+        return -ENOMEM;
+}
+
+static void print_plain(FILE *out, json_object *value) {
+        fputs(json_object_get_string(value) ?: "", out);
+}
+
+static int report_print_receipt(const Context *context, json_object *receipt) {
+        static const TableColumn columns[] = {
+                { "uid", "Requester", false },
+                { "rule", "Policy rule", false },
+                { "policy-sha256", "Rules' SHA-256", false },
+                { "session", "Session", false },
+                { "kernel-command-line", "Begun by", false },
+                { "spec", "Asked for", false },
+                { "filters", "Filters", false },
+                { "fenced", "Own processes only", false },
+                { "addresses", "Kernel addresses", false },
+                { "redactions", "Not told", false },
+                { "machine", "Machine", false },
+                { "kernel", "Kernel", false },
+                { "kernel-build-id", "Kernel build id", false },
+                { "statistics", "Counts", false },
+                { "end", "End", false },
+        };
+
+        if (context->json != JSON_OFF) {
+                table_print_json(context, receipt);
+                return 0;
+        }
+        int r = report_make_lines(receipt, "redactions", print_cuts);
+        r = r ?: report_make_lines(receipt, "filters", print_plain);
+        r = r ?: report_make_lines(receipt, "spec", print_plain);
+        r = r ?: report_make_lines(receipt, "statistics", print_plain);
+        r = r ?: report_make_lines(receipt, "session", print_plain);
+        r = r ?: report_make_lines(receipt, "end", print_plain);
+        if (r == 0)
+                table_print_object(receipt, columns, ELEMENTSOF(columns));
+        return r;
+}
+
+static int report_receipt(const Context *context, int fd, const char *name) {
+        _cleanup_json_ json_object *receipt = NULL;
+        Reason reason = { 0 };
+
+        int r = export_receipt(fd, name, &receipt, &reason);
+        r = r ?: report_print_receipt(context, receipt);
+        return r == 0 ? KT_EXIT_OK : input_report_failure(name, stdout, r, &reason);
+}
+
+static int report_run(Context *context, int argc, char **argv) {
+        static const struct option options[] = { OPTIONS_GLOBAL,
+                { "receipt", no_argument, NULL, OPTION_RECEIPT },
+                { "wall", no_argument, NULL, OPTION_WALL },
+                { "raw", no_argument, NULL, OPTION_RAW },
+                { "cpu", required_argument, NULL, OPTION_CPU },
+                {} };
+        ExportFormat text = EXPORT_TEXT;
+        const char *list = NULL;
+        CpuList cpus;
+        bool wants_receipt = false, is_raw = false;
+        _cleanup_close_ int fd = -1;
+        ExportSummary summary;
+        Reason reason = { 0 };
+        const char *name;
+        int option, status, r;
+
+        while ((option = options_next(context, argc, argv, "hq", options, &status)) >= 0)
+                if (option == OPTION_WALL)
+                        text = EXPORT_TEXT_WALL;
+                else if (option == OPTION_RAW)
+                        is_raw = true;
+                else if (option == OPTION_CPU)
+                        list = optarg;
+                else
+                        wants_receipt = true;
+        if (option != OPTIONS_END)
+                return status;
+        if (argc - optind < 1)
+                return message_show_usage(context, "expected a FILE, or '-' for standard input");
+
+        r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
+        if (r != 0)
+                return message_fail(r, &reason);
+        r = input_open_all(argv + optind, argc - optind, &fd, &name, &reason);
+        if (r == 0 && wants_receipt)
+                return report_receipt(context, fd, name);
+        if (r == 0)
+                r = export_source(&(ExportSource){ .fd = fd,
+                                                  .name = name,
+                                                  .cpus = list ? &cpus : NULL,
+                                                  .is_raw = is_raw },
+                                context->json == JSON_OFF ? text : EXPORT_JSON,
+                                stdout,
+                                &summary,
+                                &reason);
+        if (r != 0)
+                return input_report_failure(name, stdout, r, &reason);
+        return input_report_summary(context, name, &summary);
+}
+
+const Verb verb_report = {
+        .name = "report",
+        .arguments = "FILE...",
+        .summary = "print a recorded trace, in time order over all CPUs",
+        .help = "FILE is a .kts stream or a trace.dat of trace-cmd (version 6, or 7 plain or packed\n"
+                "with zstd), told apart by what is in it; '-' is standard input. With --json each\n"
+                "line is one object.\n"
+                "\n"
+                "  --wall               times of day (UTC) in place of the trace's clock; with --json\n"
+                "                       they are beside it wherever the clock leads there\n"
+                "  --cpu LIST           these CPUs alone, as 0-3,5\n"
+                "  --raw                print texts of traced programs unchanged, as trace-cmd does;\n"
+                "                       without it control characters and bytes that are not\n"
+                "                       UTF-8 are printed as \\xNN\n"
+                "  --receipt            who asked for it, which rule allowed it, what was left out and\n"
+                "                       lost, and which kernel wrote it, instead of the trace\n"
+                "\n"
+                "A stream that was cut is printed up to its last whole frame; what is missing is\n"
+                "told and the exit status is 4.\n",
+        .run = report_run,
+};

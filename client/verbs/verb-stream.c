@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ktracectl stream, snapshot: reads the stream of an existing session into a file or prints it,
+ * until the session ends or the user stops. Or reads the snapshot of a flight recorder. Does not
+ * start or stop the session. (stream.c contains the format.) */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "call/proxy-session.h"
+#include "call/proxy.h"
+#include "recording/tap.h"
+#include "recording/watch.h"
+#include "terminal/message.h"
+#include "terminal/table.h"
+#include "verbs/notify.h"
+#include "verbs/verb.h"
+
+enum {
+        OPTION_TO = OPTION_VERB,
+        OPTION_NOTIFY,
+        OPTION_CPU,
+};
+
+typedef struct StreamJob {
+        const char *session, *path, *format, *cpus;
+        bool is_notify; /* prints notifications, not events */
+        bool is_snapshot;
+        bool has_left; /* by ^C; the stream continues without us */
+        Proxy *proxy;
+        Watch watch;
+        Output *output;
+        Tap *tap;
+} StreamJob;
+
+static int stream_check(StreamJob *job, const Context *context, int *ret_status) {
+        bool is_file = job->path || job->format || job->cpus;
+
+        if (!job->path)
+                job->path = "-";
+        if (context->json != JSON_OFF && !job->is_notify && !job->format &&
+                        strcmp(job->path, "-") == 0)
+                job->format = "json";
+        if (job->is_notify && (is_file || job->is_snapshot)) {
+                *ret_status = message_show_usage(context,
+                                !job->is_snapshot
+                                                ? "--notify prints on stdout: without -o, --to and --cpu"
+                                                : "--notify is an option of stream");
+                return OPTIONS_EXIT;
+        }
+        return OPTIONS_END;
+}
+
+static int stream_parse(StreamJob *job, Context *context, int argc, char **argv, int *ret_status) {
+        static const struct option options[] = { OPTIONS_GLOBAL,
+                { "output", required_argument, NULL, 'o' },
+                { "to", required_argument, NULL, OPTION_TO },
+                { "notify", no_argument, NULL, OPTION_NOTIFY },
+                { "cpu", required_argument, NULL, OPTION_CPU },
+                {} };
+        int option;
+
+        while ((option = options_next(context, argc, argv, "hqo:", options, ret_status)) >= 0) {
+                if (option == OPTION_NOTIFY)
+                        job->is_notify = true;
+                else if (option == OPTION_CPU)
+                        job->cpus = optarg;
+                else
+                        *(option == 'o' ? &job->path : &job->format) = optarg;
+        }
+        if (option == OPTIONS_END)
+                option = options_count(context, argc, argv, 1, 1, ret_status);
+        if (option == OPTIONS_END)
+                job->session = argv[optind];
+        return option == OPTIONS_END ? stream_check(job, context, ret_status) : option;
+}
+
+static int stream_open(StreamJob *job, Reason *reason) {
+        _cleanup_free_ char *session = NULL;
+        sigset_t mask;
+        int r = output_open(job->path, job->format, &job->output, reason);
+
+        if (r == 0 && job->cpus)
+                r = output_set_cpus(job->output, job->cpus, reason);
+        if (r == 0)
+                r = proxy_open(&job->proxy, reason);
+        if (r == 0)
+                r = proxy_resolve(job->proxy, job->session, &session, reason);
+        if (r != 0)
+                return r;
+        r = watch_block_signals(&mask);
+        if (r >= 0)
+                r = watch_init(&job->watch, job->proxy);
+        if (r >= 0)
+                r = watch_set_session(&job->watch, session);
+        if (r < 0)
+                return r;
+        /* Our writers get EPIPE and EFBIG. */
+        (void)signal(SIGPIPE, SIG_IGN);
+        (void)signal(SIGXFSZ, SIG_IGN);
+        r = output_begin(job->output, reason);
+        if (r == 0)
+                r = (job->is_snapshot ? tap_open_snapshot : tap_open_by_pipe)(
+                                job->proxy, session, job->output, &job->tap, reason);
+        return r != 0 || job->is_snapshot ? r : output_publish(job->output, reason);
+}
+
+/* Runs until the stream ends or ^C. After ^C the recording contains what was received until
+ * then. */
+static int stream_follow(StreamJob *job) {
+        watch_set_patience(&job->watch, 2);
+        while (!tap_is_done(job->tap) && !job->watch.given_up) {
+                int r = watch_run(&job->watch, UINT64_MAX);
+
+                if (r < 0)
+                        return r;
+                if (job->watch.n_signals > 0 && !job->has_left) {
+                        job->has_left = true;
+                        tap_hang_up(job->tap);
+                }
+        }
+        return 0;
+}
+
+/* Reports a stream without an end. When the user did not stop it, its worker was killed. When the
+ * stream failed, the failure is already reported. */
+static bool stream_report_cut(const StreamJob *job, const ExportSummary *summary) {
+        const char *missing = tap_find_missing(job->tap, summary);
+
+        if (!missing || job->has_left)
+                return false;
+        message_print("%s: %s%s; 'journalctl -u ktraced' tells why",
+                        output_get_name(job->output),
+                        summary->complete ? "" : "the stream has no end: ",
+                        missing);
+        return true;
+}
+
+/* Reports what is in the file. ret_lost: whether events are missing. */
+static int stream_finish(StreamJob *job, const Context *context, bool *ret_lost, Reason *reason) {
+        const ExportSummary *summary;
+        char events[TABLE_NUMBER_MAX];
+        ExportSummary converted;
+        bool is_converted = false;
+        int r = output_finish(job->output, &converted, &is_converted, reason);
+
+        if (r != 0)
+                return r;
+        tap_count(job->tap, !context->quiet && !is_converted);
+        summary = tap_get_summary(job->tap);
+        if (is_converted)
+                summary = &converted;
+        if (!context->quiet)
+                message_print("%s: %s event%s",
+                                output_get_name(job->output),
+                                table_format_number(events, summary->n_events),
+                                summary->n_events == 1 ? "" : "s");
+        *ret_lost = summary->n_lost > 0;
+        if (stream_report_cut(job, summary))
+                *ret_lost = true;
+        if (summary->n_lost > 0)
+                message_print("%s: %s events were lost",
+                                output_get_name(job->output),
+                                table_format_number(events, summary->n_lost));
+        return 0;
+}
+
+static int stream_conduct(StreamJob *job, const Context *context) {
+        Reason reason = {};
+        bool lost = false;
+        int finished, r = stream_open(job, &reason);
+
+        if (r != 0) {
+                if (job->output)
+                        output_discard(job->output);
+                return message_fail(r, &reason);
+        }
+        r = stream_follow(job);
+        if (r >= 0)
+                r = tap_get_result(job->tap, &reason);
+        if (r != 0)
+                (void)message_fail(r, &reason);
+        reason = (Reason){};
+        finished = stream_finish(job, context, &lost, &reason);
+        if (finished != 0)
+                return message_fail(finished, &reason);
+        if (r != 0)
+                return KT_EXIT_FAILED;
+        return lost ? KT_EXIT_LOST : KT_EXIT_OK;
+}
+
+static int verb_stream_run(Context *context, bool is_snapshot, int argc, char **argv) {
+        StreamJob job = { .is_snapshot = is_snapshot };
+        int status;
+
+        if (stream_parse(&job, context, argc, argv, &status) != OPTIONS_END)
+                return status;
+        if (job.is_notify)
+                return notify_run(context, job.session);
+        status = stream_conduct(&job, context);
+        tap_free(job.tap);
+        watch_done(&job.watch);
+        proxy_free(job.proxy);
+        output_free(job.output);
+        return status;
+}
+
+static int stream_run(Context *context, int argc, char **argv) {
+        return verb_stream_run(context, false, argc, argv);
+}
+
+static int snapshot_run(Context *context, int argc, char **argv) {
+        return verb_stream_run(context, true, argc, argv);
+}
+
+const Verb verb_stream = {
+        .name = "stream",
+        .arguments = "SESSION",
+        .summary = "Read a session's stream until it ends or ^C",
+        .help = "A session has one reader at a time. Without one, events wait in the "
+                "kernel's buffer\n"
+                "and the newest are dropped and counted once it is full.\n"
+                "\n"
+                "  -o, --output FILE      default: -, printed as it happens\n"
+                "      --cpu LIST         these CPUs alone, as 0-3,5; not of kts\n"
+                "      --to FORMAT        " EXPORT_FORMAT_NAMES
+                "; default: by FILE's suffix, text for -\n"
+                "      --notify           not the events: a line for each notification (lost events, "
+                "hits of\n"
+                "                         notify triggers, snapshots, what ends it), with --json "
+                "as JSON;\n"
+                "                         beside any reader, until the session ends or ^C\n"
+                "\n"
+                "Exit status with --notify: 0 ended by its owner, its lifetime or ^C; 1 ended "
+                "otherwise;\n"
+                "4 events were lost.\n",
+        .run = stream_run,
+};
+
+const Verb verb_snapshot = {
+        .name = "snapshot",
+        .arguments = "SESSION",
+        .summary = "Take what a flight recorder holds now, while it goes on",
+        .help = "Of a session with --mode flight. What an earlier snapshot has had comes again, as "
+                "far\n"
+                "as the buffer's size reaches.\n"
+                "\n"
+                "  -o, --output FILE      default: -, printed\n"
+                "      --cpu LIST         these CPUs alone, as 0-3,5; not of kts\n"
+                "      --to FORMAT        " EXPORT_FORMAT_NAMES
+                "; default: by FILE's suffix, text for -\n",
+        .run = snapshot_run,
+};

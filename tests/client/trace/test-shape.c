@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <string.h>
+
+#include "stream-fixture.h"
+#include "trace/decode.h"
+#include "trace/shape.h"
+
+static const Shape *shape_of(Decode *decode, const char *format) {
+        Record record = { .size = 8 };
+        uint8_t id[8] = { 0 };
+        const char *line = strstr(format, "ID: ");
+        Reason reason = { 0 };
+
+        g_assert_cmpint(decode_add_event(decode, "test", format, strlen(format), &reason), ==, 0);
+        id[0] = (uint8_t)atoi(line + 4);
+        record.data = id;
+        return decode_find(decode, &record);
+}
+
+static void test_widths(void) {
+        g_assert_true(shape_check_widths("%d %-20s %016llx %.*s 100%% %*pbl %999d"));
+        g_assert_false(shape_check_widths("%1000000000d"));
+        g_assert_false(shape_check_widths("%.100000d"));
+        g_assert_false(shape_check_widths("%*d"));
+        g_assert_true(shape_check_widths("%%1000000000d"));
+}
+
+static void test_fits(void) {
+        _cleanup_(decode_free_cleanup) Decode *decode = NULL;
+        uint8_t record[64] = { FIXTURE_HELLO_ID };
+        const Shape *shape;
+
+        g_assert_cmpint(decode_new(false, &decode), ==, 0);
+        shape = shape_of(decode, fixture_hello_format);
+        g_assert_nonnull(shape);
+        g_assert_cmpuint(shape->n_fields, ==, 5);
+        g_assert_true(shape_fits(shape, record, 56));
+        g_assert_false(shape_fits(shape, record, 55));
+        /* A string of 4 bytes at 56, of 5, and one at 60000. */
+        memcpy(record + 28, &(uint32_t){ 4 << 16 | 56 }, 4);
+        g_assert_true(shape_fits(shape, record, 60));
+        memcpy(record + 28, &(uint32_t){ 5 << 16 | 56 }, 4);
+        g_assert_false(shape_fits(shape, record, 60));
+        memcpy(record + 28, &(uint32_t){ 1 << 16 | 60000 }, 4);
+        g_assert_false(shape_fits(shape, record, 60));
+}
+
+/* libtraceevent would print as many bytes as the record claims. */
+static void test_loop(void) {
+        _cleanup_(decode_free_cleanup) Decode *decode = NULL;
+        uint8_t record[24] = { FIXTURE_BYTES_ID };
+        const Shape *shape;
+
+        g_assert_cmpint(decode_new(false, &decode), ==, 0);
+        shape = shape_of(decode, fixture_bytes_format);
+        g_assert_nonnull(shape);
+        g_assert_cmpuint(shape->n_loops, ==, 1);
+        memcpy(record + 12, &(uint32_t){ 4 << 16 | 16 }, 4);
+        memcpy(record + 8, &(uint32_t){ 4 }, 4);
+        g_assert_true(shape_may_print(shape, record, 20));
+        memcpy(record + 8, &(uint32_t){ 5 }, 4);
+        g_assert_false(shape_may_print(shape, record, 20));
+        memcpy(record + 8, &(uint32_t){ UINT32_MAX }, 4);
+        g_assert_false(shape_may_print(shape, record, 20));
+}
+
+static char *with_print(const char *print) {
+        g_autofree char *head = g_strdup(fixture_bytes_format);
+
+        *strstr(head, "print fmt:") = '\0';
+        return g_strconcat(head, "print fmt: ", print, "\n", NULL);
+}
+
+/* What the guard let through and would still make a line of gigabytes. */
+static void test_wide(void) {
+        static const struct {
+                const char *print;
+                bool is_printable;
+        } cases[] = {
+                { "\"%d\", REC->n / 2", true },
+                { "\"%100000000d\", REC->n", false },
+                { "\"%*d\", REC->n, 1", false },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                _cleanup_(decode_free_cleanup) Decode *decode = NULL;
+                g_autofree char *format = with_print(cases[i].print);
+                const Shape *shape;
+
+                g_assert_cmpint(decode_new(false, &decode), ==, 0);
+                shape = shape_of(decode, format);
+                g_assert_nonnull(shape);
+                g_assert_cmpint(shape->is_printable, ==, cases[i].is_printable);
+        }
+}
+
+static void test_insane_field(void) {
+        static const char *const fields[] = {
+                "\tfield:int a;\toffset:100000;\tsize:4;\tsigned:1;\n",
+                "\tfield:int a;\toffset:8;\tsize:2000000000;\tsigned:1;\n",
+                "\tfield:__data_loc char[] a;\toffset:8;\tsize:2;\tsigned:0;\n",
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(fields); i++) {
+                _cleanup_(decode_free_cleanup) Decode *decode = NULL;
+                g_autoptr(GString) format = g_string_new(fixture_bytes_format);
+
+                g_string_replace(format,
+                                "\tfield:u32 n;\toffset:8;\tsize:4;\tsigned:0;\n",
+                                fields[i],
+                                1);
+                g_assert_cmpint(decode_new(false, &decode), ==, 0);
+                /* The event stays unknown, nothing else suffers. */
+                g_assert_null(shape_of(decode, format->str));
+        }
+}
+
+static void test_number(void) {
+        static const uint8_t bytes[8] = { 0xff, 0xff, 0xff, 0xff, 0x01 };
+
+        g_assert_cmpint((int64_t)shape_number(bytes, 1, true), ==, -1);
+        g_assert_cmpuint(shape_number(bytes, 1, false), ==, 255);
+        g_assert_cmpint((int64_t)shape_number(bytes, 4, true), ==, -1);
+        g_assert_cmphex(shape_number(bytes, 8, true), ==, UINT64_C(0x1ffffffff));
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/shape/widths", test_widths);
+        g_test_add_func("/shape/fits", test_fits);
+        g_test_add_func("/shape/loop", test_loop);
+        g_test_add_func("/shape/wide", test_wide);
+        g_test_add_func("/shape/insane-field", test_insane_field);
+        g_test_add_func("/shape/number", test_number);
+        return g_test_run();
+}
