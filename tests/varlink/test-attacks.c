@@ -221,8 +221,7 @@ static gboolean is_empty(void) {
         for (int i = 0; i < 500; i++) {
                 int sock = visit(0);
                 VarlinkAnswer answer = varlink_call(sock, "GetStatus", NULL);
-                g_autofree char *status =
-                                g_strdup(json_object_to_json_string(answer.parameters));
+                g_autofree char *status = g_strdup(json_object_to_json_string(answer.parameters));
 
                 varlink_answer_clear(&answer);
                 close(sock);
