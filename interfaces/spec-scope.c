@@ -31,9 +31,9 @@ static int parse_pids(const char *list,
                 if (!spec_scope_is_digit(*p))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "scope: %s: a pid is wanted %s",
+                                        "scope: %s: a pid is wanted%s",
                                         quote(value).text,
-                                        n == 0 ? "after ':'" : "after ','");
+                                        n == 0 ? "" : " after ','");
                 for (; spec_scope_is_digit(*p) && pid <= SPEC_PID_MAX; p++)
                         pid = pid * 10 + (*p - '0');
                 if (pid < 1 || pid > SPEC_PID_MAX)

@@ -63,7 +63,7 @@ Spec *spec_free(Spec *spec) {
 }
 
 int spec_refuse_twice(const SpecField *field, Reason *reason) {
-        return reason_set(reason, KT_E_INVALID_SPEC, "key \"%s\" twice: give it once", field->name);
+        return reason_set(reason, KT_E_INVALID_SPEC, "%s: given twice: give it once", field->name);
 }
 
 static int set_name(Spec *spec, const char *value, Reason *reason) {

@@ -159,7 +159,7 @@ int instance_set_clock(const Instance *instance, const char *clock, Reason *reas
         known[strcspn(known, "\n")] = '\0';
         return reason_set(reason,
                         KT_E_KERNEL_REFUSED,
-                        "clock '%s' is unknown to the kernel, which has: %s",
+                        "clock: %s is unknown to the kernel, which has: %s",
                         clock,
                         known);
 }

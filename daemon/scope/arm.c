@@ -183,7 +183,7 @@ int arm_check_first(Arm *arm, pid_t pid, Reason *reason) {
         if (r == 0 && (pid_t)status.tgid != pid)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_PROCESS,
-                                "%d is a thread of process %u: name the process",
+                                "process %d is a thread of process %u: name the process",
                                 pid,
                                 status.tgid);
         if (r == 0)

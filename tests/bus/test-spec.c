@@ -87,7 +87,7 @@ static void test_keys(void) {
         expect("({'': <'own'>},)", UNKNOWN_KEY, NULL);
         expect("({'scope': <'own'>, 'scope': <'own'>},)", INVALID, "scope");
         expect("({'buffer-kb': <64>, 'buffer-kb': <64>},)", INVALID, "buffer-kb");
-        expect("({'events': <['a:b']>, 'events': <['a:b']>},)", INVALID, "key \"events\" twice");
+        expect("({'events': <['a:b']>, 'events': <['a:b']>},)", INVALID, "events: given twice");
 }
 
 static void test_types(void) {
