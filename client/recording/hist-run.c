@@ -143,6 +143,8 @@ static int hist_run_run(HistRun *run,
                 r = read_rows(run, &rows, &reason);
         if (r == KT_E_CANCELLED && run->watch.given_up && !watch_is_cut(&run->watch))
                 r = reason_set(&reason, r, "given up before it was counted");
+        if (r > 0)
+                hist_wish_hide_probe(run->wish, &reason);
         if (r != 0)
                 status = caret_report_failure(run->spec, &run->origins, r, &reason);
         int left = hist_run_destroy(run);

@@ -66,7 +66,8 @@ int hist_wish_check(HistWish *wish, Reason *reason) {
                                 KT_E_INVALID_SPEC,
                                 "--latency %.100s: write two events, FROM..TO",
                                 wish->latency);
-        return add_total(wish, reason);
+        int r = wish->filter ? spec_check_filter("-f", wish->filter, reason) : 0;
+        return r ?: add_total(wish, reason);
 }
 
 /* The pair */
@@ -185,6 +186,28 @@ int hist_wish_undefine(HistWish *wish, Proxy *proxy, Reason *reason) {
         return r;
 }
 
+void hist_wish_hide_probe(const HistWish *wish, Reason *reason) {
+        static const char hint[] = "'ktracectl events -v ";
+        const char *event = wish->probe_event;
+        char *found = event ? strstr(reason->text, hint) : NULL;
+
+        /* The hint has "; " or ": " before it. The event ends with this process. */
+        if (found && strncmp(found + strlen(hint), event, strlen(event)) == 0)
+                found[-2] = '\0';
+        while (event && (found = strstr(reason->text, event))) {
+                const Reason inner = *reason;
+                int before = (int)(found - reason->text);
+
+                (void)reason_set(reason,
+                                0,
+                                "%.*s%s%s",
+                                before,
+                                inner.text,
+                                "--latency",
+                                inner.text + before + strlen(event));
+        }
+}
+
 /* The session */
 
 static int set_string(SpecTriggerList *list, const char *key, const char *value, Reason *reason) {
@@ -259,6 +282,7 @@ static int add_origins(const HistWish *wish) {
         const Origin filter = { .of_filter = true, .option = "-f", .text = wish->filter };
         const Origin size = { .option = "--size", .text = wish->size };
         const Origin pair = { .place = "--latency" };
+        const Origin name = { .kind = ORIGIN_VALUE, .option = "-e", .text = wish->event };
         Origins *origins = wish->spec.origins;
 
         int r = wish->filter ? origins_add(origins, &filter, "triggers[0]") : 0;
@@ -266,6 +290,8 @@ static int add_origins(const HistWish *wish) {
         if (r == 0 && wish->probe[0])
                 r = origins_add(origins, &pair, "probe %s", wish->probe);
         r = r ?: origins_add(origins, &event, "triggers[0]");
+        if (r == 0 && wish->event)
+                r = origins_add(origins, &name, "%s", wish->event);
         r = r
                             ?: add_word_origins(origins,
                                                wish->latency ? "--by" : "--key",

@@ -31,6 +31,8 @@ int hist_words_add(HistWords *words, const char *option, const char *text, Reaso
 int hist_wish_check(HistWish *wish, Reason *reason);
 /* Defines the probe for --latency. */
 int hist_wish_define(HistWish *wish, Proxy *proxy, Reason *reason);
+/* Replaces the name of its event in a reason, because the user did not choose it. */
+void hist_wish_hide_probe(const HistWish *wish, Reason *reason);
 /* Removes that probe. */
 int hist_wish_undefine(HistWish *wish, Proxy *proxy, Reason *reason);
 /* Makes the complete spec. command: as in spec_options_build. */

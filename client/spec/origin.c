@@ -3,8 +3,8 @@
  * spec's setters report errors by path ("triggers[0].when column 3: ..."), but a user who gave
  * --snapshot-on never wrote that path. So this file replaces the path by the option, its text and
  * the column in that text. Parts that come from a file are named by their place in the file. The
- * code that makes the spec (spec-options.c, flight.c, hist-wish.c) fills the list; the code that
- * reports errors reads it. Owns its list; the texts belong to argv. */
+ * code that makes the spec (spec-origin.c, flight.c, hist-wish.c) fills the list; the code that
+ * reports errors reads it. Owns its list and the paths; the texts belong to argv. */
 
 #include "spec/origin.h"
 
@@ -14,13 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interfaces/glob.h"
 #include "interfaces/quote.h"
 #include "interfaces/utf8.h"
 
 #define WORDS_MAX  (3 * QUOTE_MAX)
+#define EVENT_SIZE 256
+#define SENT_MAX   200 /* bytes of a value without quotes in an error; the daemon cuts the rest */
 #define PATH_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-.[]"
 
 void origins_done(Origins *origins) {
+        for (size_t i = 0; i < origins->n; i++)
+                free(origins->items[i].path);
         free(origins->items);
         *origins = (Origins){};
 }
@@ -32,11 +37,14 @@ int origins_add(Origins *origins, const Origin *origin, const char *path_format,
         if (!grown)
                 return -ENOMEM;
         origins->items = grown;
-        Origin *added = &grown[origins->n++];
+        Origin *added = &grown[origins->n];
         *added = *origin;
         va_start(args, path_format);
-        (void)vsnprintf(added->path, sizeof(added->path), path_format, args);
+        int n = vasprintf(&added->path, path_format, args);
         va_end(args);
+        if (n < 0)
+                return -ENOMEM;
+        origins->n++;
         return 0;
 }
 
@@ -67,19 +75,90 @@ int origins_add_when(Origins *origins, size_t i, const char *option, const char 
                 .shift = count_characters(text, origin_find_filter(text)),
         };
 
-        return origins_add(origins, &origin, "triggers[%zu]", i);
+        const Origin event = { .kind = ORIGIN_VALUE, .option = option, .text = text };
+        size_t before = strspn(text, " ");
+
+        int r = origins_add(origins, &origin, "triggers[%zu]", i);
+        return r
+                               ?: origins_add(origins,
+                                                  &event,
+                                                  "%.*s",
+                                                  (int)strcspn(text + before, " "),
+                                                  text + before);
 }
 
-/* The path of a list such as "keys" is only one word, so it counts only at the start of the reason
- * and before a colon. */
+/* Returns the text after a prefix "SYSTEM:EVENT: " or "probe NAME: ". Without one, returns all. */
+static const char *origin_find_body(const char *text) {
+        static const char probe[] = "probe ";
+        const char *name = strncmp(text, probe, strlen(probe)) == 0 ? text + strlen(probe) : text;
+        size_t size = strcspn(name, " ");
+
+        if (size < 2 || name[size] != ' ' || name[size - 1] != ':')
+                return text;
+        return name > text || memchr(name, ':', size - 1) ? name + size + 1 : text;
+}
+
+/* Returns the length of the value at `at`, with or without quotes, or 0. The daemon cuts long
+ * values, and names some scopes only by their kind ("pids"). */
+static size_t origin_get_value(const Origin *origin, const char *at) {
+        const char *sent = origin->sent ?: origin->text;
+
+        if (!sent)
+                return 0;
+        Quoted quoted = quote(sent);
+        size_t size = strlen(quoted.text), kind = strcspn(sent, ":");
+        if (strncmp(at, quoted.text, size) == 0)
+                return size;
+        size = MIN_OF(strlen(sent), (size_t)SENT_MAX);
+        if (strncmp(at, sent, size) == 0 && (size == SENT_MAX || strchr(": ,", at[size])))
+                return size;
+        return origin->sent && strncmp(at, sent, kind) == 0 && at[kind] == ':' ? kind : 0;
+}
+
+/* A key is only one word, so it counts only where an error begins, and before a colon, a column or
+ * its value. */
+static bool origin_is_key_at(const Origin *origin, const char *text, const char *at) {
+        const char *rest = at + strlen(origin->path);
+
+        if (*rest == ' ' && origin->sent && origin_get_value(origin, rest + 1) > 0)
+                return true;
+        return (at == text || at == origin_find_body(text)) &&
+               (strchr(":,", *rest) ? *rest : !strncmp(rest, " column ", strlen(" column ")));
+}
+
+static bool origin_is_of_event(const Origin *origin, const char *text, const char *at) {
+        char system[EVENT_SIZE], name[EVENT_SIZE];
+
+        if (!origin->of_event)
+                return true;
+        return at > text && sscanf(text, "%255[^: ]:%255[^: ]:", system, name) == 2 &&
+               glob_match_event(origin->of_event, system, name);
+}
+
+/* Whether a reason such as "sched:no_such: no such event" has the value at its beginning. */
+static bool origin_is_value_at(const Origin *origin, const char *at) {
+        size_t size = strlen(origin->path);
+
+        if (*at == '"') {
+                Quoted quoted = quote(origin->path);
+
+                size = strlen(quoted.text);
+                return strncmp(at, quoted.text, size) == 0 && at[size] == ':';
+        }
+        return strncmp(at, origin->path, size) == 0 &&
+               (origin->kind == ORIGIN_PREFIX ? strchr(" :", at[size]) && at[size]
+                                              : strncmp(at + size, ": ", 2) == 0);
+}
+
 static bool is_at(const Origin *origin, const char *text, const char *at) {
         size_t size = strlen(origin->path);
 
-        if (strncmp(at, origin->path, size) != 0 || (origin->of_filter && at == text))
+        if (origin->kind != ORIGIN_PATH || strncmp(at, origin->path, size) != 0 ||
+                        (origin->of_filter && at == text))
                 return false;
         if (strchr(origin->path, '['))
                 return !at[size] || !strchr(PATH_CHARS, at[size]) || strchr(".[", at[size]);
-        return at == text && at[size] == ':';
+        return origin_is_key_at(origin, text, at) && origin_is_of_event(origin, text, at);
 }
 
 static const Origin *find_origin(const Origins *origins, const char *text, const char *at) {
@@ -118,10 +197,13 @@ static const Origin *origin_find_place(const Origins *origins,
 
 /* Whether the reason continues with the value, with or without quotes. */
 static bool has_value(const char *rest, const char *text, const char *quoted) {
+        Reason shown;
+
         if (strncmp(rest, ": ", 2) != 0)
                 return false;
+        (void)reason_set(&shown, 0, "%s", quoted); /* replaces control characters */
         size_t size = strlen(text);
-        return strncmp(rest + 2, quoted, strlen(quoted)) == 0 ||
+        return strncmp(rest + 2, shown.text, strlen(shown.text)) == 0 ||
                (strncmp(rest + 2, text, size) == 0 && strchr(": ", rest[2 + size]));
 }
 
@@ -141,12 +223,25 @@ static void print_words(const Origin *origin, const char *rest, char *out, size_
                         origin->part ?: "");
 }
 
+/* Returns the end of the path. Where the value that was sent follows it, returns the end of the
+ * value. */
+static const char *origin_find_end(const Origin *origin, const char *at) {
+        const char *rest = at + strlen(origin->path), *value;
+
+        if (strchr(origin->path, '['))
+                return at + strspn(at, PATH_CHARS);
+        value = rest + (*rest == ':');
+        value += *value == ' ';
+        size_t size = origin->sent ? origin_get_value(origin, value) : 0;
+        return size > 0 ? value + size : rest;
+}
+
 /* Makes the text that replaces the path at `at`. Returns the end of the replaced text. */
 static const char *origin_format_path(const Origin *origin,
                 const char *at,
                 char words[static WORDS_MAX],
                 size_t *ret_column) {
-        const char *rest = at + strspn(at, PATH_CHARS);
+        const char *rest = origin_find_end(origin, at);
         size_t column = 0;
         int n = 0;
 
@@ -156,13 +251,55 @@ static const char *origin_format_path(const Origin *origin,
                 return at + strlen(origin->path);
         }
         print_words(origin, rest, words, WORDS_MAX);
-        if (sscanf(rest, " column %zu%n", &column, &n) != 1 || column == 0)
+        if (!origin->text || sscanf(rest, " column %zu%n", &column, &n) != 1 || column == 0)
                 return rest;
         /* The text that was sent may have had a prefix that the user did not type. */
         *ret_column = (size_t)MAX_OF((long long)column + origin->shift, 1LL);
         size_t used = strlen(words);
         (void)snprintf(words + used, WORDS_MAX - used, " column %zu", *ret_column);
         return rest + n;
+}
+
+/* Whether another filter applies to the same event. The reason does not say which one is meant. */
+static bool origin_is_doubtful(const Origins *origins,
+                const Origin *origin,
+                const char *text,
+                const char *at) {
+        for (size_t i = 0; origin->of_event && i < origins->n; i++) {
+                const Origin *o = &origins->items[i];
+
+                if (is_at(o, text, at) && strcmp(o->text ?: "", origin->text ?: "") != 0)
+                        return true;
+        }
+        return false;
+}
+
+/* Rewrites a reason that has a value at `at`, which is its beginning. */
+static bool origins_name_value(const Origins *origins,
+                const char *text,
+                const char *at,
+                Reason *reason) {
+        for (size_t i = 0; i < origins->n; i++) {
+                const Origin *o = &origins->items[i];
+                char words[WORDS_MAX];
+
+                if (o->kind == ORIGIN_PATH || !origin_is_value_at(o, at))
+                        continue;
+                const char *rest = at;
+                if (o->kind == ORIGIN_VALUE)
+                        rest += *at == '"' ? strlen(quote(o->path).text) : strlen(o->path);
+                print_words(o, rest, words, sizeof(words));
+                (void)reason_set(reason,
+                                0,
+                                "%.*s%s%s%s",
+                                (int)(at - text),
+                                text,
+                                words,
+                                o->kind == ORIGIN_PREFIX ? ": " : "",
+                                rest);
+                return true;
+        }
+        return false;
 }
 
 const char *origins_name(const Origins *origins, Reason *reason, size_t *ret_column) {
@@ -173,10 +310,15 @@ const char *origins_name(const Origins *origins, Reason *reason, size_t *ret_col
 
         while ((origin = origin_find_place(origins, inner.text, from, &at))) {
                 const Reason before = said;
+                Origin named = *origin;
                 char words[WORDS_MAX];
                 size_t column;
 
-                const char *rest = origin_format_path(origin, at, words, &column);
+                if (origin_is_doubtful(origins, origin, inner.text, at)) {
+                        named.text = NULL;
+                        (void)snprintf(named.place, sizeof(named.place), "%s", origin->path);
+                }
+                const char *rest = origin_format_path(&named, at, words, &column);
                 (void)reason_set(&said, 0, "%s%.*s%s", before.text, (int)(at - from), from, words);
                 if (!text && column > 0) {
                         text = origin->text;
@@ -185,5 +327,7 @@ const char *origins_name(const Origins *origins, Reason *reason, size_t *ret_col
                 from = rest;
         }
         (void)reason_set(reason, 0, "%s%s", said.text, from);
+        if (from == inner.text && !origins_name_value(origins, from, from, reason))
+                (void)origins_name_value(origins, from, origin_find_body(from), reason);
         return text;
 }

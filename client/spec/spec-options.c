@@ -17,6 +17,7 @@
 #include "interfaces/spec-list.h"
 #include "interfaces/spec-spool.h"
 #include "spec/spec-file.h"
+#include "spec/spec-origin.h"
 #include "spec/trigger-option.h"
 
 void spec_options_done(SpecOptions *options) {
@@ -51,7 +52,8 @@ static int spec_options_set_filter(SpecOptions *options, const char *filter, Rea
         if (last->filter)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "-e %s has two filters; join them with &&",
+                                "%s %s has two filters; join them with &&",
+                                last->is_probe ? "--probe" : "-e",
                                 last->name);
         last->filter = filter;
         return 0;
@@ -96,11 +98,31 @@ static int set_once(const char **word, const char *text, const char *option, Rea
         return 0;
 }
 
+/* option: -a, -u or --scope, with its text as the user typed it. */
+static int spec_options_set_scope_text(SpecOptions *options,
+                const char *scope,
+                const char *option,
+                const char *text,
+                Reason *reason) {
+        if (options->scope && strcmp(options->scope_option, option) == 0)
+                return reason_set(reason, KT_E_INVALID_SPEC, "%s is given twice", option);
+        if (options->scope)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s and %s exclude each other",
+                                options->scope_option,
+                                option);
+        options->scope = scope;
+        options->scope_option = option;
+        options->scope_text = text;
+        return 0;
+}
+
 /* Like systemctl: a name without a type is a service. */
 static int spec_options_set_unit(SpecOptions *options, const char *name, Reason *reason) {
         char *scope;
 
-        int r = set_once(&options->scope, name, "the scope", reason);
+        int r = spec_options_set_scope_text(options, name, "-u", name, reason);
         if (r != 0)
                 return r;
         if (asprintf(&scope, "unit:%s%s", name, strchr(name, '.') ? "" : ".service") < 0)
@@ -137,7 +159,7 @@ int spec_options_take(SpecOptions *options, int option, const char *text, Reason
         case OPTION_OFF:
                 return spec_options_set_off(options, reason);
         case 'a':
-                return set_once(&options->scope, "system", "the scope", reason);
+                return spec_options_set_scope_text(options, "system", "-a", NULL, reason);
         case 'p':
                 return spec_options_add_pids(options, text);
         case 'u':
@@ -147,7 +169,7 @@ int spec_options_take(SpecOptions *options, int option, const char *text, Reason
         case OPTION_WHERE:
                 return set_once(&options->where, text, "--where", reason);
         case OPTION_SCOPE:
-                return set_once(&options->scope, text, "the scope", reason);
+                return spec_options_set_scope_text(options, text, "--scope", text, reason);
         case OPTION_CLOCK:
                 return set_once(&options->clock, text, "--clock", reason);
         case OPTION_MODE:
@@ -213,35 +235,10 @@ static int spec_options_load_file(const char *path,
         return spec_file_read(file, spec, reason);
 }
 
-/* All triggers are sent as one list, so those of the file need an origin, too. */
-static int add_file_origins(Origins *origins, const Spec *spec) {
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < spec->n_triggers; i++) {
-                Origin origin = {};
-
-                (void)snprintf(origin.place,
-                                sizeof(origin.place),
-                                "%s",
-                                spec_trigger_place(&spec->triggers[i]).text);
-                r = origins_add(origins, &origin, "triggers[%zu]", i);
-        }
-        return r;
-}
-
-static int add_event_origins(Origins *origins, size_t i, const SpecOptionsEvent *event) {
-        const char *list = event->is_probe ? "probes" : "events";
-        Origin name = { .option = event->is_probe ? "--probe" : "-e", .text = event->name };
-        Origin filter = { .option = "-f", .text = event->filter };
-
-        int r = origins_add(origins, &name, "%s[%zu]", list, i);
-        return r || !event->filter ? r : origins_add(origins, &filter, "%s[%zu].filter", list, i);
-}
-
 static int spec_options_add_events(const SpecOptions *options, Spec *spec, Reason *reason) {
         for (size_t i = 0; i < options->n_events; i++) {
                 const SpecOptionsEvent *event = &options->events[i];
-                int r = add_event_origins(options->origins,
+                int r = spec_origin_add_event(options->origins,
                                 event->is_probe ? spec->n_probes : spec->n_events,
                                 event);
 
@@ -263,13 +260,6 @@ static int spec_options_add_events(const SpecOptions *options, Spec *spec, Reaso
         return 0;
 }
 
-static int add_trigger_origins(Origins *origins, size_t i, const char *text) {
-        Origin origin = { .option = "--trigger", .text = text, .part = "times" };
-
-        int r = origins_add_when(origins, i, "--trigger", text);
-        return r ?: origins_add(origins, &origin, "triggers[%zu].count", i);
-}
-
 static int spec_options_add_triggers(const SpecOptions *options, Spec *spec, Reason *reason) {
         SpecTriggerList list = spec_triggers_begin(spec, SPEC_NO_ENTRY);
         size_t before = spec->n_triggers;
@@ -279,7 +269,7 @@ static int spec_options_add_triggers(const SpecOptions *options, Spec *spec, Rea
         if (options->n_triggers > 0)
                 r = origins_add(options->origins, &(Origin){ .option = "--trigger" }, "triggers");
         for (size_t i = 0; r == 0 && i < options->n_triggers; i++) {
-                r = add_trigger_origins(options->origins, before + i, options->triggers[i]);
+                r = spec_origin_add_trigger(options->origins, before + i, options->triggers[i]);
                 r = r ?: trigger_option_read(&list, options->triggers[i], reason);
         }
         return r ?: spec_triggers_end(&list, NULL, reason);
@@ -295,7 +285,8 @@ static int spec_options_set_scope(const SpecOptions *options,
         if (options->scope && options->pids)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "-p and another scope exclude each other");
+                                "-p and %s exclude each other",
+                                options->scope_option);
         if (options->pids)
                 return spec_set_string(spec, "scope", options->pids, reason);
         if (options->scope && !is_command)
@@ -400,7 +391,8 @@ static int build(const SpecOptions *options,
                 return -ENOMEM;
         if (options->file)
                 r = spec_options_load_file(options->file, spec, &file_lifetime, reason);
-        r = r ?: add_file_origins(options->origins, spec);
+        r = r ?: spec_origin_add_file(options->origins, spec);
+        r = r ?: spec_origin_add_keys(options->origins, options);
         if (r == 0)
                 r = spec_options_add_events(options, spec, reason);
         if (r == 0)

@@ -22,11 +22,14 @@ typedef struct SpecOptions {
         size_t n_triggers;
         const char *where;
         const char *scope;
-        char *pids; /* of all -p options, joined */
-        char *unit; /* the scope from -u */
+        const char *scope_option; /* -a, -u or --scope; NULL: none of them */
+        const char *scope_text;   /* its text; NULL: it has none */
+        char *pids;               /* of all -p options, joined */
+        char *unit;               /* the scope from -u */
         const char *buffer;
         const char *clock;
         const char *mode;
+        const char *mode_option; /* another option that sets the mode; NULL: --mode */
         const char *lifetime;
         const char *file;
         const char *cpus;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ktracectl probes: lists what can be probed and which probes exist. The daemon answers for the
  * kernel, because only it can read the kernel's information about functions. The client itself
- * reads programs and libraries (probes-user.c). When an argument is wrong, the daemon returns its
- * index and a column. Only the client has the text, so it prints the place. */
+ * reads programs and libraries (probes-user.c). */
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,9 +12,11 @@
 #include "call/proxy.h"
 #include "interfaces/nearest.h"
 #include "program/elf-place.h"
+#include "spec/caret.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
 #include "verbs/probes-load.h"
+#include "verbs/probes-origin.h"
 #include "verbs/probes-user.h"
 #include "verbs/verb.h"
 
@@ -116,29 +117,10 @@ static int probes_resolve(const Context *context,
 
 /* add, remove */
 
-/* For "probe x: args[2] column 5: …", prints the argument, the key or the raw definition, with a
- * caret under the place. */
-static int report_refusal(int r, const Reason *reason, const DefinitionMessage *definition) {
-        int status = message_fail(r, reason);
-        const char *key = strstr(reason->text, "key["), *place = strstr(reason->text, "args["),
-                   *raw = strstr(reason->text, "raw column ");
-        size_t index, column;
-
-        if (key && sscanf(key, "key[%zu] column %zu:", &index, &column) == 2 &&
-                        index < definition->n_keys && column > 0)
-                message_show_place(definition->keys[index], column - 1);
-        else if (place && sscanf(place, "args[%zu] column %zu:", &index, &column) == 2 &&
-                        index < definition->n_args && column > 0)
-                message_show_place(definition->args[index], column - 1);
-        else if (raw && definition->raw && sscanf(raw, "raw column %zu:", &column) == 1 &&
-                        column > 0)
-                message_show_place(definition->raw, column - 1);
-        return status;
-}
-
 static int probes_add(const Context *context, const ProbeOptions *options, int argc, char **argv) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         _cleanup_free_ char *event = NULL, *program = NULL, *place = NULL;
+        _cleanup_(origins_done) Origins origins = {};
         _cleanup_close_ int file = -1;
         Reason reason = {};
         int r = 0;
@@ -161,15 +143,22 @@ static int probes_add(const Context *context, const ProbeOptions *options, int a
                 r = elf_place_find(options->on, &program);
         if (r == 0 && program) {
                 r = probes_user_place(program, &place, &file, &reason);
+                if (r > 0) {
+                        const Reason inner = reason;
+
+                        (void)reason_set(&reason, 0, "--on: %s", inner.text);
+                }
                 definition.on = place;
         }
         definition.file = file;
+        r = r ?: probes_origin_add(&origins, &definition, options->on);
         r = r ?: proxy_open(&proxy, &reason);
         if (r == 0)
                 proxy->may_ask = context->ask_password;
         r = r ?: definition_send(proxy, &definition, &event, &reason);
         if (probes_return_is_meant(&definition, r, &reason)) {
                 reason = (Reason){};
+                origins_done(&origins); /* the parts have other lists of arguments */
                 r = probes_return_add(proxy, &definition, &event, &reason);
                 if (r == 0 && !context->quiet)
                         message_print("paired by the kernel's events: %s_call and %s_return are defined too",
@@ -177,7 +166,7 @@ static int probes_add(const Context *context, const ProbeOptions *options, int a
                                         definition.name);
         }
         if (r != 0)
-                return report_refusal(r, &reason, &definition);
+                return caret_report_failure(NULL, &origins, r, &reason);
         if (!context->quiet)
                 printf("%s\n", event);
         return KT_EXIT_OK;

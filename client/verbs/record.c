@@ -55,6 +55,7 @@ static int record_take(Record *record, int option, Reason *reason) {
                                         "--spec -: standard input is the command's here: name a file, or use 'ktracectl create'");
                 return spec_options_take(&record->spec, option, optarg, reason);
         case OPTION_FLIGHT:
+                record->spec.mode_option = "--flight";
                 return spec_options_take(&record->spec, OPTION_MODE, "flight", reason);
         case OPTION_SNAPSHOT_ON:
                 record->has_moments = true;
@@ -135,6 +136,10 @@ static int record_build_spec(Record *record, pid_t child, Spec **ret, int *ret_s
         int r = spec_options_build(
                         &record->spec, record->command ? child : 0, NULL, NULL, &spec, &reason);
 
+        if (r == 0 && record->allow_setuid)
+                r = origins_add(&record->origins,
+                                &(Origin){ .option = "--allow-setuid" },
+                                "allow-setuid");
         if (r == 0 && record->allow_setuid && !spec->allow_setuid)
                 r = spec_set_boolean(spec, "allow-setuid", true, &reason);
         if (r == 0 && spec->n_events == 0 && spec->n_probes == 0 && !spec->tracer &&

@@ -42,7 +42,119 @@ case_empty_events() { # an empty list of events
 }
 
 case_bad_name() { # a name with a slash
-        refused 2 'name' user ktracectl create a/b $E --scope own
+        refused 2 'NAME: "a/b"' user ktracectl create a/b $E --scope own
+}
+
+# said_in_words COMMAND: for each line `STATUS^LINE^ARGUMENTS` of stdin, what COMMAND ARGUMENTS prints first. LINE may
+# begin and end with `*`. No word of the spec is in it.
+said_in_words() {
+        local command=$1 status line arguments
+        while IFS=^ read -r status line arguments; do
+                eval "expect $status $command $arguments"
+                # shellcheck disable=SC2254 # a pattern
+                case $(head -n 1 err) in
+                "ktracectl: "$line) ;;
+                *) fail "$command $arguments: $(cat err)" ;;
+                esac
+                ! grep -qE '(events|probes|triggers|functions|args|key)\[|max-bytes|: (scope|where|filter|name|on|buffer-kb)( column|:)' err ||
+                        fail "$command $arguments: a word that was not typed: $(cat err)"
+        done
+}
+
+case_options_in_words() { # each option of record and create: an error names it with its value
+        touch t.kts
+        echo '{"mode": "flight"}' >s.json
+        said_in_words "ktracectl record -o t.kts" <<'TABLE'
+1^-e "nosuch:event": no such event; *^-e nosuch:event -- true
+1^-e "nosuch": no such event; *^-e nosuch -- true
+2^-e: "a:b:c" holds more than one *^-e sched:sched_switch -e a:b:c -- true
+2^raw_syscalls:sys_enter: -f "x == 1" column 1: no field "x"; *^-e sched:sched_switch -e raw_syscalls:sys_enter -f 'x == 1' -- true
+2^raw_syscalls:sys_enter: -f column 6: a value is wanted, *^-e raw_syscalls:sys_enter -f 'id == 1' -e raw_syscalls:\* -f 'id ==' -- true
+2^-f: "" is empty: *^-e raw_syscalls:sys_enter -f '' -- true
+2^raw_syscalls:sys_enter: --where "x == 1" column 1: no field *^-e raw_syscalls:sys_enter --where 'x == 1' -- true
+2^--where: "" is empty: *^-e raw_syscalls:sys_enter --where '' -- true
+1^--probe "nosuch": no such probe; *^--probe nosuch -- true
+2^--probe: "a b" is no name: *^--probe 'a b' -- true
+1^--trigger "nosuch:x do stop": no such event; *^-e raw_syscalls:sys_enter --trigger 'nosuch:x do stop' -- true
+2^--trigger "raw_syscalls:sys_enter do frob": "frob" is not known: *^-e raw_syscalls:sys_enter --trigger 'raw_syscalls:sys_enter do frob' -- true
+2^raw_syscalls:sys_enter: --trigger "raw_syscalls:sys_enter if x == 1 do stop" column 27: *^-e raw_syscalls:sys_enter --trigger 'raw_syscalls:sys_enter if x == 1 do stop' -- true
+2^--trigger: snapshot on *^-e raw_syscalls:sys_enter --trigger 'raw_syscalls:sys_enter do snapshot' -- true
+1^--snapshot-on "nosuch:x": no such event; *^-e raw_syscalls:sys_enter --flight --snapshot-on nosuch:x -- true
+2^--flight: given twice: *^--spec s.json -e raw_syscalls:sys_enter --flight -- true
+2^--scope "frob" is not known: *^-e raw_syscalls:sys_enter --scope frob
+2^--scope "pids:x": a pid is wanted^-e raw_syscalls:sys_enter --scope pids:x
+1^--scope "cgroup:/nosuch": no process *^-e raw_syscalls:sys_enter --scope cgroup:/nosuch
+1^-u "nosuch": no process *^-e raw_syscalls:sys_enter -u nosuch
+2^-u "no such": a unit's name *^-e raw_syscalls:sys_enter -u 'no such'
+2^-p "1,x": a pid is wanted after ','^-e raw_syscalls:sys_enter -p 1 -p x
+2^-p "1,1": pid 1 twice: *^-e raw_syscalls:sys_enter -p 1,1
+1^-p: process 4194303 does not exist^-e raw_syscalls:sys_enter -p 1,4194303
+1^--scope: process 4194303 does not exist^-e raw_syscalls:sys_enter --scope pids:4194303
+2^-a and -u exclude each other^-a -u x -e raw_syscalls:sys_enter
+2^-p and --scope exclude each other^-p 1 --scope own -e raw_syscalls:sys_enter
+2^--buffer: 0 is under the least of 8^-e raw_syscalls:sys_enter -b 0 -- true
+1^--clock: nosuch is unknown to the kernel, *^-e raw_syscalls:sys_enter --clock nosuch -- true
+2^--mode: "frob" is not known: *^-e raw_syscalls:sys_enter --mode frob -- true
+2^--lifetime: "linger:x" holds no time: *^-e raw_syscalls:sys_enter --lifetime linger:x -- true
+2^--cpus: 3-1 runs backwards: write 1-3^-e raw_syscalls:sys_enter --cpus 3-1 -- true
+2^--tracer: "frob" is not known: *^-a --tracer frob --function x
+2^--tracer "function": records functions of every process: *^--tracer function --function x -- true
+2^--function: "a b" is no name *^-a --tracer function --function 'a b'
+2^--function: are for a tracer: *^-a --function x -e raw_syscalls:sys_enter
+2^--instance: "a/b" holds more *^-a --instance a/b
+2^--instance "nosuch": what it records *^--scope own --instance nosuch
+2^--stacktrace: would change *^-a --instance nosuch --stacktrace
+2^--allow-setuid: is for *^-a -e raw_syscalls:sys_enter --allow-setuid
+TABLE
+        said_in_words "user ktracectl create box" <<'TABLE'
+2^-e: none given: *^--scope own
+2^--scope: missing: *^-e raw_syscalls:sys_enter
+2^--scope "command": missing: *^-e raw_syscalls:sys_enter --scope command
+1^--buffer: 999999 is over your limit *^--scope own -e raw_syscalls:sys_enter -b 999999
+1^--spool "100G": 107374182400 is over your limit *^--scope own -e raw_syscalls:sys_enter --spool=100G
+2^--spool: 1 is not from *^--scope own -e raw_syscalls:sys_enter --spool=1
+2^--spool: a flight recorder *^--scope own -e raw_syscalls:sys_enter --spool --mode flight
+3^-e "sched:sched_waking": not granted by *^--scope own -e sched:sched_waking
+3^-e "sched:sched_w\*": not granted by *^--scope own -e sched:sched_w\*
+2^--lifetime "client": a session *^--scope own -e raw_syscalls:sys_enter --lifetime client
+3^--stacktrace: *^--scope own -e raw_syscalls:sys_enter --stacktrace
+TABLE
+        refused 2 'NAME: "0123456789abcdef" looks like' user ktracectl create 0123456789abcdef $E --scope own
+}
+
+case_options_in_words_others() { # the same of the other verbs
+        said_in_words "ktracectl hist -a" <<'TABLE'
+1^-e "nosuch:x": no such event; *^-e nosuch:x --key id
+2^-f: "" is empty: *^-e raw_syscalls:sys_enter --key id -f ''
+2^--key: "id": is a key already^-e raw_syscalls:sys_enter --key id --key id
+2^--value: "nosuch": raw_syscalls:sys_enter has no such field: *^-e raw_syscalls:sys_enter --key id --value nosuch
+2^--sort: "nosuch": is neither *^-e raw_syscalls:sys_enter --key id --sort nosuch
+2^--size: 99999999 is over the most *^-e raw_syscalls:sys_enter --key id --size 99999999
+2^--buffer: 1 is under *^-e raw_syscalls:sys_enter --key id -b 1
+2^-a and --scope exclude each other^-e raw_syscalls:sys_enter --key id --scope x
+TABLE
+        said_in_words "ktracectl probes add" <<'TABLE'
+2^NAME: "a b": letters, *^'a b' --on vfs_read
+1^probe x: --on "nosuch": this kernel has no such function, *^x --on nosuch
+2^probe x: --on "a b": a function is wanted, *^x --on 'a b'
+2^--on "": it is empty^x --on ''
+1^--on: "/nosuch": No such file or directory^x --on /nosuch:main
+2^probe x: ARG "a b" column 3: *^x --on vfs_read 'a b'
+1^--event: "nosuch:x": no such event; *^x --event nosuch:x id
+2^--to: missing: *^x --from raw_syscalls:sys_enter
+2^probe x: --key "nosuch" column 1: *^x --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key nosuch \$latency
+2^--key: more than 3, *^x --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key id --key id --key id --key id \$latency
+2^probe x: --raw "frob" column 1: *^x --raw frob
+2^--about "a?b": byte 2 is no printable text^x --on vfs_read --about $'a\nb'
+TABLE
+        said_in_words ktracectl <<'TABLE'
+1^nosuch: no session has this name or id; *^stream nosuch
+1^nosuch: no session has this name or id; *^snapshot nosuch
+2^t.xyz: no format *--to*^stream nosuch -o t.xyz
+2^*--to*^snapshot nosuch --to frob
+TABLE
+        echo '{"scope": "own", "events": ["nosuch:x"], "frob": 1}' >s.json
+        refused 1 's.json:1:[0-9]*: unknown key "frob"' user ktracectl saved check s.json
 }
 
 case_many_events() { # [asan] 10,000 events
@@ -51,8 +163,8 @@ case_many_events() { # [asan] 10,000 events
 }
 
 case_buffer() { # [asan] a buffer of 0 or 10 TB
-        refused 2 buffer user ktracectl record $E -b 0 -o t.kts -- true
-        refused 2 buffer user ktracectl record $E -b 10000000000 -o t.kts -- true
+        refused 2 '--buffer: 0' user ktracectl record $E -b 0 -o t.kts -- true
+        refused 2 '--buffer: 10000000000' user ktracectl record $E -b 10000000000 -o t.kts -- true
 }
 
 case_bus_bad_type() { # [asan] the same over the bus, by a caller that is not ktracectl

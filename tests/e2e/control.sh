@@ -146,5 +146,5 @@ case_control_several() { # start, stop and destroy take several; what one is ref
         same 3 "$(ktracectl --json=short list | jq 'map(select(.state == "running")) | length')" running
         expect 0 ktracectl destroy third second first
         same 0 "$(ktracectl --json=short list | jq length)" sessions
-        refused 2 'lifetime: .*would end with this command: write linger' ktracectl create gone --lifetime client --scope system -e sched:sched_process_exec
+        refused 2 '--lifetime "client": .*would end with this command: write linger' ktracectl create gone --lifetime client --scope system -e sched:sched_process_exec
 }

@@ -44,15 +44,15 @@ case_filter_where() { # --where counts for all events, besides their own filters
 }
 
 case_filter_mistakes() { # [asan] no such field, wrong type, wrong grammar: the column and a caret
-        caret 18 'sched:sched_switch: filter column 18: no field "nxt_pid"; did you mean next_pid\?' \
+        caret 18 'sched:sched_switch: -f "prev_pid == 1 && nxt_pid == 1" column 18: no field "nxt_pid"; did you mean next_pid\?' \
                 -e sched:sched_switch -f 'prev_pid == 1 && nxt_pid == 1'
-        caret 13 'filter column 13: prev_pid wants a number' -e sched:sched_switch -f 'prev_pid == "sh"'
-        caret 11 'filter column 11: < does not fit' -e sched:sched_switch -f 'prev_comm < "sh"'
-        caret 4 'where column 4: there is no single =' $SYSCALL --where 'id = 3'
-        caret 1 'filter column 1: this \( has no \)' $SYSCALL -f '(id == 3'
-        caret 17 'filter column 17: 256 is out of the range' $SYSCALL -f 'common_flags == 256'
+        caret 13 '-f "prev_pid == .* column 13: prev_pid wants a number' -e sched:sched_switch -f 'prev_pid == "sh"'
+        caret 11 '-f "prev_comm < .* column 11: < does not fit' -e sched:sched_switch -f 'prev_comm < "sh"'
+        caret 4 '--where "id = 3" column 4: there is no single =' $SYSCALL --where 'id = 3'
+        caret 1 '-f "\(id == 3" column 1: this \( has no \)' $SYSCALL -f '(id == 3'
+        caret 17 '-f "common_flags == 256" column 17: 256 is out of the range' $SYSCALL -f 'common_flags == 256'
         # One of two events lacks the field.
-        caret 1 'raw_syscalls:sys_enter: where column 1: no field "filename"' \
+        caret 1 'raw_syscalls:sys_enter: --where .* column 1: no field "filename"' \
                 $SYSCALL -e sched:sched_process_exec --where 'filename ~ "*"'
 }
 

@@ -21,8 +21,8 @@ case_keys_cpus() { # [asan] only the CPUs that were named record
 case_keys_cpus_refused() { # lists that are none, CPUs that are not there, and guarded traces
         refused 2 'cpus: "0-99999" is no list' ktracectl create x --scope system --cpus 0-99999 -e raw_syscalls:sys_enter
         refused 2 'cpus: 3-1 runs backwards: write 1-3' ktracectl create x --scope system --cpus 3-1 -e raw_syscalls:sys_enter
-        refused 2 'cpus: there is no CPU 8191: this machine has' ktracectl create x --scope system --cpus 8191 -e raw_syscalls:sys_enter
-        refused 2 'cpus: whose the records are' user ktracectl create x --scope own --cpus 0 -e raw_syscalls:sys_enter
+        refused 2 '--cpus "8191": there is no CPU 8191: this machine has' ktracectl create x --scope system --cpus 8191 -e raw_syscalls:sys_enter
+        refused 2 '--cpus "0": whose the records are' user ktracectl create x --scope own --cpus 0 -e raw_syscalls:sys_enter
         no_instance || fail "an instance was made"
 }
 
@@ -114,8 +114,8 @@ case_keys_tracer_stops() { # [guest] a stopped session patches nothing, and goes
 
 case_keys_tracer_refused() { # [guest] never unfiltered by accident, no orders in the place of names, no functions that are not there
         trap keys_end EXIT
-        refused 2 'functions: missing' ktracectl create x --scope system --tracer function
-        refused 2 'functions: are for a tracer' ktracectl create x --scope system --function '*' -e raw_syscalls:sys_enter
+        refused 2 '--function: missing' ktracectl create x --scope system --tracer function
+        refused 2 '--function: are for a tracer' ktracectl create x --scope system --function '*' -e raw_syscalls:sys_enter
         refused 2 'no name of a function' ktracectl create x --scope system --tracer function --function schedule:traceoff
         refused 2 'tracer: "wakeup" is not known' ktracectl create x --scope system --tracer wakeup --function '*'
         expect 3 user ktracectl --no-ask-password create x --scope system --tracer function --function schedule

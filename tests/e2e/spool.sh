@@ -42,7 +42,7 @@ spool_daemon() { # ends the daemon; the next call starts another one
 
 case_spool_usage() { # a size that is no value of --spool, other formats, one recording too many: 2, and nothing is made
         refused 2 '--spool 64M: a size stands behind a =: --spool=64M' ktracectl record --spool 64M -a -e sched:sched_switch -- true
-        refused 2 'spool.max-bytes: 1024 is not from 524288 to [0-9]* bytes' ktracectl create box --spool=1K -a -e sched:sched_switch
+        refused 2 '--spool "1K": 1024 is not from 524288 to [0-9]* bytes' ktracectl create box --spool=1K -a -e sched:sched_switch
         refused 2 'expected a number of bytes' ktracectl create box --spool=1.5G -a -e sched:sched_switch
         refused 2 'no such format' ktracectl spool fetch box --to doc
         refused 2 'second: one argument too many' ktracectl spool fetch first second
