@@ -19,13 +19,16 @@ uint32_t nearest_distance(const char *a, const char *b, uint32_t below) {
         if (n_a >= ELEMENTSOF(row) || n_b >= ELEMENTSOF(row) ||
                         MAX_OF(n_a, n_b) - MIN_OF(n_a, n_b) >= below)
                 return UINT32_MAX;
+        below = MIN_OF(below, NEAREST_NAME_MAX + 1);
         for (uint32_t j = 0; j <= n_b; j++)
                 row[j] = j;
         for (uint32_t i = 1; i <= n_a; i++) {
-                uint32_t diagonal = row[0], least = i;
+                /* A cell is at least as large as its distance from the diagonal. */
+                size_t first = i > below ? i - below + 1 : 1, last = MIN_OF(n_b, i + below - 1);
+                uint32_t diagonal = row[first - 1], least = i;
 
-                row[0] = i;
-                for (size_t j = 1; j <= n_b; j++) {
+                row[first - 1] = i;
+                for (size_t j = first; j <= last; j++) {
                         uint32_t replace = diagonal + (a[i - 1] != b[j - 1]);
 
                         diagonal = row[j];
