@@ -181,7 +181,7 @@ static int refuse_missing(const ProbeKernel *kernel, const ProbeFunction *f, Rea
         char variant[SYMBOL_NAME_MAX], near[256];
 
         if (find_type_of_function(kernel, kernel->btf, f->name) > 0 ||
-                        symbols_exists(f->name, variant))
+                        symbols_exists(kernel->symbols, f->name, variant))
                 return reason_set(reason,
                                 KT_E_NO_SUCH_FUNCTION,
                                 "%s: the kernel has it, but lets nobody trace it (notrace): choose a "

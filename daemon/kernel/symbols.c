@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The kernel functions that can be probed. Called by session, which caches the list for a while;
- * searched by the probe floor.
+/* The kernel functions that can be probed, and the names of all others. Loaded by the worker thread
+ * for probes.c, which caches the lists for a while; searched by function.c in the event loop.
  *
  * It relies on these behaviours of the kernel:
  * - available_filter_functions has one "NAME" or "NAME [MODULE]" per line for each function that
@@ -27,6 +27,7 @@
 #define FUNCTIONS_FILE "available_filter_functions"
 #define BLACKLIST_FILE "/sys/kernel/debug/kprobes/blacklist"
 #define KALLSYMS_FILE  "/proc/kallsyms"
+#define PADDING_PREFIX "__pfx_" /* the bytes before a function */
 #define INVALID_PREFIX "__ftrace_invalid_address___"
 #define FUNCTIONS_MAX  ((size_t)32 * 1024 * 1024)
 #define BLACKLIST_MAX  ((size_t)1024 * 1024)
@@ -37,6 +38,7 @@ Symbols *symbols_free(Symbols *symbols) {
         free(symbols->symbols);
         free(symbols->text);
         free(symbols->forbidden_text);
+        free(symbols->names);
         free(symbols);
         return NULL;
 }
@@ -92,7 +94,31 @@ static void add_lines(Symbols *symbols, char *text, void (*add)(Symbols *, char 
         }
 }
 
-int symbols_parse(char *functions, char *blacklist, Symbols **ret) {
+/* "ffffffff81000000 t name\t[module]" */
+static void write_name(FILE *names, const char *line) {
+        const char *type = strchr(line, ' ');
+        const char *name = type && type[1] ? strchr(type + 2, ' ') : NULL;
+
+        if (name && strchr("tTwW", type[1]) &&
+                        strncmp(name + 1, PADDING_PREFIX, strlen(PADDING_PREFIX)) != 0)
+                fprintf(names, "%.*s\n", (int)strcspn(name + 1, " \t\n"), name + 1);
+}
+
+/* Reads line by line: the file is twice as large as the names of the functions. */
+static int symbols_read_names(FILE *kallsyms, Symbols *symbols) {
+        FILE *names = open_memstream(&symbols->names, &symbols->names_size);
+        _cleanup_free_ char *line = NULL;
+        size_t size = 0;
+
+        if (!names)
+                return -errno;
+        fputc('\n', names);
+        while (getline(&line, &size, kallsyms) >= 0)
+                write_name(names, line);
+        return fclose(names) == 0 ? 0 : -ENOMEM;
+}
+
+int symbols_parse(char *functions, char *blacklist, FILE *kallsyms, Symbols **ret) {
         _cleanup_(symbols_free_cleanup) Symbols *symbols = calloc(1, sizeof(*symbols));
 
         if (!symbols) {
@@ -110,20 +136,33 @@ int symbols_parse(char *functions, char *blacklist, Symbols **ret) {
         add_lines(symbols, functions, add_function);
         add_lines(symbols, blacklist, add_forbidden);
         qsort(symbols->symbols, symbols->n_symbols, sizeof(Symbol), compare_symbols);
+        int r = kallsyms ? symbols_read_names(kallsyms, symbols) : 0;
+        if (r < 0)
+                return r;
         *ret = TAKE_PTR(symbols);
         return 0;
 }
 
+static int symbols_read_functions(const Tracefs *tracefs, char **ret) {
+        _cleanup_close_ int fd = tracefs_open_file(tracefs->fd, FUNCTIONS_FILE);
+
+        if (fd < 0)
+                return fd == -ENOENT || fd == -EPERM || fd == -EACCES ? 0 : fd;
+        return fd_read_all(fd, FUNCTIONS_MAX, ret, NULL);
+}
+
 int symbols_load(const Tracefs *tracefs, Symbols **ret) {
         char *functions = NULL, *blacklist = NULL;
+        _cleanup_fclose_ FILE *kallsyms = NULL;
 
-        int r = fd_read_file_at(tracefs->fd, FUNCTIONS_FILE, FUNCTIONS_MAX, &functions, NULL);
-        if (r < 0 && r != -ENOENT && r != -EPERM && r != -EACCES)
+        int r = symbols_read_functions(tracefs, &functions);
+        if (r < 0)
                 return r;
         r = fd_read_file_at(AT_FDCWD, BLACKLIST_FILE, BLACKLIST_MAX, &blacklist, NULL);
         if (r < 0) /* without the list, the kernel refuses it later */
                 blacklist = NULL;
-        return symbols_parse(functions, blacklist, ret);
+        kallsyms = fopen(KALLSYMS_FILE, "re");
+        return symbols_parse(functions, blacklist, kallsyms, ret);
 }
 
 const Symbol *symbols_find(const Symbols *symbols,
@@ -160,33 +199,24 @@ const Symbol *symbols_find(const Symbols *symbols,
         return found;
 }
 
-/* "ffffffff81000000 t name\t[module]"; returns false if the line is for another name. */
-static bool line_names(const char *line, const char *name, char *variant) {
-        const char *p = strchr(line, ' ');
-        size_t size = strlen(name), length;
-
-        p = p && p[1] ? strchr(p + 1, ' ') : NULL;
-        if (!p || strncmp(p + 1, name, size) != 0)
-                return false;
-        p++;
-        length = strcspn(p, " \t\n");
-        if (length == size)
-                return true;
-        if (p[size] == '.' && length < SYMBOL_NAME_MAX) {
-                memcpy(variant, p, length);
-                variant[length] = '\0';
-        }
-        return false;
-}
-
-bool symbols_exists(const char *name, char ret_variant[static SYMBOL_NAME_MAX]) {
-        _cleanup_fclose_ FILE *file = fopen(KALLSYMS_FILE, "re");
-        _cleanup_free_ char *line = NULL;
-        size_t size = 0;
+bool symbols_exists(const Symbols *symbols,
+                const char *name,
+                char ret_variant[static SYMBOL_NAME_MAX]) {
+        const char *at = symbols->names, *end = symbols->names + symbols->names_size;
+        char line[SYMBOL_NAME_MAX + 1];
+        size_t size = strlen(name);
 
         ret_variant[0] = '\0';
-        while (file && getline(&line, &size, file) >= 0)
-                if (line_names(line, name, ret_variant))
+        if (!at || size >= SYMBOL_NAME_MAX)
+                return false;
+        (void)snprintf(line, sizeof(line), "\n%s", name);
+        while ((at = memmem(at, (size_t)(end - at), line, size + 1))) {
+                size_t length = strcspn(++at, "\n");
+
+                if (length == size)
                         return true;
+                if (at[size] == '.' && length < SYMBOL_NAME_MAX)
+                        (void)snprintf(ret_variant, SYMBOL_NAME_MAX, "%.*s", (int)length, at);
+        }
         return false;
 }

@@ -85,7 +85,15 @@ ProbeKernel *btf_fixture_new(void) {
                                         "dev_modular [mod]\n";
         static const char blacklist[] = "0xffffffff81000000-0xffffffff81000010\tdev_close_all\n"
                                         "0xffffffff81000020-0xffffffff81000030\tdev_open+0x20\n";
+        static char symbols[] = "ffffffff81000000 T dev_open\n"
+                                "0000000000000000 t dev_unlisted\n"
+                                "0000000000000000 t dev_optimised.constprop.0\n"
+                                "0000000000000000 t dev_split.isra.0\n"
+                                "0000000000000000 W dev_split\n"
+                                "0000000000000000 D dev_data\n"
+                                "0000000000000000 t dev_modular_unlisted\t[mod]\n";
         ProbeKernel *kernel = calloc(1, sizeof(*kernel));
+        FILE *kallsyms = fmemopen(symbols, strlen(symbols), "r");
         Ids ids = {};
 
         kernel->btf = btf__new_empty();
@@ -93,9 +101,13 @@ ProbeKernel *btf_fixture_new(void) {
         add_basics(kernel->btf, &ids);
         add_structures(kernel->btf, &ids);
         add_functions(kernel->btf, &ids);
-        g_assert_cmpint(symbols_parse(strdup(functions), strdup(blacklist), &kernel->symbols),
+        g_assert_cmpint(symbols_parse(strdup(functions),
+                                        strdup(blacklist),
+                                        kallsyms,
+                                        &kernel->symbols),
                         ==,
                         0);
+        fclose(kallsyms);
         return kernel;
 }
 

@@ -17,7 +17,8 @@
  *
  * and lists these functions: dev_open, dev_close, dev_find, dev_by_value, dev_twice (two),
  * dev_quiet (no types), dev_modular in module [mod]; dev_close_all is forbidden; dev_hidden has
- * types and is not listed. */
+ * types and is not listed. Its symbols are, too: the functions dev_unlisted, dev_split and, in a
+ * module, dev_modular_unlisted; variants of dev_split and of dev_optimised; dev_data. */
 ProbeKernel *btf_fixture_new(void);
 /* The function, or the test fails. */
 ProbeFunction btf_fixture_find(ProbeKernel *kernel, const char *on);

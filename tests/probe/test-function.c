@@ -25,6 +25,12 @@ static void test_refused(void) {
         assert_refused("dev_twice", KT_E_NO_SUCH_FUNCTION, "2 functions have this name");
         assert_refused("dev_close_all", KT_E_NO_SUCH_FUNCTION, "forbids probes");
         assert_refused("dev_hidden", KT_E_NO_SUCH_FUNCTION, "notrace");
+        assert_refused("dev_unlisted", KT_E_NO_SUCH_FUNCTION, "notrace");
+        assert_refused("dev_modular_unlisted", KT_E_NO_SUCH_FUNCTION, "notrace");
+        assert_refused("dev_split", KT_E_NO_SUCH_FUNCTION, "notrace");
+        assert_refused("dev_optimised", KT_E_NO_SUCH_FUNCTION, "made dev_optimised.constprop.0 of");
+        assert_refused("dev_optimise", KT_E_NO_SUCH_FUNCTION, "inlined");
+        assert_refused("dev_data", KT_E_NO_SUCH_FUNCTION, "inlined");
         assert_refused("other:dev_open", KT_E_NO_SUCH_FUNCTION, "dev_open");
         assert_refused("", KT_E_INVALID_SPEC, "a function is wanted");
         assert_refused("dev_open +4", KT_E_INVALID_SPEC, "a function is wanted");
@@ -123,7 +129,7 @@ static void test_running_kernel(void) {
         }
         kernel = calloc(1, sizeof(*kernel));
         kernel->btf = btf;
-        g_assert_cmpint(symbols_parse(NULL, NULL, &kernel->symbols), ==, 0);
+        g_assert_cmpint(symbols_parse(NULL, NULL, NULL, &kernel->symbols), ==, 0);
         ProbeFunction function = btf_fixture_find(kernel, "tcp_sendmsg");
         g_assert_cmpint(probe_function_describe(&function, &o), ==, 0);
         g_assert_cmpstr(json_object_get_string(json_object_object_get(o, "signature")),
