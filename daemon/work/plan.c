@@ -13,6 +13,7 @@ void plan_init(Plan *plan, const PlanStep *steps, size_t n_steps, OwnWrites *wri
         plan->n_steps = n_steps;
         plan->at = plan->n_begun = 0;
         plan->result = 0;
+        plan->waits = false;
         plan->reason.text[0] = '\0';
         atomic_store(&plan->cancelled, false);
 }
@@ -36,7 +37,8 @@ bool plan_advance(Plan *plan) {
 
         plan->n_begun = plan->at + 1;
         int r = plan->steps[plan->at].apply(plan->context, &plan->reason);
-        if (r == PLAN_AGAIN)
+        plan->waits = r == PLAN_WAIT;
+        if (r == PLAN_AGAIN || r == PLAN_WAIT)
                 return false;
         if (r != 0) {
                 plan->result = r;

@@ -12,6 +12,9 @@
 
 /* Returned by an unfinished step. The step is called again after steps of other users have run. */
 #define PLAN_AGAIN INT_MAX
+/* Returned by a step in turns.c that cannot continue now. The step is called again after
+ * turns_resume. Later plans of the user wait, too, so that calls are handled in order. */
+#define PLAN_WAIT (INT_MAX - 1)
 
 typedef struct PlanStep {
         const char *name;
@@ -33,6 +36,7 @@ typedef struct Plan {
 
         size_t at;      /* the next step */
         size_t n_begun; /* steps called at least once */
+        bool waits;     /* its step has returned PLAN_WAIT */
         atomic_bool cancelled;
         int result;
         Reason reason;

@@ -6,7 +6,8 @@
  * cannot run in the worker thread.
  *
  * Users take turns (plan-queue.c). There is a limit for the time that the calls of one user may
- * take. The steps of a user who has reached it wait until time is available again.
+ * take. The steps of a user who has reached it wait until time is available again. A step that
+ * needs a result of the worker thread waits as well, and the user's other plans wait behind it.
  *
  * The wake-up is an eventfd, not a source of sd_event_add_defer: sd-event serves the source that
  * has waited longest, and a source that is always ready would come first in every turn. */
@@ -39,13 +40,16 @@ static uint64_t turns_get_cpu_usec(void) {
         return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* Returns the plan of the first user in the queue who has time left. */
+/* Returns the plan of the first user in the queue who has time left and whose plan can continue. */
 static Plan *turns_find_next(const Turns *turns) {
-        Plan *plan;
+        Plan *any, *plan;
 
-        TAILQ_FOREACH(plan, &turns->waiting, queue)
-                if (!turns->handlers.may_run || turns->handlers.may_run(plan->uid, turns->userdata))
-                        return plan_queue_find(&turns->waiting, plan->uid);
+        TAILQ_FOREACH(any, &turns->waiting, queue) {
+                plan = plan_queue_find(&turns->waiting, any->uid);
+                if (!plan->waits && (!turns->handlers.may_run || turns->handlers.may_run(plan->uid,
+                                                                                 turns->userdata)))
+                        return plan;
+        }
         return NULL;
 }
 
@@ -147,6 +151,14 @@ Turns *turns_free(Turns *turns) {
 
 void turns_submit(Turns *turns, Plan *plan) {
         TAILQ_INSERT_TAIL(&turns->waiting, plan, queue);
+        (void)eventfd_write(turns->wake_fd, 1);
+}
+
+void turns_resume(Turns *turns) {
+        Plan *plan;
+
+        TAILQ_FOREACH(plan, &turns->waiting, queue)
+                plan->waits = false;
         (void)eventfd_write(turns->wake_fd, 1);
 }
 

@@ -22,4 +22,6 @@ DEFINE_CLEANUP(Turns, turns_free);
 /* The caller keeps the plan. It must exist until its `done`, which is called from a later turn of
  * the loop. */
 void turns_submit(Turns *turns, Plan *plan);
+/* Has the steps called again that wait (PLAN_WAIT). */
+void turns_resume(Turns *turns);
 bool turns_is_idle(const Turns *turns);
