@@ -8,7 +8,6 @@
 
 #include "bus/call.h"
 #include "bus/definition-reader.h"
-#include "bus/variant.h"
 #include "door/probe-admission.h"
 #include "probes/probe-batch.h"
 #include "probes/probe-list.h"
@@ -158,25 +157,18 @@ int method_remove_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_err
 }
 
 int method_list_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        _cleanup_json_ json_object *list = NULL;
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         Door *door = userdata;
-        const Peer *peer = call_get_peer(door, m);
-        sd_bus_message *reply = NULL;
         Reason reason = { "" };
         int r;
 
-        if (!peer)
-                return call_refuse(m, KT_E_ACCESS_DENIED, NULL);
-        r = probe_list_all(
-                        registry_get_probes(door->desk->registry), &peer->subject, &list, &reason);
+        r = call_new(door, m, call_reply_list, &request, &reason);
+        if (r == 0)
+                r = probe_list_all(registry_get_probes(door->desk->registry), request, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
-        r = sd_bus_message_new_method_return(m, &reply);
-        if (r >= 0)
-                r = variant_append_list(reply, list);
-        r = r < 0 ? call_refuse(m, r, NULL) : sd_bus_message_send(reply);
-        sd_bus_message_unref(reply);
-        return r;
+        request = NULL;
+        return 1;
 }
 
 static int probe_methods_answer_file(sd_bus_message *m, Request *request) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* AddProbe when it takes more than one step. For a probe in a program, the file is examined first,
- * so that all later checks apply to what was found in it. If policy leaves the decision to polkit,
+/* AddProbe, from the call to the plan that defines the probe. For a probe in a program, the file is
+ * examined first, so that all later checks apply to what was found in it. The session floor checks
+ * and compiles the definition in a later turn of the loop. If policy leaves the decision to polkit,
  * the session floor reports this before it defines anything. Then polkit is asked while request and
  * definition are kept here, and if polkit allows it the same definition is passed down again and is
  * checked again, with the current caller and rules.
@@ -35,26 +36,41 @@ static Admission *probe_admission_free(Admission *admission) {
 
 DEFINE_CLEANUP(Admission, probe_admission_free);
 
-static int probe_admission_admit(Admission *admission, Reason *reason) {
-        int r = desk_renew_subject(admission->desk, admission->request);
-
-        if (r != 0)
-                return r;
-        r = probe_set_define(registry_get_probes(admission->desk->registry),
-                        admission->request,
-                        admission->definition,
-                        reason);
-        if (r != 0)
-                return r;
-        admission->request = NULL; /* owned by the session floor now */
-        admission->definition = NULL;
-        return 0;
-}
+static int probe_admission_ask(Admission *admission, Reason *reason);
 
 static void probe_admission_refuse(Admission *admission, int result, const Reason *reason) {
         Request *request = TAKE_PTR(admission->request);
 
         request->done(request, result, reason); /* frees it */
+}
+
+static void probe_admission_on_taken(int result, const Reason *said, void *userdata) {
+        _cleanup_(probe_admission_free_cleanup) Admission *admission = userdata;
+        Reason reason = *said;
+
+        if (result == 0) {
+                admission->request = NULL; /* owned by the session floor now */
+                admission->definition = NULL;
+                return;
+        }
+        if (result == KT_E_AUTH_REQUIRED && !admission->request->is_authorized) {
+                reason = (Reason){ "" };
+                result = probe_admission_ask(admission, &reason);
+                if (result == 0) {
+                        admission = NULL; /* owned by the question now */
+                        return;
+                }
+        }
+        probe_admission_refuse(admission, result, &reason);
+}
+
+/* Owns the admission if it returns 0. */
+static int probe_admission_admit(Admission *admission) {
+        return probe_set_define(registry_get_probes(admission->desk->registry),
+                        admission->request,
+                        admission->definition,
+                        probe_admission_on_taken,
+                        admission);
 }
 
 static void probe_admission_on_polkit(int result, const Reason *said, void *userdata) {
@@ -65,9 +81,11 @@ static void probe_admission_on_polkit(int result, const Reason *said, void *user
                 desk_record_polkit(admission->desk, admission->request, ACTION, result, said, NULL);
         admission->request->is_authorized = result == 0;
         if (result == 0)
-                result = probe_admission_admit(admission, &reason);
+                result = probe_admission_admit(admission);
         if (result != 0)
                 probe_admission_refuse(admission, result, &reason);
+        else
+                admission = NULL; /* owned by the plan now */
 }
 
 static int probe_admission_ask(Admission *admission, Reason *reason) {
@@ -114,21 +132,14 @@ static void probe_admission_on_inspected(int result,
                 ProbeFile *file,
                 void *userdata) {
         _cleanup_(probe_admission_free_cleanup) Admission *admission = userdata;
-        Reason reason = *said;
 
         probe_file_give(file, admission->request);
         if (result == 0)
-                result = probe_admission_admit(admission, &reason);
-        if (result == KT_E_AUTH_REQUIRED) {
-                reason = (Reason){ "" };
-                result = probe_admission_ask(admission, &reason);
-                if (result == 0) {
-                        admission = NULL; /* owned by the question now */
-                        return;
-                }
-        }
+                result = probe_admission_admit(admission);
         if (result != 0)
-                probe_admission_refuse(admission, result, &reason);
+                probe_admission_refuse(admission, result, said);
+        else
+                admission = NULL; /* owned by the plan now */
 }
 
 /* Owns the admission if it returns 0. */
@@ -142,16 +153,7 @@ static int probe_admission_begin(Admission *admission, Reason *reason) {
                                 probe_admission_on_inspected,
                                 admission,
                                 reason);
-        int r = probe_set_define(registry_get_probes(admission->desk->registry),
-                        admission->request,
-                        admission->definition,
-                        reason);
-        if (r == 0)
-                free(admission); /* its members are owned by the session floor */
-        if (r != KT_E_AUTH_REQUIRED)
-                return r;
-        *reason = (Reason){ "" };
-        return probe_admission_ask(admission, reason);
+        return probe_admission_admit(admission);
 }
 
 int probe_admission_add(Desk *desk, Request *request, Definition *definition, Reason *reason) {

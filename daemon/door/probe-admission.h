@@ -3,6 +3,6 @@
 
 #include "door/desk.h"
 
-/* As probe_set_define, but asks polkit first if a rule requires it. Owns request and definition if
- * it returns 0; the request is answered later. */
+/* Defines a probe; asks polkit first if a rule requires it. Owns request and definition if it
+ * returns 0; the request is answered later. */
 int probe_admission_add(Desk *desk, Request *request, Definition *definition, Reason *reason);

@@ -28,6 +28,12 @@ static void waiting_on_done(Request *request, int result, const Reason *reason) 
         waiting_free(request);
 }
 
+static int waiting_renew(Request *request) {
+        const Waiting *waiting = request->userdata;
+
+        return waiting->desk ? desk_renew_subject(waiting->desk, request) : KT_E_CANCELLED;
+}
+
 /* Checks the limit before any work is done for the call. root has no limit. */
 static int waiting_check_number(const Desk *desk, uid_t uid, Reason *reason) {
         uint64_t limit = registry_get_limits(desk->registry)->max_calls_per_uid, n = 0;
@@ -69,6 +75,7 @@ int waiting_new(Desk *desk, const Peer *peer, Waiting *waiting, Request **ret, R
         TAILQ_INSERT_TAIL(&desk->waiting, waiting, others);
         request->userdata = waiting;
         request->done = waiting_on_done;
+        request->renew = waiting_renew;
         request->is_administrator = peer->is_administrator;
         request->caller = (Caller){ peer->pid, peer->start };
         *ret = request;

@@ -87,6 +87,7 @@ static int catalogue_add_entry(ProbeSet *set,
                 if (r == 0 && broken > 0) {
                         probe->is_malformed = true;
                         probe->broken = reason;
+                        probe->broken_code = KT_E_INVALID_SPEC;
                 }
                 if (r == 0)
                         return 0;

@@ -226,15 +226,16 @@ static int step_take(void *context, Reason *reason) {
         ProbeBatch *batch = context;
         size_t end = MIN_OF(batch->n + DEFINITIONS_PER_TURN, batch->n_definitions);
 
-        while (batch->n < end) {
+        int r = request_renew(batch->request);
+        while (r == 0 && batch->n < end) {
                 Reason inner = {};
-                int r = probe_batch_take_next(batch, &inner);
 
+                r = probe_batch_take_next(batch, &inner);
                 if (r > 0)
                         return reason_set(reason, r, "probes[%zu]: %s", batch->n, inner.text);
-                if (r < 0)
-                        return r;
         }
+        if (r != 0)
+                return probe_set_await(batch->set, batch->plan.uid, r);
         return end < batch->n_definitions ? PLAN_AGAIN : 0;
 }
 
@@ -253,45 +254,6 @@ static void on_taken(Plan *plan, int result, const Reason *reason) {
         plan_init(plan, &step, 1, NULL);
         worker_submit(set->worker, plan);
         batch = NULL; /* owned by the plan */
-}
-
-static void probe_batch_on_loaded(int result, void *userdata) {
-        ProbeBatch *batch = userdata;
-
-        if (result == KT_E_CANCELLED || batch->set->is_closing)
-                on_taken(&batch->plan, KT_E_CANCELLED, &(Reason){ "" });
-        else /* without the lists, definitions that need them are refused */
-                turns_submit(batch->set->turns, &batch->plan);
-}
-
-/* Returns whether definitions that the caller may make need the kernel's functions and types. */
-static bool batch_needs_kernel(const ProbeBatch *batch) {
-        const char *action;
-
-        for (size_t i = 0; i < batch->n_definitions; i++)
-                if ((batch->definitions[i]->on || batch->definitions[i]->raw) &&
-                                probe_check_define(batch->set,
-                                                &batch->request->subject,
-                                                batch->definitions[i],
-                                                0,
-                                                &action,
-                                                NULL) == 0)
-                        return batch->set->tracefs && !probes_are_loaded(batch->set->kernel);
-        return false;
-}
-
-static int probe_batch_begin(ProbeBatch *batch) {
-        ProbeSet *set = batch->set;
-
-        if (batch_needs_kernel(batch))
-                return probes_load(set->kernel,
-                                set->worker,
-                                batch->set->tracefs,
-                                batch->plan.uid,
-                                probe_batch_on_loaded,
-                                batch);
-        turns_submit(batch->set->turns, &batch->plan);
-        return 0;
 }
 
 int probe_set_define_all(ProbeSet *set, Request *request, Definition **definitions, size_t n) {
@@ -315,10 +277,7 @@ int probe_set_define_all(ProbeSet *set, Request *request, Definition **definitio
                 .userdata = batch,
         };
         plan_init(&batch->plan, &step, 1, NULL);
-        int r = probe_batch_begin(batch);
-        if (r == 0)
-                batch = NULL; /* owned by the plan */
-        else
-                batch->definitions = NULL; /* still owned by the caller */
-        return r;
+        turns_submit(set->turns, &batch->plan);
+        batch = NULL; /* owned by the plan */
+        return 0;
 }

@@ -123,6 +123,20 @@ int probe_events_bind(ProbeSet *set,
         return r;
 }
 
+int probe_events_prepare(ProbeSet *set, const Grant *grant) {
+        for (size_t i = 0; i < grant->n_events; i++) {
+                const GrantEvent *event = &grant->events[i];
+                Probe *probe;
+
+                if (strncmp(event->system, PROBE_GROUP_PREFIX, strlen(PROBE_GROUP_PREFIX)) != 0)
+                        continue;
+                probe = probe_set_find_event(set, event->system, event->name);
+                if (probe && probe_resolve(probe, NULL) == PROBES_ABSENT)
+                        return PROBES_ABSENT;
+        }
+        return 0;
+}
+
 static void probe_events_hold_one(Probe *probe, Probe **held, size_t *n) {
         for (size_t i = 0; i < *n; i++)
                 if (held[i] == probe)

@@ -27,6 +27,9 @@ void probe_events_clear(ProbeEvents *events);
 /* Returns whether all of them are unchanged since they were bound. If not, pointers to them may be
  * stale. */
 bool probe_events_stand(const ProbeSet *set, const ProbeEvents *events);
+/* Resolves the probes among the events of a grant, which include probes that the spec names as
+ * events. Returns 0 or PROBES_ABSENT. Called before probe_events_hold, in the same turn. */
+int probe_events_prepare(ProbeSet *set, const Grant *grant);
 /* Holds the probes of a grant: they stay in the kernel until they are released. */
 int probe_events_hold(ProbeSet *set, const Grant *grant, Probe ***ret, size_t *ret_n);
 void probe_events_release(Probe ***held, size_t *n);

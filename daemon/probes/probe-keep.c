@@ -93,6 +93,10 @@ static int check_stands(Probe *probe, Reason *reason) {
         _cleanup_free_ char *stands = NULL;
 
         int r = probe_resolve(probe, reason);
+        if (r == PROBES_ABSENT) {
+                probes_load_now(probe->set->kernel, tracefs);
+                r = probe_resolve(probe, reason);
+        }
         if (r == 0 && probe_is_supported(tracefs, probe->kind))
                 r = probe_read(tracefs,
                                 probe->kind,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Lists probes, with the facts that the caller may know. Called by the doors in the event loop. */
+/* ListProbes, with the facts that the caller may know. Called by the doors in the event loop. The
+ * probes are described in parts, one in each turn (turns.c). A probe that is added or removed in
+ * between may be in the list or not. */
 
 #include "probes/probe-list.h"
 
@@ -121,8 +123,6 @@ static int describe_probe(json_object *object,
                 return -ENOMEM;
         }
         r = definition_to_text(d, &text);
-        if (r == 0 && probe_resolve(probe, NULL) < 0) /* the state reports it */
-                r = -ENOMEM;
         r = r ?: describe_put(object, "name", json_object_new_string(d->name));
         r = r ?: describe_put(object, "event", json_object_new_string(event));
         r = r ?: describe_put(object, "about", json_object_new_string(d->about ?: ""));
@@ -141,25 +141,101 @@ static int describe_probe(json_object *object,
         return r ?: describe_state(object, tracefs, subject, probe);
 }
 
-int probe_list_all(ProbeSet *set, const Subject *subject, json_object **ret, Reason *reason) {
-        _cleanup_json_ json_object *list = json_object_new_array();
-        const Tracefs *tracefs;
+/* One probe takes 0.1 ms, or 1 ms if it is compiled. */
+#define PROBES_PER_TURN   16
+#define COMPILED_PER_TURN 2
+
+/* One call of ListProbes. */
+typedef struct Listing {
+        ProbeSet *set;
+        Request *request;
+        json_object *list;
+        uint64_t last; /* number of the last probe in the list */
+        Plan plan;
+} Listing;
+
+static Listing *listing_free(Listing *listing) {
+        if (!listing)
+                return NULL;
+        json_object_put(listing->list);
+        free(listing);
+        return NULL;
+}
+
+DEFINE_CLEANUP(Listing, listing_free);
+
+static Probe *listing_find_next(const Listing *listing) {
         Probe *probe;
 
-        int r = probe_set_get_tracefs(set, &tracefs, reason);
-        r = r ?: list ? 0 : -ENOMEM;
-        TAILQ_FOREACH(probe, &set->list, probes) {
-                json_object *object;
+        TAILQ_FOREACH(probe, &listing->set->list, probes)
+                if (probe->number > listing->last && !probe->is_leaving &&
+                                probe_may_use(listing->set, &listing->request->subject, probe))
+                        return probe;
+        return NULL;
+}
 
-                if (r != 0)
-                        break;
-                if (probe->is_leaving || !probe_may_use(set, subject, probe))
-                        continue;
-                object = json_object_new_object();
-                r = describe_append(list, object);
-                r = r ?: describe_probe(object, tracefs, subject, probe);
-        }
-        if (r == 0)
-                *ret = TAKE_PTR(list);
+static int listing_add(Listing *listing, Probe *probe) {
+        ProbeSet *set = listing->set;
+
+        int r = probe_resolve(probe, NULL);
+        if (r < 0) /* otherwise the state reports it */
+                return r;
+        json_object *object = json_object_new_object();
+        r = describe_append(listing->list, object);
+        r = r ?: describe_probe(object, set->tracefs, &listing->request->subject, probe);
+        listing->last = probe->number;
         return r;
+}
+
+static int step_list(void *context, Reason *reason _unused_) {
+        Listing *listing = context;
+        size_t n = 0, n_compiled = 0;
+        Probe *probe = NULL;
+
+        int r = request_renew(listing->request);
+        while (r == 0 && (probe = listing_find_next(listing))) {
+                if (n++ == PROBES_PER_TURN || n_compiled == COMPILED_PER_TURN)
+                        return PLAN_AGAIN;
+                n_compiled += !probe->line;
+                r = listing_add(listing, probe);
+        }
+        return probe_set_await(listing->set, listing->plan.uid, r);
+}
+
+static void on_listed(Plan *plan, int result, const Reason *reason) {
+        _cleanup_(listing_free_cleanup) Listing *listing = plan->userdata;
+        Request *request = listing->request;
+        ProbeSet *set = listing->set;
+
+        if (result == 0)
+                request->list = TAKE_PTR(listing->list);
+        request->done(request, result, reason);
+        set->on_changed(set->userdata);
+}
+
+int probe_list_all(ProbeSet *set, Request *request, Reason *reason) {
+        static const PlanStep step = { "list", step_list, NULL };
+        _cleanup_(listing_free_cleanup) Listing *listing = NULL;
+
+        int r = probe_set_get_tracefs(set, NULL, reason);
+        if (r != 0)
+                return r;
+        listing = calloc(1, sizeof(*listing));
+        if (!listing)
+                return -ENOMEM;
+        listing->list = json_object_new_array();
+        if (!listing->list)
+                return -ENOMEM;
+        listing->set = set;
+        listing->request = request;
+        listing->plan = (Plan){
+                .uid = request->subject.uid,
+                .context = listing,
+                .done = on_listed,
+                .userdata = listing,
+        };
+        plan_init(&listing->plan, &step, 1, NULL);
+        turns_submit(set->turns, &listing->plan);
+        listing = NULL; /* owned by the plan */
+        return 0;
 }

@@ -3,7 +3,7 @@
 
 #include "probes/probe-set.h"
 
-/* Returns
+/* Answers with request->list:
  * [{"name","event","about","source","uid","definition","resolved","state","why","users","fields",
  * "hits","misses"}] for the catalogue and the caller's own probes. Root sees all probes. */
-int probe_list_all(ProbeSet *set, const Subject *subject, json_object **ret, Reason *reason);
+int probe_list_all(ProbeSet *set, Request *request, Reason *reason);

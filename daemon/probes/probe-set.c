@@ -29,6 +29,13 @@
 #include "probes/probe-raw.h"
 #include "probes/probe-watch.h"
 
+static void probe_set_on_lists(void *userdata) {
+        const ProbeSet *set = userdata;
+
+        if (!set->is_closing) /* then the turns are gone */
+                turns_resume(set->turns);
+}
+
 int probe_set_new(sd_event *event, Worker *worker, ProbeSet **ret) {
         _cleanup_(probe_set_free_cleanup) ProbeSet *set = calloc(1, sizeof(*set));
 
@@ -37,7 +44,7 @@ int probe_set_new(sd_event *event, Worker *worker, ProbeSet **ret) {
         TAILQ_INIT(&set->list);
         set->event = event;
         set->worker = worker;
-        int r = probes_new(event, &set->kernel);
+        int r = probes_new(event, probe_set_on_lists, set, &set->kernel);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(set);
@@ -100,6 +107,13 @@ ProbeSet *probe_set_free(ProbeSet *set) {
 
 int probe_set_get_tracefs(ProbeSet *set, const Tracefs **ret, Reason *reason) {
         return set->open_tracefs(ret, reason, set->userdata);
+}
+
+int probe_set_await(ProbeSet *set, uid_t uid, int r) {
+        if (r != PROBES_ABSENT)
+                return r;
+        probes_load(set->kernel, set->worker, set->tracefs, uid);
+        return PLAN_WAIT;
 }
 
 bool probe_set_is_idle(const ProbeSet *set) {
@@ -197,27 +211,27 @@ static int compile_user(Probe *probe, Reason *reason) {
                         reason);
 }
 
+static int make_raw_line(Probe *probe, Reason *reason) {
+        _cleanup_free_ char *line = NULL;
+
+        int r = probe_raw_make_line(probe, &line, reason);
+        r = r ?: probes_check_raw(probe->set->kernel, line, reason);
+        if (r == 0)
+                probe->line = TAKE_PTR(line);
+        return r;
+}
+
 static int probe_set_make_line(Probe *probe, Reason *reason) {
         int r;
 
-        if (probe->definition->raw) {
-                r = probe_raw_make_line(probe, &probe->line, reason);
-                return r
-                                       ?: probes_check_raw(probe->set->kernel,
-                                                          probe->set->tracefs,
-                                                          probe->line,
-                                                          reason);
-        }
+        if (probe->definition->raw)
+                return make_raw_line(probe, reason);
         if (probe->kind == PROBE_EVENT)
                 r = probe_origin_compile(probe, reason);
         else if (probe->kind == PROBE_USER)
                 r = compile_user(probe, reason);
         else
-                r = probes_compile(probe->set->kernel,
-                                probe->set->tracefs,
-                                probe->definition,
-                                &probe->form,
-                                reason);
+                r = probes_compile(probe->set->kernel, probe->definition, &probe->form, reason);
         if (r == 0 && probe_is_pair(probe))
                 r = probe_pair_to_fields(probe->form, &probe->line);
         else if (r == 0)
@@ -244,6 +258,24 @@ static void forget_pair(Probe *probe) {
         probe->line = NULL;
 }
 
+static int refuse_broken(const Probe *probe, Reason *reason) {
+        return reason_set(reason,
+                        probe->broken_code,
+                        "probe %s: %s",
+                        probe->definition->name,
+                        probe->broken.text);
+}
+
+/* Keeps the refusal while the same lists are cached: a search for similar names takes 2 ms, and
+ * ListProbes asks again about each broken probe of the catalogue. */
+static void set_broken(Probe *probe, int code, const Reason *reason) {
+        bool is_by_lists = probe->kind == PROBE_KERNEL;
+
+        probe->broken = *reason;
+        probe->broken_code = code;
+        probe->broken_by = is_by_lists ? probes_get_number(probe->set->kernel) : 0;
+}
+
 int probe_resolve(Probe *probe, Reason *reason) {
         Reason inner = {};
 
@@ -261,18 +293,16 @@ int probe_resolve(Probe *probe, Reason *reason) {
                                 probe->definition->name);
         if (probe->line)
                 return 0;
-        if (probe->is_malformed)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "probe %s: %s",
-                                probe->definition->name,
-                                probe->broken.text);
+        if (probe->is_malformed ||
+                        (probe->broken_by > 0 &&
+                                        probe->broken_by == probes_get_number(probe->set->kernel)))
+                return refuse_broken(probe, reason);
         int r = probe_set_make_line(probe, &inner);
         if (r > 0) {
-                probe->broken = inner;
-                return reason_set(reason, r, "probe %s: %s", probe->definition->name, inner.text);
+                set_broken(probe, r, &inner);
+                return refuse_broken(probe, reason);
         }
-        probe->broken = (Reason){};
+        set_broken(probe, 0, &(Reason){ "" });
         return r;
 }
 

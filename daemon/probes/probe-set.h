@@ -53,6 +53,8 @@ typedef struct Probe {
         ProbeOrigin origins[PROBE_ORIGINS_MAX]; /* set once it is resolved */
         size_t n_origins;
         Reason broken; /* why it cannot be resolved; "": it can, or not tried */
+        int broken_code;
+        uint64_t broken_by; /* probes_get_number: valid while these lists are; 0: not by lists */
 
         atomic_uint n_users; /* sessions that may have enabled it */
         atomic_bool stands;  /* found or defined in the kernel; written by the worker */
@@ -114,6 +116,11 @@ int probe_set_add(ProbeSet *set,
                 const char *source,
                 Probe **ret);
 Probe *probe_free(Probe *probe);
+/* For a step of a plan in set->turns, called with its result r. If r is PROBES_ABSENT, the kernel's
+ * functions and types are read in the worker thread for this user, and the result is PLAN_WAIT: the
+ * step is called again when they have been read. The step must have checked the caller's rights
+ * before it needed them, and checks them again. Returns any other r unchanged. */
+int probe_set_await(ProbeSet *set, uid_t uid, int r);
 /* Returns whether the probes with these numbers still exist. The numbers are sorted. */
 bool probe_set_has_all(const ProbeSet *set, const uint64_t *numbers, size_t n);
 /* Finds the uid's own probe of that name, then one of the catalogue, then one by "GROUP:NAME".
@@ -126,7 +133,8 @@ Probe *probe_set_find_event(ProbeSet *set, const char *group, const char *name);
  * because the kernel delivers a record made in one instance to all instances that have enabled the
  * event. */
 bool probe_is_pair(const Probe *probe);
-/* Makes the probe's line for the kernel unless it is known. Fails with KT_E_* and the reason. */
+/* Makes the probe's line for the kernel unless it is known. Fails with KT_E_* and the reason, or
+ * with PROBES_ABSENT: see probe_set_await. */
 int probe_resolve(Probe *probe, Reason *reason);
 /* Makes the format of the probe's event as the kernel will have it, except for id and offsets. For
  * filters. */

@@ -2,7 +2,10 @@
 
 /* The calls on probes: resolve a function, define, remove. Called by the doors in the event loop.
  * probe-access.c checks the rights first, and gives the same answer for existing and missing
- * probes. */
+ * probes.
+ *
+ * Calls that need the kernel's functions are plans in the event loop (turns.c). They may have to
+ * wait until the functions are read. So their callers and rights are checked in the step itself. */
 
 #include "probes/probe-verbs.h"
 
@@ -32,12 +35,15 @@ DEFINE_CLEANUP(Resolving, resolving_free);
 
 static int step_resolve(void *context, Reason *reason) {
         const Resolving *resolving = context;
+        const Definition definition = { .on = resolving->function };
+        Request *request = resolving->request;
+        ProbeSet *set = resolving->set;
+        const char *action; /* the rights are checked again at the definition */
 
-        return probes_resolve_function(resolving->set->kernel,
-                        resolving->set->tracefs,
-                        resolving->function,
-                        &resolving->request->list,
-                        reason);
+        int r = request_renew(request);
+        r = r ?: probe_check_define(set, &request->subject, &definition, 0, &action, reason);
+        r = r ?: probes_resolve_function(set->kernel, resolving->function, &request->list, reason);
+        return probe_set_await(set, resolving->plan.uid, r);
 }
 
 static void on_resolved(Plan *plan, int result, const Reason *reason) {
@@ -48,39 +54,11 @@ static void on_resolved(Plan *plan, int result, const Reason *reason) {
         set->on_changed(set->userdata);
 }
 
-static void probe_verbs_on_loaded(int result, void *userdata) {
-        Resolving *resolving = userdata;
-
-        if (result == 0 && resolving->set->is_closing)
-                result = KT_E_CANCELLED;
-        if (result != 0)
-                on_resolved(&resolving->plan, result, &(Reason){ "" });
-        else
-                turns_submit(resolving->set->turns, &resolving->plan);
-}
-
-static int resolving_begin(Resolving *resolving) {
-        ProbeSet *set = resolving->set;
-
-        if (!probes_are_loaded(set->kernel))
-                return probes_load(set->kernel,
-                                set->worker,
-                                set->tracefs,
-                                resolving->plan.uid,
-                                probe_verbs_on_loaded,
-                                resolving);
-        turns_submit(set->turns, &resolving->plan);
-        return 0;
-}
-
 int probe_resolve_function(ProbeSet *set, Request *request, const char *function, Reason *reason) {
         static const PlanStep step = { "resolve", step_resolve, NULL };
         _cleanup_(resolving_free_cleanup) Resolving *resolving = NULL;
-        const Definition definition = { .on = (char *)function };
-        const char *action; /* the rights are checked again at the definition */
 
-        int r = probe_check_define(set, &request->subject, &definition, 0, &action, reason);
-        r = r ?: probe_set_get_tracefs(set, NULL, reason);
+        int r = probe_set_get_tracefs(set, NULL, reason);
         if (r != 0)
                 return r;
         resolving = calloc(1, sizeof(*resolving));
@@ -98,10 +76,9 @@ int probe_resolve_function(ProbeSet *set, Request *request, const char *function
                 .userdata = resolving,
         };
         plan_init(&resolving->plan, &step, 1, NULL);
-        r = resolving_begin(resolving);
-        if (r == 0)
-                resolving = NULL; /* owned by the plan */
-        return r;
+        turns_submit(set->turns, &resolving->plan);
+        resolving = NULL; /* owned by the plan */
+        return 0;
 }
 
 static size_t count_programs(const ProbeSet *set) {
@@ -342,16 +319,70 @@ int probe_take(ProbeSet *set,
         return r;
 }
 
-int probe_set_define(ProbeSet *set, Request *request, Definition *definition, Reason *reason) {
+/* One call of AddProbe. */
+typedef struct Defining {
+        ProbeSet *set;
+        Request *request;
+        Definition *definition;
+        DefineHandler handler;
+        void *userdata;
+        Plan plan;
+} Defining;
+
+static int defining_take(const Defining *defining, Reason *reason) {
         Probe *probe;
         bool is_new;
 
-        int r = probe_take(set, request, definition, &probe, &is_new, reason);
+        int r = request_renew(defining->request);
+        r = r
+                            ?: probe_take(defining->set,
+                                               defining->request,
+                                               defining->definition,
+                                               &probe,
+                                               &is_new,
+                                               reason);
         if (r != 0)
                 return r;
         if (!is_new)
-                definition_free(definition);
-        probe_submit_define(probe, request);
+                definition_free(defining->definition);
+        probe_submit_define(probe, defining->request);
+        return 0;
+}
+
+static int probe_verbs_step_define(void *context, Reason *reason) {
+        const Defining *defining = context;
+        int r = defining_take(defining, reason);
+
+        return probe_set_await(defining->set, defining->plan.uid, r);
+}
+
+static void probe_verbs_on_taken(Plan *plan, int result, const Reason *reason) {
+        _cleanup_free_ Defining *defining = plan->userdata;
+        ProbeSet *set = defining->set;
+
+        defining->handler(result, reason, defining->userdata);
+        set->on_changed(set->userdata);
+}
+
+int probe_set_define(ProbeSet *set,
+                Request *request,
+                Definition *definition,
+                DefineHandler handler,
+                void *userdata) {
+        static const PlanStep step = { "take", probe_verbs_step_define, NULL };
+        Defining *defining = malloc(sizeof(*defining));
+
+        if (!defining)
+                return -ENOMEM;
+        *defining = (Defining){ set, request, definition, handler, userdata, {} };
+        defining->plan = (Plan){
+                .uid = request->subject.uid,
+                .context = defining,
+                .done = probe_verbs_on_taken,
+                .userdata = defining,
+        };
+        plan_init(&defining->plan, &step, 1, NULL);
+        turns_submit(set->turns, &defining->plan);
         return 0;
 }
 

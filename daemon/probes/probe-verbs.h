@@ -25,12 +25,16 @@ int probe_inspect(ProbeSet *set,
                 void *userdata,
                 Reason *reason);
 /* Defines a probe for the caller and answers with the name of its event. An identical definition
- * shares the existing probe. Fails with KT_E_NAME_TAKEN, KT_E_KERNEL_REFUSED, and with the codes of
- * compile.h and definition.h. */
+ * shares the existing probe. If it returns 0, handler is called once, from a later turn of the
+ * loop: with 0 if the set has taken request and definition over. Otherwise the caller still has
+ * both, and the result is KT_E_NAME_TAKEN, KT_E_AUTH_REQUIRED or one of the codes of compile.h and
+ * definition.h. The definition may still be refused by the kernel: KT_E_KERNEL_REFUSED. */
+typedef void (*DefineHandler)(int result, const Reason *reason, void *userdata);
 int probe_set_define(ProbeSet *set,
                 Request *request,
-                Definition *definition /* consumed on 0 */,
-                Reason *reason);
+                Definition *definition,
+                DefineHandler handler,
+                void *userdata);
 /* Removes one of the caller's own probes. KT_E_NO_SUCH_PROBE, KT_E_BUSY while a session has it. */
 int probe_set_undefine(ProbeSet *set, Request *request, const char *name, Reason *reason);
 

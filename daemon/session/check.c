@@ -288,9 +288,11 @@ static int describe_grant(Check *check) {
 static int check_decide(void *context, Reason *reason _unused_) {
         Check *check = context;
 
-        check->result = judgement_advance(&check->judgement, JUDGEMENT_WORK, &check->why);
-        if (check->result == DECISION_AGAIN)
-                return PLAN_AGAIN;
+        int r = judgement_advance(&check->judgement, JUDGEMENT_WORK, &check->why);
+        r = judgement_to_plan(&check->judgement, check->plan.uid, r);
+        if (r == PLAN_AGAIN || r == PLAN_WAIT)
+                return r;
+        check->result = r;
         return MIN_OF(check->result, 0); /* a refusal is reported in the description */
 }
 

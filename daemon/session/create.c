@@ -166,9 +166,11 @@ static int creation_make(Creation *creation, Reason *reason) {
 
 static int creation_decide(void *context, Reason *reason) {
         Creation *creation = context;
-        int r = judgement_advance(&creation->judgement, JUDGEMENT_WORK, reason);
+        Judgement *judgement = &creation->judgement;
 
-        return r == DECISION_AGAIN ? PLAN_AGAIN : r;
+        int r = judgement->decision ? 0 : request_renew(creation->request);
+        r = r ?: judgement_advance(judgement, JUDGEMENT_WORK, reason);
+        return judgement_to_plan(judgement, creation->plan.uid, r);
 }
 
 /* polkit's callback owns request and spec if this returns 0. */

@@ -6,7 +6,8 @@
  *
  * The rules, and the probes of the spec, may change between two parts. Then the judgement begins
  * again. Changes by other users to their own probes do not matter to it. Events and their formats
- * may also change, as they may after the decision. */
+ * may also change, as they may after the decision. A probe of the spec may require the kernel's
+ * functions, which are read in the worker thread. Then the judgement begins again after that. */
 
 #include "session/judgement.h"
 
@@ -155,9 +156,17 @@ int judgement_advance(Judgement *judgement, int64_t work, Reason *reason) {
                                 judgement->grant,
                                 judgement->probes.probes[i],
                                 reason);
-        if (r != 0)
+        r = r ?: probe_events_prepare(judgement->registry->probes, judgement->grant);
+        if (r == PROBES_ABSENT)
+                judgement_forget(judgement);
+        else if (r != 0)
                 judgement->grant = grant_free(judgement->grant);
         return r;
+}
+
+int judgement_to_plan(const Judgement *judgement, uid_t uid, int r) {
+        return r == DECISION_AGAIN ? PLAN_AGAIN
+                                   : probe_set_await(judgement->registry->probes, uid, r);
 }
 
 int registry_decide(Registry *registry,
@@ -169,6 +178,10 @@ int registry_decide(Registry *registry,
 
         judgement_init(&judgement, registry, subject, spec);
         int r = judgement_advance(&judgement, INT64_MAX, reason);
+        if (r == PROBES_ABSENT) {
+                probes_load_now(registry->probes->kernel, registry->tracefs);
+                r = judgement_advance(&judgement, INT64_MAX, reason);
+        }
         if (r == 0)
                 *ret = TAKE_PTR(judgement.grant);
         return r;

@@ -34,8 +34,11 @@ void judgement_init(Judgement *judgement,
                 const Spec *spec);
 void judgement_clear(Judgement *judgement);
 /* Continues for about `work` units of decision_advance. Returns DECISION_AGAIN if there is more to
- * do. */
+ * do, and PROBES_ABSENT if the kernel's functions have to be read first. */
 int judgement_advance(Judgement *judgement, int64_t work, Reason *reason);
+/* Turns the result r of judgement_advance into that of a step of this user's plan: PLAN_AGAIN,
+ * PLAN_WAIT, or r. */
+int judgement_to_plan(const Judgement *judgement, uid_t uid, int r);
 /* The rules have changed: judgements in progress begin again. A finished decision stays valid, with
  * its grant, which owns all its data. */
 void judgement_restart_all(Registry *registry);
@@ -44,7 +47,7 @@ void judgement_restart_all(Registry *registry);
 #define JUDGEMENT_WORK 100000
 
 /* Policy's decision on a spec, with the events that the kernel has now. It holds the event loop
- * until it is done: see judgement.h. */
+ * until it is done: only for sessions of the previous daemon. */
 int registry_decide(Registry *registry,
                 const Subject *subject,
                 const Spec *spec,

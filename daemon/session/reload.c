@@ -143,8 +143,9 @@ static int reload_judge(void *context, Reason *unused _unused_) {
                                 reload->session->spec);
         }
         int r = reload_judge_session(reload, &reason);
-        if (r == DECISION_AGAIN)
-                return PLAN_AGAIN;
+        r = judgement_to_plan(&reload->judgement, reload->plan.uid, r);
+        if (r == PLAN_AGAIN || r == PLAN_WAIT)
+                return r;
         Session *session = reload->session;
         session->rules = registry->rules;
         reload_forget(reload);

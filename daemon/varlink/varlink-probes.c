@@ -196,19 +196,21 @@ void varlink_remove_probe(VarlinkCall *call, json_object *parameters, void *user
                 request = NULL;
 }
 
-void varlink_list_probes(VarlinkCall *call, json_object *parameters _unused_, void *userdata) {
+static void varlink_probes_answer_list(VarlinkCall *call, Request *request) {
+        reply_value(call, "probes", json_object_get(request->list));
+}
+
+void varlink_list_probes(VarlinkCall *call, json_object *parameters, void *userdata) {
+        _cleanup_(waiting_free_cleanup) Request *request = NULL;
         VarlinkDoor *door = userdata;
-        const Peer *peer = visitor_get_peer(door, call);
-        json_object *probes = NULL;
         Reason reason = { "" };
 
-        int r = KT_E_ACCESS_DENIED;
-        if (peer)
-                r = probe_list_all(registry_get_probes(door->desk->registry),
-                                &peer->subject,
-                                &probes,
-                                &reason);
-        reply_result(call, r, "probes", probes, &reason);
+        int r = reply_later(door, call, parameters, varlink_probes_answer_list, &request, &reason);
+        r = r ?: probe_list_all(registry_get_probes(door->desk->registry), request, &reason);
+        if (r != 0)
+                reply_refuse(call, r, &reason);
+        else
+                request = NULL;
 }
 
 static void varlink_probes_answer_file(VarlinkCall *call, Request *request) {

@@ -40,6 +40,10 @@ Request *request_free(Request *request) {
         return NULL;
 }
 
+int request_renew(Request *request) {
+        return request->renew ? request->renew(request) : 0;
+}
+
 void request_answer(Request **request, int result, const Reason *reason) {
         static const Reason none;
         Request *r = TAKE_PTR(*request);

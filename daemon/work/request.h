@@ -27,6 +27,9 @@ struct Request {
         Caller caller;         /* create: the pids are in its namespace; may be unknown */
         void (*done)(Request *request, int result, const Reason *reason);
         void *userdata;
+        /* Updates the subject to the caller's current state. KT_E_CANCELLED: the caller has left.
+         * NULL: the subject stays as it is. */
+        int (*renew)(Request *request);
 
         /* create: asks polkit about `wanted`. If it returns 0, it has taken over request and spec,
          * and the same request may try again with is_authorized. If ask is NULL, the request is
@@ -48,6 +51,8 @@ struct Request {
 Request *request_new(const Subject *subject, const char *peer);
 Request *request_free(Request *request);
 DEFINE_CLEANUP(Request, request_free);
+/* For a call that has waited, before its rights are checked. */
+int request_renew(Request *request);
 /* Consumes the request. Does nothing if *request is NULL. reason may be NULL. */
 void request_answer(Request **request, int result, const Reason *reason);
 /* Answers a call whose session has ended. why: "" if the owner destroyed it. */

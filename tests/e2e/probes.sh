@@ -203,6 +203,26 @@ usable() {
         fi
 }
 
+case_probes_lists() { # [guest] the event loop never reads the kernel's lists of functions and types
+        local pid before after
+        ktracectl status >/dev/null
+        pid=$(daemon_pid)
+        [ -e "/proc/$pid/task/$pid/io" ] || skip "this kernel does not count what a thread reads"
+        loop_reads() { sed -n 's/^rchar: //p' "/proc/$pid/task/$pid/io"; }
+        sleep 6 # the daemon forgets the lists
+        before=$(loop_reads)
+        ktracectl probes list >/dev/null
+        ktracectl policy explain - <<<'{"scope": "system", "probes": ["file_open"]}' >out || true # no kprobes
+        for _ in 1 2 3 4; do
+                refused 1 'inlined' ktracectl probes resolve no_function_is_called_like_this
+                refused 1 'inlined' ktracectl probes add bad --on no_function_is_called_like_this
+                refused 1 'inlined' ktracectl probes add bad --on no_function_is_called_like_this --return '$retval'
+        done
+        after=$(loop_reads)
+        [ $((after - before)) -lt 3000000 ] || fail "the loop has read $((after - before)) bytes"
+        same "$pid" "$(daemon_pid)" "the daemon"
+}
+
 case_probes_catalogue() { # every shipped entry resolves on this kernel
         ktracectl --json probes list >list
         same 11 "$(jq '[.[] | select(.source | endswith("probes.d/50-default.json"))] | length' list)" "entries"

@@ -66,6 +66,8 @@ static void add_boot_events(void) {
 void fake_kernel_reset(void) {
         pthread_mutex_lock(&kernel.lock);
         fake_model_reset();
+        kernel.loop = pthread_self();
+        kernel.n_function_reads = kernel.n_function_reads_in_loop = 0;
         add_boot_events();
         pthread_mutex_unlock(&kernel.lock);
 
@@ -115,6 +117,15 @@ size_t fake_kernel_take_format_reads(void) {
         pthread_mutex_lock(&kernel.lock);
         size_t n = kernel.n_format_reads;
         kernel.n_format_reads = 0;
+        pthread_mutex_unlock(&kernel.lock);
+        return n;
+}
+
+size_t fake_kernel_take_function_reads(size_t *ret_in_loop) {
+        pthread_mutex_lock(&kernel.lock);
+        size_t n = kernel.n_function_reads;
+        *ret_in_loop = kernel.n_function_reads_in_loop;
+        kernel.n_function_reads = kernel.n_function_reads_in_loop = 0;
         pthread_mutex_unlock(&kernel.lock);
         return n;
 }

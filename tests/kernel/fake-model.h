@@ -53,6 +53,8 @@ typedef struct FakeModel {
         GPtrArray *probes; /* their definitions; NULL: a kernel without */
         uint64_t pid_max;
         size_t n_format_reads;
+        size_t n_function_reads, n_function_reads_in_loop;
+        pthread_t loop;
         void (*on_pid_write)(void);
 
         unsigned fail_in; /* operations until the fault; 0: none */

@@ -220,8 +220,16 @@ static int give_text(char *text, char **ret, size_t *ret_size) {
         return 0;
 }
 
+static void count_read(const char *path) {
+        if (!g_str_equal(path, "available_filter_functions"))
+                return;
+        kernel.n_function_reads++;
+        kernel.n_function_reads_in_loop += pthread_equal(pthread_self(), kernel.loop) != 0;
+}
+
 int tracefs_read(int dirfd, const char *path, char **ret, size_t *ret_size) {
         int r = fake_begin(FAKE_READ);
+        count_read(path);
         if (r != 0)
                 return fake_finish_read(r);
         const char *name = handle_name(dirfd);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "interfaces/spec-json.h"
+#include "probes/probe-list.h"
 #include "session/create.h"
 #include "session/registry.h"
 #include "session/reload.h"
@@ -278,6 +279,31 @@ static bool call_is_answered(void *userdata) {
 
 void fixture_wait(Fixture *f, Call *call) {
         fixture_run_until(f, call_is_answered, call);
+}
+
+static void on_listed(Request *request, int result, const Reason *reason) {
+        json_object **list = request->userdata;
+
+        if (result != 0)
+                g_error("%d %s", result, reason->text);
+        *list = json_object_get(request->list);
+        request_free(request);
+}
+
+static bool is_listed(void *userdata) {
+        return *(json_object **)userdata;
+}
+
+json_object *fixture_list_probes(Fixture *f, uid_t uid) {
+        Subject subject = fixture_subject(uid);
+        Request *request = request_new(&subject, NULL);
+        json_object *list = NULL;
+
+        request->done = on_listed;
+        request->userdata = &list;
+        g_assert_cmpint(probe_list_all(registry_get_probes(f->registry), request, NULL), ==, 0);
+        fixture_run_until(f, is_listed, &list);
+        return list;
 }
 
 static bool is_held(void *userdata) {

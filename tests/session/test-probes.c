@@ -12,6 +12,7 @@
 #include "probes/probe-verbs.h"
 #include "session-fixture.h"
 #include "session/check.h"
+#include "session/create.h"
 #include "session/registry-idle.h"
 #include "session/registry.h"
 #include "session/session-state.h"
@@ -19,6 +20,9 @@
 #define SPEC_MINE "{\"scope\":\"system\",\"probes\":[\"mine\"],\"lifetime\":\"linger\"}"
 
 typedef struct Answer {
+        Request *request; /* of AddProbe, until it is taken */
+        Definition *definition;
+        Session *session; /* of CreateSession */
         int result;
         bool is_answered;
         char text[128];
@@ -30,6 +34,7 @@ static void on_done(Request *request, int result, const Reason *reason) {
 
         answer->result = result;
         answer->is_answered = true;
+        answer->session = request->session;
         answer->reason = *reason;
         g_strlcpy(answer->text, request->text ?: "", sizeof(answer->text));
         request_free(request);
@@ -58,31 +63,50 @@ static int finish(Fixture *f, int r, Request *request, Answer *answer) {
         return answer->result;
 }
 
-static int add(Fixture *f, uid_t uid, const char *name, const char *raw, Answer *answer) {
+/* On a refusal both are still the caller's. */
+static void on_taken(int result, const Reason *reason, void *userdata) {
+        Answer *answer = userdata;
+
+        if (result == 0)
+                return;
+        definition_free(answer->definition);
+        answer->request->done(answer->request, result, reason);
+}
+
+/* AddProbe; the answer comes later. */
+static void begin_add(Fixture *f,
+                uid_t uid,
+                const char *name,
+                const char *key,
+                const char *value,
+                Answer *answer) {
         Request *request = make_request(uid, answer);
         Definition *definition = definition_new();
 
         g_assert_cmpint(definition_set_string(definition, "name", name, NULL), ==, 0);
-        g_assert_cmpint(definition_set_string(definition, "raw", raw, NULL), ==, 0);
-        int r = probe_set_define(
-                        registry_get_probes(f->registry), request, definition, &answer->reason);
-        if (r != 0)
-                definition_free(definition);
-        return finish(f, r, request, answer);
+        g_assert_cmpint(definition_set_string(definition, key, value, NULL), ==, 0);
+        answer->request = request;
+        answer->definition = definition;
+        g_assert_cmpint(probe_set_define(registry_get_probes(f->registry),
+                                        request,
+                                        definition,
+                                        on_taken,
+                                        answer),
+                        ==,
+                        0);
+}
+
+static int add(Fixture *f, uid_t uid, const char *name, const char *raw, Answer *answer) {
+        begin_add(f, uid, name, "raw", raw, answer);
+        fixture_run_until(f, is_answered, answer);
+        return answer->result;
 }
 
 static int add_on_event(Fixture *f, uid_t uid, const char *event, const char *arg, Answer *answer) {
-        Request *request = make_request(uid, answer);
-        Definition *definition = definition_new();
-
-        g_assert_cmpint(definition_set_string(definition, "name", "mine", NULL), ==, 0);
-        g_assert_cmpint(definition_set_string(definition, "event", event, NULL), ==, 0);
-        g_assert_cmpint(definition_add_arg(definition, arg, NULL), ==, 0);
-        int r = probe_set_define(
-                        registry_get_probes(f->registry), request, definition, &answer->reason);
-        if (r != 0)
-                definition_free(definition);
-        return finish(f, r, request, answer);
+        begin_add(f, uid, "mine", "event", event, answer);
+        g_assert_cmpint(definition_add_arg(answer->definition, arg, NULL), ==, 0);
+        fixture_run_until(f, is_answered, answer);
+        return answer->result;
 }
 
 static int take_away(Fixture *f, uid_t uid, const char *name, Answer *answer) {
@@ -105,6 +129,7 @@ static void set_up(Fixture *f, gconstpointer userdata) {
         fake_kernel_set_file("kprobe_events", "");
         fake_kernel_set_file("uprobe_events", "");
         fake_kernel_set_file("dynamic_events", "");
+        fake_kernel_set_file("available_filter_functions", "vfs_read\nvfs_write\n");
 }
 
 static bool has_interference(void *userdata) {
@@ -175,8 +200,7 @@ static void test_life(Fixture *f, gconstpointer userdata) {
 }
 
 static void test_strangers(Fixture *f, gconstpointer userdata) {
-        json_object *list = NULL;
-        Subject subject = fixture_subject(FIXTURE_USER);
+        json_object *list;
         Answer answer;
         Call call;
 
@@ -189,9 +213,7 @@ static void test_strangers(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(take_away(f, FIXTURE_USER, "ktrace_u0:mine", &answer),
                         ==,
                         KT_E_NO_SUCH_PROBE);
-        g_assert_cmpint(probe_list_all(registry_get_probes(f->registry), &subject, &list, NULL),
-                        ==,
-                        0);
+        list = fixture_list_probes(f, FIXTURE_USER);
         g_assert_cmpuint(json_object_array_length(list), ==, 0);
         json_object_put(list);
         fixture_create(f,
@@ -362,12 +384,8 @@ static void test_gone(Fixture *f, gconstpointer userdata) {
 }
 
 static void assert_state(Fixture *f, const char *state, const char *why) {
-        Subject root = fixture_subject(0);
-        _cleanup_json_ json_object *list = NULL;
+        _cleanup_json_ json_object *list = fixture_list_probes(f, 0);
 
-        g_assert_cmpint(probe_list_all(registry_get_probes(f->registry), &root, &list, NULL),
-                        ==,
-                        0);
         g_assert_cmpuint(json_object_array_length(list), ==, 1);
         json_object *probe = json_object_array_get_idx(list, 0);
         g_assert_cmpstr(json_object_get_string(json_object_object_get(probe, "state")), ==, state);
@@ -508,14 +526,11 @@ static void add_all(Fixture *f, size_t n, const char *last, Answer *answer) {
 }
 
 static size_t count_probes(Fixture *f) {
-        Subject root = fixture_subject(0);
-        json_object *list = NULL;
+        const Probe *probe;
+        size_t n = 0;
 
-        g_assert_cmpint(probe_list_all(registry_get_probes(f->registry), &root, &list, NULL),
-                        ==,
-                        0);
-        size_t n = json_object_array_length(list);
-        json_object_put(list);
+        TAILQ_FOREACH(probe, &registry_get_probes(f->registry)->list, probes)
+                n++;
         return n;
 }
 
@@ -611,8 +626,25 @@ static void test_batch_fails_late(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(take_away(f, 0, "b0", &taken), ==, 0);
 }
 
-static void resolve(Fixture *f, Answer *answer) {
-        Request *request = make_request(0, answer);
+/* An entry of the catalogue that was not used so far. */
+static Probe *add_to_catalogue(Fixture *f, const char *on) {
+        Definition *definition = definition_new();
+        Probe *probe;
+
+        g_assert_cmpint(definition_set_string(definition, "name", "entry", NULL), ==, 0);
+        g_assert_cmpint(definition_set_string(definition, "on", on, NULL), ==, 0);
+        g_assert_cmpint(probe_set_add(registry_get_probes(f->registry),
+                                        definition,
+                                        (uid_t)-1,
+                                        "test.json",
+                                        &probe),
+                        ==,
+                        0);
+        return probe;
+}
+
+static void begin_resolve(Fixture *f, uid_t uid, Answer *answer) {
+        Request *request = make_request(uid, answer);
 
         g_assert_cmpint(probe_resolve_function(registry_get_probes(f->registry),
                                         request,
@@ -622,41 +654,247 @@ static void resolve(Fixture *f, Answer *answer) {
                         0);
 }
 
-/* The kernel's lists are read in the worker thread: the loop goes on while that has other work.
- * (The fake kernel has no such lists.) */
-static void test_resolve_in_worker(Fixture *f, gconstpointer userdata) {
-        static Answer last;
-        Answer answers[3], other, taken;
+static void begin_add_one(Fixture *f, uid_t uid, Answer *answer) {
+        begin_add(f, uid, "mine", "on", "vfs_raed", answer);
+}
+
+static void begin_add_raw(Fixture *f, uid_t uid, Answer *answer) {
+        begin_add(f, uid, "mine", "raw", "p vfs_read", answer);
+}
+
+static void begin_add_all(Fixture *f, uid_t uid, Answer *answer) {
+        Definition **definitions = calloc(1, sizeof(Definition *));
+        Request *request = make_request(uid, answer);
+
+        definitions[0] = definition_new();
+        g_assert_cmpint(definition_set_string(definitions[0], "name", "mine", NULL), ==, 0);
+        g_assert_cmpint(definition_set_string(definitions[0], "on", "vfs_raed", NULL), ==, 0);
+        g_assert_cmpint(probe_set_define_all(
+                                        registry_get_probes(f->registry), request, definitions, 1),
+                        ==,
+                        0);
+}
+
+static void begin_list(Fixture *f, uid_t uid, Answer *answer) {
+        Request *request = make_request(uid, answer);
+
+        g_assert_cmpint(probe_list_all(registry_get_probes(f->registry), request, NULL), ==, 0);
+}
+
+#define SPEC_ENTRY "{\"scope\":\"%s\",\"probes\":[\"entry\"],\"lifetime\":\"linger\"}"
+
+static Spec *make_spec(uid_t uid) {
+        g_autofree char *text = g_strdup_printf(SPEC_ENTRY, uid == 0 ? "system" : "own");
+        _cleanup_json_ json_object *object = json_tokener_parse(text);
+        Spec *spec = spec_new();
+
+        g_assert_cmpint(spec_from_json(spec, object, NULL), ==, 0);
+        return spec;
+}
+
+static void begin_check(Fixture *f, uid_t uid, Answer *answer) {
+        Subject subject = fixture_subject(uid);
+        Request *request = make_request(uid, answer);
+
+        request->done = on_checked;
+        g_assert_cmpint(registry_check(f->registry, request, &subject, make_spec(uid), NULL),
+                        ==,
+                        0);
+}
+
+/* Its session ends with the fixture. */
+static void begin_create(Fixture *f, uid_t uid, Answer *answer) {
+        Request *request = make_request(uid, answer);
+
+        g_assert_cmpint(session_create(f->registry, request, make_spec(uid), NULL), ==, 0);
+}
+
+/* A call that needs the kernel's functions. */
+typedef struct ListVerb {
+        const char *path;
+        void (*begin)(Fixture *f, uid_t uid, Answer *answer);
+        int result;  /* for root */
+        int refusal; /* for a user without rights; 0: an answer without that probe */
+} ListVerb;
+
+static const ListVerb list_verbs[] = {
+        { "/probes/lists/resolve", begin_resolve, 0, KT_E_ACCESS_DENIED },
+        { "/probes/lists/add", begin_add_one, KT_E_NO_SUCH_FUNCTION, KT_E_ACCESS_DENIED },
+        { "/probes/lists/add-raw", begin_add_raw, 0, KT_E_ACCESS_DENIED },
+        { "/probes/lists/add-all", begin_add_all, KT_E_NO_SUCH_FUNCTION, KT_E_ACCESS_DENIED },
+        { "/probes/lists/list", begin_list, 0, 0 },
+        { "/probes/lists/check", begin_check, 0, KT_E_ACCESS_DENIED },
+        { "/probes/lists/create", begin_create, 0, KT_E_NO_SUCH_PROBE },
+};
+
+static void assert_reads(size_t n) {
+        size_t n_in_loop = 0;
+
+        g_assert_cmpuint(fake_kernel_take_function_reads(&n_in_loop), ==, n);
+        g_assert_cmpuint(n_in_loop, ==, 0);
+}
+
+static bool is_without_entry(void *userdata) {
+        (void)userdata;
+        return !stands("ktrace_catalogue/entry");
+}
+
+/* The kernel's lists are read in the worker thread, once, and only for callers with rights. The
+ * loop serves others while the worker has other work. */
+static void test_lists(Fixture *f, gconstpointer userdata) {
+        const ListVerb *verb = userdata;
+        Answer answers[3], other;
         Call call, end;
 
-        (void)userdata;
+        add_to_catalogue(f, "vfs_write");
+        verb->begin(f, FIXTURE_USER, &other);
+        fixture_run_until(f, is_answered, &other);
+        g_assert_cmpint(other.result, ==, verb->refusal);
+        assert_reads(0);
+
         fake_kernel_hold(FAKE_CREATE);
         fixture_create(f, &call, 0, NULL, SPEC_ROOT);
         fixture_wait_held(f);
         for (size_t i = 0; i < G_N_ELEMENTS(answers); i++)
-                resolve(f, &answers[i]);
+                verb->begin(f, 0, &answers[i]);
         ask_small(f, FIXTURE_USER, &other);
         fixture_run_until(f, is_answered, &other);
         for (size_t i = 0; i < G_N_ELEMENTS(answers); i++)
                 g_assert_false(answers[i].is_answered);
+        assert_reads(0);
         fake_kernel_release();
         for (size_t i = 0; i < G_N_ELEMENTS(answers); i++) {
                 fixture_run_until(f, is_answered, &answers[i]);
-                g_assert_cmpint(answers[i].result, ==, -ENOTDIR);
+                /* The same probe twice: the first call may not be over. */
+                if (i == 0 || answers[i].result != KT_E_BUSY)
+                        g_assert_cmpint(answers[i].result, ==, verb->result);
         }
+        assert_reads(1);
         fixture_wait(f, &call);
         fixture_destroy(f, &end, call.session);
         fixture_wait(f, &end);
-        /* Who may define nothing has nothing read. */
-        Request *request = make_request(FIXTURE_USER, &taken);
-        g_assert_cmpint(probe_resolve_function(registry_get_probes(f->registry),
-                                        request,
-                                        "vfs_read",
-                                        NULL),
-                        ==,
-                        KT_E_ACCESS_DENIED);
-        request_free(request);
-        resolve(f, &last); /* the daemon ends meanwhile: the fixture's end */
+        for (size_t i = 0; i < G_N_ELEMENTS(answers) && answers[i].session; i++) {
+                fixture_destroy(f, &end, answers[i].session);
+                fixture_wait(f, &end);
+        }
+        (void)take_away(f, 0, "mine", &other);
+        fixture_run_until(f, is_without_entry, NULL);
+}
+
+/* The daemon ends while the lists are read: the fixture's end. */
+static void test_lists_end(Fixture *f, gconstpointer userdata) {
+        static Answer answer; /* comes then */
+        const ListVerb *verb = userdata;
+
+        add_to_catalogue(f, "vfs_write");
+        verb->begin(f, 0, &answer);
+        for (unsigned i = 0; i < 2; i++)
+                g_assert_cmpint(sd_event_run(f->event, 0), >=, 0);
+        g_assert_false(answer.is_answered);
+}
+
+/* A call that need not wait does not overtake one of the same user that does. */
+static void test_lists_in_order(Fixture *f, gconstpointer userdata) {
+        Answer first, second;
+
+        (void)userdata;
+        begin_add(f, 0, "mine", "on", "vfs_read", &first);
+        begin_add(f, 0, "mine", "event", "sched:sched_switch", &second);
+        fixture_run_until(f, is_answered, &second);
+        g_assert_cmpint(second.result, ==, KT_E_NAME_TAKEN);
+        fixture_run_until(f, is_answered, &first);
+        g_assert_cmpint(first.result, ==, 0);
+        g_assert_cmpint(take_away(f, 0, "mine", &first), ==, 0);
+}
+
+/* A failure is not tried again by each call, and it concerns only what needs the lists. */
+static void test_lists_unreadable(Fixture *f, gconstpointer userdata) {
+        Answer answers[2], other;
+
+        (void)userdata;
+        fake_kernel_fail_verb(FAKE_READ, 1, -EIO);
+        for (size_t i = 0; i < G_N_ELEMENTS(answers); i++) {
+                begin_resolve(f, 0, &answers[i]);
+                fixture_run_until(f, is_answered, &answers[i]);
+                g_assert_cmpint(answers[i].result, ==, -EIO);
+        }
+        assert_reads(1);
+        begin_add(f, 0, "mine", "on", "vfs_read", &other);
+        fixture_run_until(f, is_answered, &other);
+        g_assert_cmpint(other.result, ==, -EIO);
+        g_assert_cmpint(add(f, 0, "mine", "p vfs_read", &other), ==, 0);
+        g_assert_cmpint(take_away(f, 0, "mine", &other), ==, 0);
+        assert_reads(0);
+}
+
+static bool has_left;
+
+static int renew(Request *request) {
+        return has_left ? KT_E_CANCELLED : 0;
+}
+
+/* The caller leaves while the lists are read. */
+static void test_lists_caller_leaves(Fixture *f, gconstpointer userdata) {
+        Answer answer;
+
+        (void)userdata;
+        has_left = false;
+        begin_add(f, 0, "mine", "on", "vfs_read", &answer);
+        answer.request->renew = renew;
+        g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+        g_assert_false(answer.is_answered);
+        has_left = true;
+        fixture_run_until(f, is_answered, &answer);
+        g_assert_cmpint(answer.result, ==, KT_E_CANCELLED);
+        assert_reads(1);
+        g_assert_cmpuint(count_probes(f), ==, 0);
+}
+
+/* The rules change while the lists are read. */
+static void test_lists_rules_change(Fixture *f, gconstpointer userdata) {
+        static const char rules[] = "{\"rules\":[{\"name\":\"r\",\"subjects\":[\"any\"],"
+                                    "\"scopes\":[\"own\"],\"events\":[\"raw_syscalls:*\"],"
+                                    "\"probes\":{\"functions\":[\"%s\"],"
+                                    "\"takes\":[\"values\"]}}]}";
+        g_autofree char *before = g_strdup_printf(rules, "vfs_*");
+        g_autofree char *after = g_strdup_printf(rules, "tcp_*");
+        Answer answer;
+
+        (void)userdata;
+        fixture_set_rules(f, before, NULL);
+        begin_add(f, FIXTURE_USER, "mine", "on", "vfs_read", &answer);
+        g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
+        g_assert_false(answer.is_answered);
+        fixture_set_rules(f, after, NULL);
+        fixture_run_until(f, is_answered, &answer);
+        g_assert_cmpint(answer.result, ==, KT_E_ACCESS_DENIED);
+        g_assert_cmpuint(count_probes(f), ==, 0);
+}
+
+static const char *get_state(json_object *list) {
+        json_object *probe = json_object_array_get_idx(list, 0);
+
+        return json_object_get_string(json_object_object_get(probe, "state"));
+}
+
+/* A refused entry of the catalogue is not searched for again until the lists are read again. */
+static void test_lists_broken(Fixture *f, gconstpointer userdata) {
+        ProbeSet *set = registry_get_probes(f->registry);
+        const Probe *probe = add_to_catalogue(f, "vfs_raed");
+
+        (void)userdata;
+        for (unsigned i = 0; i < 2; i++) {
+                _cleanup_json_ json_object *list = fixture_list_probes(f, 0);
+
+                g_assert_cmpstr(get_state(list), ==, "broken");
+                g_assert_nonnull(strstr(probe->broken.text, "did you mean vfs_read"));
+                g_assert_cmpuint(probe->broken_by, ==, probes_get_number(set->kernel));
+        }
+        assert_reads(1);
+        fake_kernel_set_file("available_filter_functions", "vfs_raed\n");
+        probes_load_now(set->kernel, set->tracefs);
+        _cleanup_json_ json_object *list = fixture_list_probes(f, 0);
+        g_assert_cmpstr(get_state(list), ==, "ready");
 }
 
 int main(int argc, char **argv) {
@@ -674,7 +912,11 @@ int main(int argc, char **argv) {
                 { "/probes/batch-in-turns", test_batch_in_turns },
                 { "/probes/batch-refused", test_batch_refused },
                 { "/probes/batch-fails-late", test_batch_fails_late },
-                { "/probes/resolve-in-the-worker", test_resolve_in_worker },
+                { "/probes/lists/in-order", test_lists_in_order },
+                { "/probes/lists/unreadable", test_lists_unreadable },
+                { "/probes/lists/caller-leaves", test_lists_caller_leaves },
+                { "/probes/lists/rules-change", test_lists_rules_change },
+                { "/probes/lists/broken", test_lists_broken },
                 { "/probes/place", test_place },
                 { "/probes/raw-names", test_raw_names },
                 { "/probes/gone", test_gone },
@@ -685,5 +927,12 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
                 g_test_add(tests[i].path, Fixture, NULL, set_up, tests[i].run, fixture_tear_down);
+        for (size_t i = 0; i < G_N_ELEMENTS(list_verbs); i++) {
+                const ListVerb *verb = &list_verbs[i];
+                g_autofree char *end = g_strdup_printf("%s-at-the-end", verb->path);
+
+                g_test_add(verb->path, Fixture, verb, set_up, test_lists, fixture_tear_down);
+                g_test_add(end, Fixture, verb, set_up, test_lists_end, fixture_tear_down);
+        }
         return g_test_run();
 }

@@ -11,7 +11,6 @@
 #include "fake-fd-store.h"
 #include "fake-inspection.h"
 #include "kernel/probe-group.h"
-#include "probes/probe-list.h"
 #include "probes/probe-set.h"
 #include "probes/probe-verbs.h"
 #include "session-fixture.h"
@@ -56,22 +55,30 @@ static bool is_answered(void *userdata) {
         return ((Answer *)userdata)->is_answered;
 }
 
-static void on_inspected(int result, const Reason *reason, ProbeFile *file, void *userdata) {
+static void on_taken(int result, const Reason *reason, void *userdata) {
         Answer *answer = userdata;
 
-        probe_file_give(file, answer->request);
         answer->reason = *reason;
-        if (result == 0)
-                result = probe_set_define(registry_get_probes(answer->f->registry),
-                                answer->request,
-                                answer->definition,
-                                &answer->reason);
         answer->is_answered = result != 0;
         answer->result = result;
         if (result == 0)
                 return;
         answer->request = request_free(answer->request);
         answer->definition = definition_free(answer->definition);
+}
+
+static void on_inspected(int result, const Reason *reason, ProbeFile *file, void *userdata) {
+        Answer *answer = userdata;
+
+        probe_file_give(file, answer->request);
+        if (result == 0)
+                result = probe_set_define(registry_get_probes(answer->f->registry),
+                                answer->request,
+                                answer->definition,
+                                on_taken,
+                                answer);
+        if (result != 0)
+                on_taken(result, reason, answer);
 }
 
 static int add(Fixture *f, uid_t uid, const char *name, Answer *answer) {
@@ -180,16 +187,6 @@ static Session *find_session(const Fixture *f, const char *id) {
         return registry_find(f->registry, &root, REACH_ALL, id);
 }
 
-static json_object *list(Fixture *f) {
-        json_object *probes = NULL;
-        Subject root = {};
-
-        g_assert_cmpint(probe_list_all(registry_get_probes(f->registry), &root, &probes, NULL),
-                        ==,
-                        0);
-        return probes;
-}
-
 static const char *get(json_object *object, const char *key) {
         return json_object_get_string(json_object_object_get(object, key));
 }
@@ -211,7 +208,7 @@ static void test_kept(Fixture *f, gconstpointer userdata) {
                 g_autofree char *now = fake_kernel_describe();
                 g_assert_cmpstr(now, ==, before);
                 g_assert_cmpint(session_get_state(find_session(f, id)), ==, SESSION_RUNNING);
-                json_object *probes = list(f);
+                json_object *probes = fixture_list_probes(f, 0);
                 json_object *shown = json_object_array_get_idx(probes, 0);
                 g_assert_cmpstr(get(shown, "file"), ==, program);
                 g_assert_cmpstr(get(shown, "file-state"), ==, i == 0 ? "there" : "replaced");
@@ -333,7 +330,7 @@ static void test_not_kept(Fixture *f, gconstpointer userdata) {
                 if (find_session(f, id))
                         g_error("case %zu: the session goes on", i);
                 g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
-                json_object *probes = list(f);
+                json_object *probes = fixture_list_probes(f, 0);
                 g_assert_cmpuint(json_object_array_length(probes), ==, 0);
                 json_object_put(probes);
                 /* The fake's list is no file that orphans would be found in. */
