@@ -277,6 +277,7 @@ static int read_trace(Session *session, json_object *object) {
         trace->is_live = trace->is_stopping || session->state_before == SESSION_RUNNING;
         trace->has_snapshot = get_boolean(object, "has-snapshot");
         trace->size_kb = adopt_get_number(object, "size-kb");
+        trace->wants_kb = adopt_get_number(object, "wants-kb");
         trace->has_caught = get_boolean(object, "caught");
         trace->is_dirty = get_boolean(object, "taking");
         snprintf(trace->policy_digest,
@@ -476,6 +477,8 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
                                 "its stream worker ended, and its histograms are lost");
                 return;
         }
+        /* The buffer has its size again. Until here the larger size counted (quota.c). */
+        session->trace.wants_kb = 0;
         session_make_notices(session);
         session_load_notices(session);
         resume(session);

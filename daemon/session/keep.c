@@ -221,6 +221,8 @@ static int keep_make(const Session *session, json_object **ret) {
         r = r ?: keep_put_number(object, "interference", session->n_interferences);
         r = r ?: keep_put_number(object, "interference-nsec", session->interference_nsec);
         r = r ?: keep_put_number(object, "size-kb", session->trace.size_kb);
+        if (session->trace.wants_kb > 0)
+                r = r ?: keep_put_number(object, "wants-kb", session->trace.wants_kb);
         r = r ?: put_boolean(object, "caught", session->trace.has_caught);
         r = r ?: put_boolean(object, "taking", session->trace.is_taken || session->trace.is_dirty);
         r = r ?: keep_put_events(object, "off", session, session->trace.is_off);

@@ -41,7 +41,7 @@ static uint64_t count_kb(const Registry *registry, const Spec *spec, const Grant
                      : kb;
 }
 
-/* While the buffer grows, its new size counts. */
+/* While the buffer grows, its new size counts, also until the next daemon has put the size back. */
 static uint64_t count_session_kb(const Session *session) {
         if (!session->spec)
                 return 0;

@@ -146,6 +146,7 @@ int session_resize(Session *session, uint64_t kb, Request *request, Reason *reas
         session->trace.wants_kb = kb;
         session->request = request;
         session->state_before = session->state;
+        session_keep(session); /* in case the next daemon finds the buffer of the new size */
         trace_plan_resize(&session->trace, &session->plan);
         session_submit(session, session_then_resized);
         return 0;

@@ -233,6 +233,27 @@ case_restart_stopping() { # a stop that is under way when the daemon is killed i
         [ "$hits" -gt 0 ] || skip "no flight recorder was being stopped when the daemon was killed"
 }
 
+case_restart_resizing() { # a buffer that is growing or shrinking when the daemon is killed has its size again, and counts with that
+        trap restart_end EXIT
+        local hits=0 ends=$((SECONDS + 35)) size used
+        user ktracectl create box --scope own -b 64 --lifetime linger -e raw_syscalls:sys_enter
+        size=$(cat "$TRACEFS"/instances/ktrace-*/buffer_size_kb)
+        used=$(used_kb)
+        while [ "$hits" -lt 3 ] && [ "$SECONDS" -lt "$ends" ]; do
+                user ktracectl set box buffer-kb 16384 2>/dev/null &
+                BACKGROUND=$!
+                ! killed_when wants-kb || hits=$((hits + 1))
+                if wait "$BACKGROUND"; then # it was over before
+                        user ktracectl set box buffer-kb 64
+                fi
+                same "$size $used" "$(cat "$TRACEFS"/instances/ktrace-*/buffer_size_kb) $(used_kb)" "sizes"
+        done
+        [ "$hits" -gt 0 ] || skip "no buffer was being changed when the daemon was killed"
+        user ktracectl destroy box
+        same 0 "$(used_kb)" "kB in use"
+}
+used_kb() { user ktracectl --json=short status | jq '.limits["buffer-kb"]'; }
+
 case_restart_flight_recording() { # the last snapshot of a recording that ends while the daemon is replaced is taken of the next one, and has all
         trap restart_end EXIT
         kept

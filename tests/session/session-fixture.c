@@ -133,6 +133,15 @@ void fixture_restart(Fixture *f) {
         fixture_restart_on_bus(f, FIXTURE_BUS);
 }
 
+void fixture_begin_restart(Fixture *f) {
+        registry_leave(f->registry);
+        open_registry(f, FIXTURE_BUS);
+}
+
+void fixture_end_restart(Fixture *f) {
+        fixture_run_until(f, has_adopted, f);
+}
+
 void fixture_restart_on_bus(Fixture *f, const char *bus_id) {
         registry_leave(f->registry);
         open_registry(f, bus_id);

@@ -32,6 +32,9 @@ bool fixture_find_member(Fixture *f, Session *session, pid_t tid, uint64_t *ret_
 /* This registry leaves its sessions, and the next one takes over what it can. */
 #define FIXTURE_BUS "0123"
 void fixture_restart(Fixture *f);
+/* The same in two halves: between them the sessions are being taken over. */
+void fixture_begin_restart(Fixture *f);
+void fixture_end_restart(Fixture *f);
 /* NULL: the bus is not there yet. */
 void fixture_restart_on_bus(Fixture *f, const char *bus_id);
 /* A reload, until all sessions are judged. NULL: as they are. */

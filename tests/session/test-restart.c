@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "session-fixture.h"
+#include "session/quota.h"
 #include "session/registry-idle.h"
 #include "session/registry.h"
 #include "session/session-state.h"
@@ -165,6 +166,26 @@ static void test_switching_judged(Fixture *f, gconstpointer userdata) {
         fixture_kill(pid);
 }
 
+static uint64_t get_used_kb(const Fixture *f) {
+        _cleanup_json_ json_object *limits = NULL;
+
+        g_assert_cmpint(registry_describe_limits(f->registry, FIXTURE_USER, &limits), ==, 0);
+        return json_object_get_uint64(json_object_object_get(limits, "buffer-kb"));
+}
+
+/* As long as the kernel may have the other size, the larger one counts. */
+static void check_used(Fixture *f, const char *id, const char *state, uint64_t used_kb) {
+        g_autofree char *path = g_strdup_printf("%s/%s.json", f->state_dir, id);
+
+        g_assert_true(g_file_set_contents(path, state, -1, NULL));
+        fixture_begin_restart(f);
+        g_assert_cmpuint(get_used_kb(f), ==, MAX(used_kb, 2 * 2048)); /* of two CPUs */
+        fixture_end_restart(f);
+        g_assert_cmpuint(get_used_kb(f), ==, used_kb);
+        g_autofree char *kept = read_state(f, id);
+        g_assert_null(strstr(kept, "wants-kb"));
+}
+
 /* What a session is granted is what it has, also where it is not started yet. */
 static void test_resizing(Fixture *f, gconstpointer userdata) {
         g_autofree char *before = NULL, *state = NULL;
@@ -178,11 +199,27 @@ static void test_resizing(Fixture *f, gconstpointer userdata) {
                         "{\"scope\":\"own\",\"lifetime\":\"linger\",\"events\":[\"raw_syscalls:*\"]}");
         g_strlcpy(id, session_get_id(session), sizeof(id));
         before = fake_kernel_describe();
+        uint64_t used_kb = get_used_kb(f);
         fixture_resize(f, &call, session, 2048);
         state = read_state(f, id);
         fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, 0);
-        restart_amid(f, id, state);
+        g_assert_cmpuint(get_used_kb(f), ==, 2 * 2048);
+        check_used(f, id, state, used_kb);
+        same_kernel(before);
+        /* A buffer that becomes smaller counts with the size that it had. */
+        fixture_resize(f, &call, find(f, id), 4096);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        fixture_resize(f, &call, find(f, id), 512);
+        g_autofree char *shrinking = read_state(f, id);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        check_used(f, id, shrinking, 2 * 4096);
+        fixture_resize(f, &call, find(f, id), used_kb / 2);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        fixture_restart(f);
         same_kernel(before);
         g_assert_cmpint(session_get_state(find(f, id)), ==, SESSION_CONFIGURED);
 }
