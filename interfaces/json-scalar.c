@@ -20,7 +20,7 @@ static int parse_hex4(JsonParser *parser, uint32_t *ret) {
         uint32_t value = 0;
 
         if (parser->end - parser->p < 4)
-                return json_refuse_syntax(parser, "four hexadecimal digits are wanted after \\u");
+                return json_refuse_syntax(parser, "expected four hexadecimal digits after \\u");
         for (size_t i = 0; i < 4; i++, parser->p++) {
                 char c = *parser->p;
 
@@ -30,7 +30,7 @@ static int parse_hex4(JsonParser *parser, uint32_t *ret) {
                         value = value << 4 | (uint32_t)((c | 0x20) - 'a' + 10);
                 else
                         return json_refuse_syntax(
-                                        parser, "four hexadecimal digits are wanted after \\u");
+                                        parser, "expected four hexadecimal digits after \\u");
         }
         *ret = value;
         return 0;
@@ -164,7 +164,7 @@ static int scan_number(JsonParser *parser, bool *ret_double) {
         if (json_at(parser, '-'))
                 parser->p++;
         if (!json_at_digit(parser))
-                return json_refuse_syntax(parser, "a digit is wanted after '-'");
+                return json_refuse_found(parser, "a digit after '-'");
         if (json_at(parser, '0') && parser->end - parser->p > 1 && parser->p[1] >= '0' &&
                         parser->p[1] <= '9')
                 return json_refuse_syntax(parser, "a number that begins with 0");
@@ -174,7 +174,7 @@ static int scan_number(JsonParser *parser, bool *ret_double) {
                 is_double = true;
                 parser->p++;
                 if (!json_at_digit(parser))
-                        return json_refuse_syntax(parser, "a digit is wanted after '.'");
+                        return json_refuse_found(parser, "a digit after '.'");
                 while (json_at_digit(parser))
                         parser->p++;
         }
@@ -184,7 +184,7 @@ static int scan_number(JsonParser *parser, bool *ret_double) {
                 if (json_at(parser, '-') || json_at(parser, '+'))
                         parser->p++;
                 if (!json_at_digit(parser))
-                        return json_refuse_syntax(parser, "a digit is wanted in the exponent");
+                        return json_refuse_found(parser, "a digit in the exponent");
                 while (json_at_digit(parser))
                         parser->p++;
         }

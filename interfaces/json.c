@@ -17,11 +17,15 @@
 #include <inttypes.h>
 #include <locale.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "interfaces/json-parts.h"
 #include "interfaces/json-scalar.h"
+#include "interfaces/utf8.h"
+
+#define WORD_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
 static int json_parse_value(JsonParser *parser, json_object **ret);
 
@@ -40,6 +44,28 @@ int json_refuse_syntax(JsonParser *parser, const char *what) {
                         parser->source,
                         line_of(parser),
                         what);
+}
+
+/* Also says what was found: a word or one character. */
+int json_refuse_found(JsonParser *parser, const char *expected) {
+        size_t left = (size_t)(parser->end - parser->p), size = 0;
+        char what[128];
+
+        while (size < MIN_OF(left, (size_t)32) &&
+                        memchr(WORD_CHARACTERS, parser->p[size], strlen(WORD_CHARACTERS)))
+                size++;
+        if (size == 0 && left > 0)
+                size = MAX_OF(utf8_length(parser->p, left), (size_t)1);
+        if (left == 0)
+                snprintf(what, sizeof(what), "expected %s, got the end", expected);
+        else
+                snprintf(what,
+                                sizeof(what),
+                                "expected %s, got '%.*s'",
+                                expected,
+                                (int)size,
+                                parser->p);
+        return json_refuse_syntax(parser, what);
 }
 
 /* "rules[2].events: ", or "" at the top level. */
@@ -85,7 +111,7 @@ static void skip_space(JsonParser *parser) {
 
 static int enter(JsonParser *parser) {
         if (parser->depth == JSON_MAX_DEPTH)
-                return json_refuse_syntax(parser, "nested too deep, 16 levels are the most");
+                return json_refuse_syntax(parser, "nested too deep, the maximum is 16 levels");
         parser->path[parser->depth++] = (JsonStep){};
         parser->p++;
         skip_space(parser);
@@ -114,11 +140,11 @@ static int parse_array(JsonParser *parser, json_object **ret) {
                 if (json_at(parser, ']'))
                         break;
                 if (!json_at(parser, ','))
-                        return json_refuse_syntax(parser, "',' or ']' is wanted in a list");
+                        return json_refuse_found(parser, "',' or ']' in a list");
                 parser->p++;
                 skip_space(parser);
                 if (json_at(parser, ']'))
-                        return json_refuse_syntax(parser, "a value is wanted after ','");
+                        return json_refuse_found(parser, "a value after ','");
         }
         if (r != 0)
                 return r;
@@ -135,7 +161,7 @@ static int parse_member(JsonParser *parser, json_object *object) {
         int r;
 
         if (!json_at(parser, '"'))
-                return json_refuse_syntax(parser, "a key in double quotes is wanted");
+                return json_refuse_found(parser, "a key in double quotes");
         r = json_parse_string(parser, &size);
         if (r != 0)
                 return r;
@@ -154,7 +180,7 @@ static int parse_member(JsonParser *parser, json_object *object) {
 
         skip_space(parser);
         if (!json_at(parser, ':'))
-                return json_refuse_syntax(parser, "':' is wanted after a key");
+                return json_refuse_found(parser, "':' after a key");
         parser->p++;
 
         parser->path[parser->depth - 1].key = key;
@@ -184,11 +210,11 @@ static int json_parse_object(JsonParser *parser, json_object **ret) {
                 if (json_at(parser, '}'))
                         break;
                 if (!json_at(parser, ','))
-                        return json_refuse_syntax(parser, "',' or '}' is wanted in an object");
+                        return json_refuse_found(parser, "',' or '}' in an object");
                 parser->p++;
                 skip_space(parser);
                 if (json_at(parser, '}'))
-                        return json_refuse_syntax(parser, "a key is wanted after ','");
+                        return json_refuse_found(parser, "a key after ','");
         }
         if (r != 0)
                 return r;
@@ -217,14 +243,14 @@ static int parse_word(JsonParser *parser, json_object **ret) {
         else if (json_take_word(parser, "false"))
                 *ret = json_object_new_boolean(false);
         else
-                return json_refuse_syntax(parser, "a JSON value is wanted");
+                return json_refuse_found(parser, "a JSON value");
         return *ret ? 0 : -ENOMEM;
 }
 
 static int json_parse_value(JsonParser *parser, json_object **ret) {
         skip_space(parser);
         if (parser->p == parser->end)
-                return json_refuse_syntax(parser, "the text ends where a JSON value is wanted");
+                return json_refuse_found(parser, "a JSON value");
         if (++parser->n_values > parser->max_values)
                 return json_refuse_syntax(parser, "too many values");
 
@@ -245,7 +271,7 @@ static int parse_text(JsonParser *parser, json_object **ret) {
 
         skip_space(parser);
         if (parser->p == parser->end)
-                return json_refuse_syntax(parser, "empty, a JSON value is wanted");
+                return json_refuse_syntax(parser, "expected a JSON value, got an empty text");
         r = json_parse_value(parser, &value);
         if (r != 0)
                 return r;

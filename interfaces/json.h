@@ -42,4 +42,5 @@ DEFINE_CLEANUP(json_object, json_put_free);
 
 /* Fills the reason with the place in the text. Used by json-scalar.c, which reads the values. */
 int json_refuse_syntax(JsonParser *parser, const char *what);
+int json_refuse_found(JsonParser *parser, const char *expected);
 int json_refuse_value(JsonParser *parser, const JsonComplaint *complaint);

@@ -71,39 +71,39 @@ static void test_syntax(void) {
         static const struct {
                 const char *text, *message;
         } cases[] = {
-                { "", "FILE:1: empty, a JSON value is wanted" },
-                { "\n\n ", "FILE:3: empty, a JSON value is wanted" },
-                { "{\n\"a\": 1,\n}", "FILE:3: a key is wanted after ','" },
-                { "[1,\n\n]", "FILE:3: a value is wanted after ','" },
-                { "[1 2]", "FILE:1: ',' or ']' is wanted in a list" },
-                { "[1", "FILE:1: ',' or ']' is wanted in a list" },
-                { "[", "FILE:1: the text ends where a JSON value is wanted" },
-                { "[,1]", "FILE:1: a JSON value is wanted" },
-                { "{\"a\":1 \"b\":2}", "FILE:1: ',' or '}' is wanted in an object" },
-                { "{\"a\" 1}", "FILE:1: ':' is wanted after a key" },
-                { "{\"a\":", "FILE:1: the text ends where a JSON value is wanted" },
-                { "{", "FILE:1: a key in double quotes is wanted" },
-                { "{a:1}", "FILE:1: a key in double quotes is wanted" },
-                { "{'a':1}", "FILE:1: a key in double quotes is wanted" },
+                { "", "FILE:1: expected a JSON value, got an empty text" },
+                { "\n\n ", "FILE:3: expected a JSON value, got an empty text" },
+                { "{\n\"a\": 1,\n}", "FILE:3: expected a key after ',', got '}'" },
+                { "[1,\n\n]", "FILE:3: expected a value after ',', got ']'" },
+                { "[1 2]", "FILE:1: expected ',' or ']' in a list, got '2'" },
+                { "[1", "FILE:1: expected ',' or ']' in a list, got the end" },
+                { "[", "FILE:1: expected a JSON value, got the end" },
+                { "[,1]", "FILE:1: expected a JSON value, got ','" },
+                { "{\"a\":1 \"b\":2}", "FILE:1: expected ',' or '}' in an object, got '\"'" },
+                { "{\"a\" 1}", "FILE:1: expected ':' after a key, got '1'" },
+                { "{\"a\":", "FILE:1: expected a JSON value, got the end" },
+                { "{", "FILE:1: expected a key in double quotes, got the end" },
+                { "{a:1}", "FILE:1: expected a key in double quotes, got 'a'" },
+                { "{'a':1}", "FILE:1: expected a key in double quotes, got '''" },
                 { "{} x", "FILE:1: text after the end of the JSON value" },
                 { "1\n{}", "FILE:2: text after the end of the JSON value" },
-                { "nul", "FILE:1: a JSON value is wanted" },
+                { "nul", "FILE:1: expected a JSON value, got 'nul'" },
                 { "nullx", "FILE:1: text after the end of the JSON value" },
-                { "True", "FILE:1: a JSON value is wanted" },
-                { "NaN", "FILE:1: a JSON value is wanted" },
-                { "Infinity", "FILE:1: a JSON value is wanted" },
-                { "-Infinity", "FILE:1: a digit is wanted after '-'" },
-                { "+1", "FILE:1: a JSON value is wanted" },
+                { "True", "FILE:1: expected a JSON value, got 'True'" },
+                { "NaN", "FILE:1: expected a JSON value, got 'NaN'" },
+                { "Infinity", "FILE:1: expected a JSON value, got 'Infinity'" },
+                { "-Infinity", "FILE:1: expected a digit after '-', got 'Infinity'" },
+                { "+1", "FILE:1: expected a JSON value, got '+'" },
                 { "01", "FILE:1: a number that begins with 0" },
                 { "-01", "FILE:1: a number that begins with 0" },
-                { "1.", "FILE:1: a digit is wanted after '.'" },
-                { ".5", "FILE:1: a JSON value is wanted" },
-                { "1e", "FILE:1: a digit is wanted in the exponent" },
-                { "1e+", "FILE:1: a digit is wanted in the exponent" },
+                { "1.", "FILE:1: expected a digit after '.', got the end" },
+                { ".5", "FILE:1: expected a JSON value, got '.'" },
+                { "1e", "FILE:1: expected a digit in the exponent, got the end" },
+                { "1e+", "FILE:1: expected a digit in the exponent, got the end" },
                 { "0x10", "FILE:1: text after the end of the JSON value" },
-                { "// c\n1", "FILE:1: a JSON value is wanted" },
-                { "[1 /* c */]", "FILE:1: ',' or ']' is wanted in a list" },
-                { "\xef\xbb\xbf{}", "FILE:1: a JSON value is wanted" },
+                { "// c\n1", "FILE:1: expected a JSON value, got '/'" },
+                { "[1 /* c */]", "FILE:1: expected ',' or ']' in a list, got '/'" },
+                { "\xef\xbb\xbf{}", "FILE:1: expected a JSON value, got '\xef\xbb\xbf'" },
                 { "\n\"abc", "FILE:2: a string without its closing quote" },
                 { "\"abc\\", "FILE:1: unknown escape in a string" },
                 { "\"\\x41\"", "FILE:1: unknown escape in a string" },
@@ -113,14 +113,14 @@ static void test_syntax(void) {
                 { "\"\xed\xa0\x80\"", "FILE:1: a string that is not UTF-8" },
                 { "\"\xf4\x90\x80\x80\"", "FILE:1: a string that is not UTF-8" },
                 { "\"\xe2\x82\"", "FILE:1: a string that is not UTF-8" },
-                { "\"\\u12\"", "FILE:1: four hexadecimal digits are wanted after \\u" },
-                { "\"\\u12g4\"", "FILE:1: four hexadecimal digits are wanted after \\u" },
+                { "\"\\u12\"", "FILE:1: expected four hexadecimal digits after \\u" },
+                { "\"\\u12g4\"", "FILE:1: expected four hexadecimal digits after \\u" },
                 { "\"\\u0000\"", "FILE:1: a NUL character in a string" },
                 { "\"\\ud800\"", "FILE:1: half a surrogate pair in a string" },
                 { "\"\\ud800\\u0041\"", "FILE:1: half a surrogate pair in a string" },
                 { "\"\\udc00\"", "FILE:1: half a surrogate pair in a string" },
                 { "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]",
-                                "FILE:1: nested too deep, 16 levels are the most" },
+                                "FILE:1: nested too deep, the maximum is 16 levels" },
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
@@ -222,8 +222,10 @@ static void test_hostile_is_bounded(void) {
         _cleanup_json_ json_object *value = NULL;
         gint64 start = g_get_monotonic_time();
 
-        assert_bounded("[", JSON_MAX_BYTES, "FILE:1: nested too deep, 16 levels are the most");
-        assert_bounded("{\"\":", JSON_MAX_BYTES, "FILE:1: nested too deep, 16 levels are the most");
+        assert_bounded("[", JSON_MAX_BYTES, "FILE:1: nested too deep, the maximum is 16 levels");
+        assert_bounded("{\"\":",
+                        JSON_MAX_BYTES,
+                        "FILE:1: nested too deep, the maximum is 16 levels");
         assert_bounded("[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],",
                         34,
                         "FILE:1: text after the end of the JSON value");
@@ -275,11 +277,11 @@ static void test_load(void) {
 
         g_assert_cmpint(ftruncate(fd, (off_t)JSON_MAX_BYTES + 1), ==, 0);
         g_assert_cmpint(json_load_fd("FILE", fd, &value, &reason), ==, KT_E_INVALID_SPEC);
-        g_assert_cmpstr(reason.text, ==, "FILE: 4194305 bytes, the most is 4194304");
+        g_assert_cmpstr(reason.text, ==, "FILE: 4194305 bytes, the maximum is 4194304");
 
         g_assert_cmpint(ftruncate(fd, 0), ==, 0);
         g_assert_cmpint(json_load_fd("FILE", fd, &value, &reason), ==, KT_E_INVALID_SPEC);
-        g_assert_cmpstr(reason.text, ==, "FILE:1: empty, a JSON value is wanted");
+        g_assert_cmpstr(reason.text, ==, "FILE:1: expected a JSON value, got an empty text");
 
         dir = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         g_assert_cmpint(json_load_fd("FILE", dir, &value, &reason), ==, KT_E_INVALID_SPEC);
