@@ -39,8 +39,8 @@ int cpu_list_parse(const char *key, const char *text, CpuList *ret, Reason *reas
                 if (!p || (*p && *p != ','))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s: %s is no list of CPUs: write numbers under %d and "
-                                        "ranges of them, such as 0-3,5",
+                                        "%s: %s is not a list of CPUs: write numbers below %d "
+                                        "and ranges of them, such as 0-3,5",
                                         key,
                                         quote(text).text,
                                         CPU_LIST_MAX);

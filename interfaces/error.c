@@ -79,7 +79,7 @@ static const ErrorEntry error_table[] = {
                         KT_EXIT_FAILED },
         { KT_E_AUTH_REQUIRED,
                         KT_ERROR_PREFIX "InteractiveAuthorizationRequired",
-                        "this needs authentication, and nobody could be asked",
+                        "this needs authentication, and no agent could ask for it",
                         KT_EXIT_DENIED },
         { KT_E_NO_SUCH_FUNCTION,
                         KT_ERROR_PREFIX "NoSuchFunction",

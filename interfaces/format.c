@@ -219,7 +219,7 @@ static int parse_declaration(Parser *parser, Line text, FormatField *field) {
         if (field->kind != FIELD_PLAIN && field->size == sizeof(uint64_t))
                 field->size = sizeof(uint32_t);
         if (field->kind != FIELD_PLAIN && field->size != sizeof(uint32_t))
-                return format_refuse(parser, "a location that has not 4 bytes");
+                return format_refuse(parser, "a location that does not have 4 bytes");
 
         if (!format_is_printable(&text) || !split_declaration(text, &declaration))
                 return format_refuse(parser, "a declaration without a type or a name");
@@ -285,15 +285,15 @@ static int parse_head(Parser *parser, Format *format) {
 
         if (!format_next_line(parser, &line) || !take_prefix(&line, "name: ") || line.size == 0 ||
                         line.size > FORMAT_NAME_MAX || !format_is_printable(&line))
-                return format_refuse(parser, "\"name: \" and a name are wanted");
+                return format_refuse(parser, "expected \"name: \" and a name");
         format->name = strndup(line.p, line.size);
         if (!format->name)
                 return -ENOMEM;
         if (!format_next_line(parser, &line) || !take_prefix(&line, "ID: ") ||
                         !take_number(&line, &format->id) || line.size > 0)
-                return format_refuse(parser, "\"ID: \" and a number are wanted");
+                return format_refuse(parser, "expected \"ID: \" and a number");
         if (!format_next_line(parser, &line) || !take_prefix(&line, "format:") || line.size > 0)
-                return format_refuse(parser, "\"format:\" is wanted");
+                return format_refuse(parser, "expected \"format:\"");
         return 0;
 }
 
@@ -322,7 +322,7 @@ static int parse_fields(Parser *parser, Format *format) {
                 if (take_prefix(&line, "print fmt: "))
                         return parse_print_format(parser, format, &line);
                 if (!take_prefix(&line, "\tfield:"))
-                        return format_refuse(parser, "a field or \"print fmt: \" is wanted");
+                        return format_refuse(parser, "expected a field or \"print fmt: \"");
 
                 r = parse_field(parser, line, is_common, &field);
                 if (r == 0)

@@ -100,13 +100,13 @@ int frame_header_decode(const uint8_t *in, FrameHeader *ret, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "damaged stream: a frame of %" PRIu64
-                                " bytes, the most is %" PRIu64,
+                                " bytes, the maximum is %" PRIu64,
                                 header.size,
                                 FRAME_SIZE_MAX);
         if (header.cpu >= FRAME_CPU_MAX)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "damaged stream: a frame of CPU %" PRIu32 ", the most is %d",
+                                "damaged stream: a frame of CPU %" PRIu32 ", the maximum is %d",
                                 header.cpu,
                                 FRAME_CPU_MAX - 1);
         if (header.type != FRAME_DATA && (header.cpu != 0 || header.lost != 0))

@@ -26,7 +26,7 @@ int json_read_fd(const char *source, int fd, char **ret, size_t *ret_size, Reaso
         if (st.st_size > (off_t)JSON_MAX_BYTES)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: %jd bytes, the most is %zu",
+                                "%s: %jd bytes, the maximum is %zu",
                                 source,
                                 (intmax_t)st.st_size,
                                 JSON_MAX_BYTES);

@@ -27,167 +27,170 @@ const SpecField spec_fields[] = {
                         1,
                         KT_NAME_MAX,
                         NULL,
-                        "A label for the session, unique among those of its owner: letters, "
-                        "digits, '.', '_' and '-', and not 16 hexadecimal digits, for that is "
-                        "how ids look. Default: none, the session is addressed by its id." },
+                        "A label for the session: letters, digits, '.', '_' and '-', but not 16 "
+                        "hexadecimal digits, because ids look like that. No other session of "
+                        "the same owner may have it. Default: none." },
         { "mode",
                         SPEC_STRING,
                         1,
                         MODE_MAX,
                         NULL,
-                        "How the buffer is read. 'stream': a consumer reads all along; when it "
-                        "falls behind, new events are dropped and counted. 'flight': nobody "
-                        "reads, the kernel overwrites the oldest events, and snapshots take what "
-                        "is there. Default: stream." },
+                        "How the buffer is read. 'stream': a consumer reads it continuously. If "
+                        "the consumer is too slow, new events are dropped and counted. "
+                        "'flight': the kernel overwrites the oldest events, and a snapshot "
+                        "reads what the buffer contains. Default: stream." },
         { "scope",
                         SPEC_STRING,
                         1,
                         SCOPE_MAX,
                         NULL,
-                        "Whose events are recorded. 'command:PID': one process that the client "
-                        "holds back until tracing is armed, and its children. 'own': every "
-                        "process of the caller. 'pids:PID,PID,…': these processes, at most "
+                        "Which processes are recorded. 'command:PID': one process, which the "
+                        "client holds until tracing is ready, and its children. 'own': all "
+                        "processes of the caller. 'pids:PID,PID,…': these processes, at most "
                         "1024, and their children. 'unit:NAME': the processes of a systemd unit "
-                        "of the caller or of the system. 'cgroup:PATH': those in this cgroup "
-                        "and below, the path as in /proc/PID/cgroup. 'system': everything. No "
-                        "default: it must be given." },
+                        "of the caller or of the system. 'cgroup:PATH': the processes of this "
+                        "cgroup and those below it, with a path as in /proc/PID/cgroup. "
+                        "'system': all processes. No default, the key is required." },
         { "events",
                         SPEC_EVENTS,
                         1,
                         SPEC_EVENTS_MAX,
                         NULL,
-                        "The events to record, each with its name and, if wanted, a filter. "
-                        "A name is 'SYSTEM:EVENT' or a glob of it ('*', "
-                        "'?', '[…]'); 'EVENT' alone means this event of any system. One "
-                        "with 'enabled' false is not recorded before a trigger or 'ktracectl set' "
-                        "turns it on. No default: at least one, a probe or a trigger must be "
-                        "given." },
+                        "The events to record, each with its name and, optionally, a filter. A "
+                        "name is 'SYSTEM:EVENT' or a glob of it ('*', '?', '[…]'). 'EVENT' "
+                        "alone means this event of any system. An event with 'enabled' false is "
+                        "not recorded until a trigger or 'ktracectl set' turns it on. No "
+                        "default: at least one event, probe or trigger is required." },
         { "probes",
                         SPEC_EVENTS,
                         1,
                         SPEC_PROBES_MAX,
                         NULL,
-                        "Probes to record besides the events, by their names in the catalogue or "
-                        "of one's own, each with a filter if wanted; 'ktracectl probes list' shows "
-                        "them. Default: none." },
+                        "The probes to record, each with its name in the catalogue or among the "
+                        "caller's own and, optionally, a filter. 'ktracectl probes list' shows "
+                        "the names. Default: none." },
         { "triggers",
                         SPEC_TRIGGERS,
                         0,
                         SPEC_TRIGGERS_MAX,
                         NULL,
-                        "What happens at an event, in the kernel and at that moment: objects "
-                        "with 'when' ('SYSTEM:EVENT' or 'SYSTEM:EVENT if FILTER'), 'do' (start, "
-                        "stop, snapshot, enable, disable, stacktrace, hist or notify) and, if "
-                        "wanted, 'count'; ktrace-session(5). Default: none." },
+                        "What the kernel does at an event: objects with 'when' ('SYSTEM:EVENT' "
+                        "or 'SYSTEM:EVENT if FILTER'), 'do' (start, stop, snapshot, enable, "
+                        "disable, stacktrace, hist or notify) and, optionally, 'count'; see "
+                        "ktrace-session(5). Default: none." },
         { "where",
                         SPEC_STRING,
                         1,
                         SPEC_FILTER_MAX,
                         NULL,
-                        "A filter for all events, besides their own: only what both let through is "
-                        "recorded. Default: none." },
+                        "A filter for all events. An event is recorded only if its own filter "
+                        "and this one both match. Default: none." },
         { "buffer-kb",
                         SPEC_NUMBER,
                         SPEC_BUFFER_KB_MIN,
                         SPEC_BUFFER_KB_MAX,
                         "KiB per CPU",
-                        "The size of the kernel's ring buffer for each CPU. Default: 1024, or less where a "
-                        "limit is less." },
+                        "The size of the kernel's ring buffer for each CPU. Default: 1024, or "
+                        "the limit if that is lower." },
         { "clock",
                         SPEC_STRING,
                         1,
                         CLOCK_MAX,
                         NULL,
-                        "The kernel's trace clock that stamps the events, as tracefs names it in "
-                        "trace_clock; of one's own processes mono, mono_raw, boot or tai. Default: "
-                        "mono." },
+                        "The kernel's trace clock for the times of events, with a name from the "
+                        "file trace_clock of tracefs. For the caller's own processes: mono, "
+                        "mono_raw, boot or tai. Default: mono." },
         { "lifetime",
                         SPEC_STRING,
                         1,
                         LIFETIME_MAX,
                         NULL,
-                        "When the session goes away by itself. 'client': when its creator "
-                        "leaves the bus. 'linger': never, it stays until it is destroyed, but no "
-                        "longer than a rule's max-linger-sec. "
-                        "'linger:TIME': this long after its creator has left, at most 7d; TIME "
-                        "is a whole number with us, ms, s, min, h or d, seconds without. "
-                        "'unit:NAME': when the systemd unit has no process any more. Default: "
-                        "client." },
+                        "When the session ends by itself. 'client': when its creator leaves the "
+                        "bus. 'linger': never, but at most after max-linger-sec of the policy "
+                        "rule. 'linger:TIME': this long after its creator has left, at most 7d. "
+                        "TIME is a whole number with us, ms, s, min, h or d; without a unit it "
+                        "is in seconds. 'unit:NAME': when the systemd unit has no processes. "
+                        "Default: client." },
         { "allow-setuid",
                         SPEC_BOOLEAN,
                         0,
                         1,
                         NULL,
-                        "With scope 'command' and where policy allows: the command may run "
-                        "set-user-ID programs. The trace ends at the first change of its "
-                        "credentials, before anything is done with them. Default: false, the "
+                        "Only with scope 'command', and where policy allows it: the command may "
+                        "run set-user-ID programs. The trace ends at the first change of the "
+                        "command's credentials, before it uses them. Default: false, the "
                         "command must have no_new_privs." },
         { "cpus",
                         SPEC_STRING,
                         1,
                         CPU_LIST_TEXT_MAX,
                         NULL,
-                        "The CPUs to record on, as '0-3,5'. Not for traces of one's own processes: "
-                        "whose the records are is known only where all CPUs are. Default: all." },
+                        "The CPUs to record, such as '0-3,5'. Traces of the caller's own "
+                        "processes need all CPUs. Default: all." },
         { "stacktrace",
                         SPEC_BOOLEAN,
                         0,
                         1,
                         NULL,
-                        "With each event the kernel's stack that led to it, an event "
-                        "ftrace:kernel_stack; these are addresses of the kernel, thus only with what "
-                        "'unredacted' asks for. Default: false." },
+                        "Records the kernel's stack with each event, as an event "
+                        "ftrace:kernel_stack. A stack contains kernel addresses, so a rule must "
+                        "grant these; see 'unredacted'. Default: false." },
         { "tracer",
                         SPEC_STRING,
                         1,
                         TRACER_MAX,
                         NULL,
-                        "Records calls of functions of the kernel: 'function', or 'function_graph' "
-                        "with their returns, as the kernel has them; for administrators, with what "
-                        "'unredacted' asks for, in scope system. Default: nop, none." },
+                        "Records calls of kernel functions: 'function', or 'function_graph', "
+                        "which also records when they return. For administrators, in scope "
+                        "system. A rule must grant kernel addresses; see 'unredacted'. Default: "
+                        "nop, no tracer." },
         { "functions",
                         SPEC_WORDS,
                         1,
                         SPEC_FUNCTIONS_MAX,
                         NULL,
-                        "Which functions the tracer records: names or globs. '*' is every function "
-                        "and slows down the whole machine. Default: none, and no tracer without." },
+                        "The functions that the tracer records: names or globs. '*' is every "
+                        "function and slows down the whole machine. Default: none; a tracer "
+                        "requires the key." },
         { "instance",
                         SPEC_STRING,
                         1,
                         SPEC_INSTANCE_MAX,
                         NULL,
-                        "An instance of tracefs that the kernel or a module has made, to be read in "
-                        "place of one of the session's own; for administrators, with what "
-                        "'unredacted' asks for. It keeps its size and clock; events that it has on "
-                        "stay on, those of the session go off with it; it is never removed. No "
-                        "events need be given. Default: none." },
+                        "The session reads this instance of tracefs, which the kernel or a "
+                        "module has made. For administrators. A rule must grant kernel "
+                        "addresses; see 'unredacted'. The instance keeps its size and clock, "
+                        "and its events stay on. At the end only the events of the session are "
+                        "turned off. The instance is never removed. Events are optional. "
+                        "Default: none." },
         { "locked",
                         SPEC_BOOLEAN,
                         0,
                         1,
                         NULL,
-                        "From its first start on the session takes no Start, Stop, Clear or change "
-                        "but from an administrator; its owner can read it, mark it and destroy it. "
+                        "After the first start, only an administrator may start, stop, clear or "
+                        "change the session. Its owner can read it, mark it and destroy it. "
                         "Default: false." },
         { "spool",
                         SPEC_SPOOL,
                         0,
                         4,
                         NULL,
-                        "Recorded onto the disk of the machine, so that no client has to be there: "
-                        "an object with 'max-bytes' (of all its files), 'rotate-bytes' (of one), "
-                        "'keep' ('newest': when it is full the oldest files go; 'oldest': the session "
-                        "ends) and 'sync' ('none', 'rotate' or seconds), all of which may be left out; "
-                        "read by 'ktracectl spool'. With mode stream only. Default: none." },
+                        "Records to the machine's disk, so no client has to stay connected. An "
+                        "object with 'max-bytes' (of all files), 'rotate-bytes' (of one file), "
+                        "'keep' (when the recording is full, 'newest' removes the oldest file, "
+                        "and 'oldest' ends the session) and 'sync' ('none', 'rotate' or "
+                        "seconds). All of them are optional. 'ktracectl spool' reads the "
+                        "recording. Only with mode stream. Default: none." },
         { "unredacted",
                         SPEC_BOOLEAN,
                         0,
                         1,
                         NULL,
-                        "Records as the kernel wrote them, with all fields and kernel addresses: "
-                        "only the rules of policy that grant this are asked, which mostly want an "
-                        "administrator's yes. Default: false, what the first rule gives." },
+                        "Requests records as the kernel wrote them, with all fields and kernel "
+                        "addresses. Only policy rules that grant this are considered. Most of "
+                        "them require authentication as an administrator. Default: false, the "
+                        "first rule that matches decides." },
 };
 
 const size_t n_spec_fields = ELEMENTSOF(spec_fields);
@@ -239,7 +242,7 @@ int spec_refuse_type(const SpecField *field, const char *got, Reason *reason) {
 
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
-                        "%s: %s is wanted, not %s",
+                        "%s: expected %s, got %s",
                         field->name,
                         wanted[field->type],
                         got);

@@ -85,7 +85,7 @@ static int spec_json_read_entry_key(Entry *entry,
         else
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s[%zu].%s: %s is wanted, not %s",
+                                "%s[%zu].%s: expected %s, got %s",
                                 entry->field->name,
                                 entry->index,
                                 key,
@@ -141,7 +141,7 @@ static int add_entries(Spec *spec, const SpecField *field, json_object *list, Re
                 else
                         r = reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s[%zu]: a string or an object is wanted, not %s",
+                                        "%s[%zu]: expected a string or an object, got %s",
                                         field->name,
                                         i,
                                         spec_json_type(event));
@@ -187,7 +187,7 @@ static int spec_json_set_number(Spec *spec,
         if (number < 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: %" PRId64 " is under the least of %" PRIu64,
+                                "%s: %" PRId64 " is less than the minimum of %" PRIu64,
                                 field->name,
                                 number,
                                 field->min);
@@ -198,7 +198,7 @@ int spec_from_json(Spec *spec, json_object *object, Reason *reason) {
         if (!json_object_is_type(object, json_type_object))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "a session spec is an object, not %s",
+                                "session spec: expected an object, got %s",
                                 spec_json_type(object));
 
         json_object_object_foreach(object, key, value) {

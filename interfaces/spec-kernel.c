@@ -46,8 +46,8 @@ int spec_set_instance(Spec *spec, const char *value, Reason *reason) {
                 if (!spec_is_alphanumeric(*p) && !strchr("._-", *p))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "instance: %s holds more than letters, digits, '.', '_', "
-                                        "'-'",
+                                        "instance: %s contains characters other than letters, "
+                                        "digits, '.', '_', '-'",
                                         quote(value).text);
         if (strspn(value, ".") == strlen(value))
                 return reason_set(reason,
@@ -57,8 +57,8 @@ int spec_set_instance(Spec *spec, const char *value, Reason *reason) {
         if (strncmp(value, KT_INSTANCE_PREFIX, strlen(KT_INSTANCE_PREFIX)) == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "instance: %s is one of ktraced's own: write one that the kernel "
-                                "or a module has made",
+                                "instance: %s belongs to ktraced: name an instance that the "
+                                "kernel or a module has made",
                                 quote(value).text);
         return spec_kernel_copy(&spec->instance, value);
 }
@@ -69,7 +69,7 @@ int spec_add_function(Spec *spec, const char *glob, Reason *reason) {
         if (spec->n_functions >= SPEC_FUNCTIONS_MAX)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "functions: more than %d entries: name them by globs",
+                                "functions: more than %d entries: use globs",
                                 SPEC_FUNCTIONS_MAX);
         size_t size = strlen(glob);
         bool fits = size > 0 && size <= SPEC_FUNCTION_MAX && !spec_is_digit(*glob);
@@ -78,8 +78,9 @@ int spec_add_function(Spec *spec, const char *glob, Reason *reason) {
         if (!fits)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "functions[%zu]: %s is no name of a function and no glob: write "
-                                "letters, digits, '_', '.', '*', '?', '[…]', at most %d",
+                                "functions[%zu]: %s is neither the name of a function nor a "
+                                "glob: write letters, digits, '_', '.', '*', '?', '[…]', at "
+                                "most %d",
                                 spec->n_functions,
                                 quote(glob).text,
                                 SPEC_FUNCTION_MAX);
@@ -106,23 +107,22 @@ static int spec_kernel_check_instance(const Spec *spec, Reason *reason) {
                 if (spec_is_given(spec, theirs[i]))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s: is the instance's own and stays, since changing it "
-                                        "drops what it holds: leave it away",
+                                        "%s: cannot be set with 'instance', because a change "
+                                        "would drop what the instance contains: leave it out",
                                         theirs[i]);
         if (spec->scope != SCOPE_SYSTEM)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "instance: what it records is of all processes: write scope "
-                                "system");
+                                "instance: it records all processes: write scope system");
         if (spec->mode != MODE_STREAM)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "instance: is read as it records: write mode stream");
+                                "instance: it can only be read as a stream: write mode stream");
         if (spec->n_probes > 0 || spec->n_triggers > 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: with an instance of somebody else's there are none: what would "
-                                "be left of them there is not the session's to take away",
+                                "%s: not possible with 'instance': ktraced could not remove all "
+                                "of them from an instance that it does not own",
                                 spec->n_probes > 0 ? "probes" : "triggers");
         if (spec->tracer || spec->stacktrace || spec->cpus)
                 return reason_set(reason,
@@ -143,13 +143,13 @@ int spec_check_kernel(const Spec *spec, Reason *reason) {
         if (spec->tracer && spec->n_functions == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "functions: missing: a tracer of functions slows down the whole "
-                                "machine: name those that you want, or \"*\" for all");
+                                "functions: missing: name the functions to record, or write "
+                                "\"*\" for all, which slows down the whole machine");
         if (spec->n_functions > 0 && !spec->tracer)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "functions: are for a tracer: write tracer function or "
-                                "function_graph, or leave them away");
+                                "functions: require a tracer: write tracer function or "
+                                "function_graph, or leave functions out");
         if (spec->tracer && spec->scope != SCOPE_SYSTEM)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,

@@ -32,7 +32,7 @@ int spec_check_filter(const char *key, const char *filter, Reason *reason) {
         if (size > SPEC_FILTER_MAX)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: %s has %zu bytes, the most is %d",
+                                "%s: %s has %zu bytes, the maximum is %d",
                                 key,
                                 quote(filter).text,
                                 size,
@@ -79,7 +79,7 @@ static int spec_list_check_event_name(size_t index, const char *name, Reason *re
         if (size > SPEC_EVENT_NAME_MAX)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "events[%zu].name: %s has %zu bytes, the most is %d",
+                                "events[%zu].name: %s has %zu bytes, the maximum is %d",
                                 index,
                                 quote(name).text,
                                 size,
@@ -88,8 +88,8 @@ static int spec_list_check_event_name(size_t index, const char *name, Reason *re
                 if (!spec_is_alphanumeric(*p) && !strchr("_-.:*?[]!^", *p))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "events[%zu].name: %s holds '%.*s': write system:event, as "
-                                        "'ktracectl events' lists them",
+                                        "events[%zu].name: %s contains '%.*s': write "
+                                        "system:event, as 'ktracectl events' lists them",
                                         index,
                                         quote(name).text,
                                         (int)MAX_OF(utf8_length(p, strlen(p)), (size_t)1),
@@ -97,8 +97,8 @@ static int spec_list_check_event_name(size_t index, const char *name, Reason *re
         if (colon && strchr(event, ':'))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "events[%zu].name: %s holds more than one ':': write system:event, "
-                                "as 'ktracectl events' lists them",
+                                "events[%zu].name: %s contains more than one ':': write "
+                                "system:event, as 'ktracectl events' lists them",
                                 index,
                                 quote(name).text);
         if ((colon && !is_event_part(name, (size_t)(colon - name))) ||
@@ -133,7 +133,7 @@ int spec_add_event(Spec *spec, const char *name, const char *filter, Reason *rea
         if (spec->n_events >= SPEC_EVENTS_MAX)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "events: more than %d entries: name them by globs",
+                                "events: more than %d entries: use globs",
                                 SPEC_EVENTS_MAX);
         r = spec_list_check_event_name(spec->n_events, name, reason);
         if (r == 0 && filter)
@@ -153,16 +153,16 @@ static int check_probe_name(size_t index, const char *name, Reason *reason) {
                 if (!spec_is_alphanumeric(*p) && *p != '_' && *p != ':')
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "probes[%zu].name: %s is no name: 'ktracectl probes list' "
-                                        "shows them",
+                                        "probes[%zu].name: %s is not the name of a probe: "
+                                        "'ktracectl probes list' shows the names",
                                         index,
                                         quote(name).text);
         }
         if (size == 0 || size > SPEC_EVENT_NAME_MAX || colons > 1)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "probes[%zu].name: %s is no name: 'ktracectl probes list' shows "
-                                "them",
+                                "probes[%zu].name: %s is not the name of a probe: 'ktracectl "
+                                "probes list' shows the names",
                                 index,
                                 quote(name).text);
         return 0;

@@ -31,7 +31,7 @@ static int parse_pids(const char *list,
                 if (!spec_scope_is_digit(*p))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "scope: %s: a pid is wanted%s",
+                                        "scope: %s: expected a pid%s",
                                         quote(value).text,
                                         n == 0 ? "" : " after ','");
                 for (; spec_scope_is_digit(*p) && pid <= SPEC_PID_MAX; p++)
@@ -39,7 +39,7 @@ static int parse_pids(const char *list,
                 if (pid < 1 || pid > SPEC_PID_MAX)
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "scope: %s: a pid lies between 1 and %d",
+                                        "scope: %s: expected a pid from 1 to %d",
                                         quote(value).text,
                                         SPEC_PID_MAX);
                 if (n == SPEC_PIDS_MAX)
@@ -59,7 +59,7 @@ static int parse_pids(const char *list,
                 if (*p++ != ',')
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "scope: %s: pids are numbers with a ',' between them",
+                                        "scope: %s: expected pids with a ',' between them",
                                         quote(value).text);
         }
         *ret_n = n;
@@ -79,7 +79,7 @@ static int set_scope_pids(Spec *spec, SpecScope scope, const char *value, Reason
         if (scope == SCOPE_COMMAND && n != 1)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "scope: %s: a command is one process: write pids:PID,PID for more",
+                                "scope: %s: expected one process: for more write pids:PID,PID",
                                 quote(value).text);
         spec->scope = scope;
         spec->pids = TAKE_PTR(pids);
@@ -141,7 +141,7 @@ static int set_scope_unit(Spec *spec, const char *value, Reason *reason) {
 }
 
 static const char cgroup_form[] =
-                "write the path as /proc/PID/cgroup shows it behind '0::', such as "
+                "write the path as /proc/PID/cgroup shows it after '0::', such as "
                 "cgroup:/system.slice/x.service";
 
 static int set_scope_cgroup(Spec *spec, const char *value, Reason *reason) {
@@ -170,7 +170,8 @@ static int set_scope_cgroup(Spec *spec, const char *value, Reason *reason) {
                 if (length == 0 || (length <= 2 && strncmp(p, "..", length) == 0))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "scope: %s: the path holds an empty part, '.' or '..': %s",
+                                        "scope: %s: the path contains an empty part, '.' or "
+                                        "'..': %s",
                                         quote(value).text,
                                         cgroup_form);
                 p += length;
@@ -204,7 +205,7 @@ int spec_scope_set(Spec *spec, const char *value, Reason *reason) {
         else if (strcmp(value, "unit") == 0 || strcmp(value, "cgroup") == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "scope: \"%s\" names none: write unit:NAME or cgroup:PATH",
+                                "scope: \"%s\" has no name: write unit:NAME or cgroup:PATH",
                                 value);
         else
                 return reason_set(reason,

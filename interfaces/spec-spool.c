@@ -82,7 +82,7 @@ int spec_spool_set_number(Spec *spec, const char *key, uint64_t value, Reason *r
         if (strcmp(key, "keep") == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "spool.keep: \"newest\" or \"oldest\" is wanted, not a number");
+                                "spool.keep: expected \"newest\" or \"oldest\", got a number");
         return spec_spool_refuse_key(key, reason);
 }
 
@@ -110,7 +110,7 @@ int spec_spool_set_string(Spec *spec, const char *key, const char *value, Reason
         if (strcmp(key, "max-bytes") == 0 || strcmp(key, "rotate-bytes") == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "spool.%s: a number of bytes is wanted, not a string",
+                                "spool.%s: expected a number of bytes, got a string",
                                 key);
         return spec_spool_refuse_key(key, reason);
 }
@@ -118,7 +118,7 @@ int spec_spool_set_string(Spec *spec, const char *key, const char *value, Reason
 int spec_refuse_spool_type(const char *key, const char *got, Reason *reason) {
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
-                        "spool.%.64s: a number or a string is wanted, not %s",
+                        "spool.%.64s: expected a number or a string, got %s",
                         key,
                         got);
 }
@@ -131,14 +131,14 @@ int spec_check_spool(const Spec *spec, Reason *reason) {
         if (spec->mode == MODE_FLIGHT)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "spool: a flight recorder keeps its events in memory and is read by snapshots: use mode stream");
+                                "spool: a flight recorder keeps its events in memory: use mode "
+                                "stream, or take snapshots");
         /* Two files exist at a time: the one being written and the next one. */
         if (spool->max_bytes > 0 && spool->rotate_bytes > spool->max_bytes / 2)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "spool.rotate-bytes: %" PRIu64
-                                " is more than half of max-bytes (%" PRIu64
-                                "): two files are there at a time",
+                                "spool.rotate-bytes: %" PRIu64 " is more than half of max-bytes "
+                                "(%" PRIu64 "): two files exist at a time",
                                 spool->rotate_bytes,
                                 spool->max_bytes);
         return 0;

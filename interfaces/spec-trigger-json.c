@@ -22,13 +22,14 @@ static int spec_trigger_json_set_words(SpecTriggerList *list,
         for (size_t i = 0; r == 0 && i < json_object_array_length(words); i++) {
                 json_object *word = json_object_array_get_idx(words, i);
 
-                r = spec_json_is_string(word)
-                                    ? spec_triggers_add_word(list,
-                                                      field,
-                                                      json_object_get_string(word),
-                                                      reason)
-                                    : spec_triggers_refuse_type(
-                                                      list, field, "a list of others", reason);
+                r = spec_json_is_string(word) ? spec_triggers_add_word(list,
+                                                                field,
+                                                                json_object_get_string(word),
+                                                                reason)
+                                              : spec_triggers_refuse_type(list,
+                                                                field,
+                                                                "a list with other values",
+                                                                reason);
         }
         return r;
 }
@@ -50,7 +51,7 @@ static int spec_trigger_json_set_key(SpecTriggerList *list,
                 return spec_triggers_set_number(list, field, json_object_get_uint64(value), reason);
         return spec_triggers_refuse_type(list,
                         field,
-                        json_object_is_type(value, json_type_int) ? "a negative one"
+                        json_object_is_type(value, json_type_int) ? "a negative number"
                                                                   : spec_json_type(value),
                         reason);
 }
@@ -72,7 +73,7 @@ int spec_triggers_from_json(Spec *spec,
                 if (!json_object_is_type(trigger, json_type_object))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s: an object is wanted, not %s",
+                                        "%s: expected an object, got %s",
                                         spec_trigger_place(&spec->triggers[spec->n_triggers - 1])
                                                         .text,
                                         spec_json_type(trigger));

@@ -26,59 +26,60 @@ const SpecField spec_trigger_fields[] = {
                         1,
                         WHEN_MAX,
                         NULL,
-                        "The event at which it happens, 'SYSTEM:EVENT', and, behind ' if ', a filter "
-                        "of it. In the list of an event: only the filter. Default there: at each of "
-                        "its records." },
+                        "The event, 'SYSTEM:EVENT', and optionally ' if ' and a filter. In the "
+                        "list of an event: only the filter. Default there: each record of the "
+                        "event." },
         { "do",
                         SPEC_STRING,
                         1,
                         ACTION_MAX,
                         NULL,
-                        "What happens: start, stop, snapshot, enable, disable, stacktrace, hist or "
-                        "notify. No default." },
+                        "The action: start, stop, snapshot, enable, disable, stacktrace, hist "
+                        "or notify. No default." },
         { "count",
                         SPEC_NUMBER,
                         1,
                         SPEC_COUNT_MAX,
                         "times",
-                        "How often at most. Default: without end; of a snapshot 1." },
+                        "How often the trigger acts at most. Default: no limit; for a snapshot "
+                        "1." },
         { "event",
                         SPEC_STRING,
                         1,
                         SPEC_EVENT_NAME_MAX,
                         NULL,
-                        "Of enable and disable: the event that is turned on or off, one of the "
-                        "session's. No default." },
+                        "For enable and disable: the event of the session to turn on or off. No "
+                        "default." },
         { "keys",
                         SPEC_WORDS,
                         1,
                         SPEC_HIST_KEYS_MAX,
                         NULL,
-                        "Of hist: the fields by which it counts. No default." },
+                        "For hist: the fields to count by. No default." },
         { "values",
                         SPEC_WORDS,
                         1,
                         SPEC_HIST_VALUES_MAX,
                         NULL,
-                        "Of hist: fields that it adds up. Default: it counts hits." },
+                        "For hist: the fields to add up. Default: none, hits are counted." },
         { "sort",
                         SPEC_WORDS,
                         1,
                         SPEC_HIST_SORT_MAX,
                         NULL,
-                        "Of hist: the order of its rows. Default: by hits." },
+                        "For hist: the order of the rows. Default: by hits." },
         { "size",
                         SPEC_NUMBER,
                         SPEC_HIST_SIZE_MIN,
                         SPEC_HIST_SIZE_MAX,
                         "rows",
-                        "Of hist: for how many rows there is room. Default: 2048." },
+                        "For hist: the maximum number of rows. Default: 2048." },
         { "name",
                         SPEC_STRING,
                         1,
                         SPEC_HIST_NAME_MAX,
                         NULL,
-                        "Of hist: what it is called when it is read. Default: the event's name." },
+                        "For hist: the name for reading it. Default: the event's name." },
 };
 
 const size_t n_spec_trigger_fields = ELEMENTSOF(spec_trigger_fields);
@@ -185,7 +186,7 @@ int spec_triggers_refuse_type(const SpecTriggerList *list,
                 Reason *reason) {
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
-                        "%s.%s: %s is wanted, not %s",
+                        "%s.%s: expected %s, got %s",
                         get_last_place(list).text,
                         field->name,
                         field->type == SPEC_STRING   ? "a string"
@@ -232,7 +233,7 @@ static int spec_trigger_check_text(const char *place,
         if (size > max)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s.%s: %s has %zu bytes, the most is %zu",
+                                "%s.%s: %s has %zu bytes, the maximum is %zu",
                                 place,
                                 field->name,
                                 quote(value).text,
@@ -306,7 +307,8 @@ static int check_hist_name(const char *place, const char *name, Reason *reason) 
                 if (!spec_trigger_is_name_character(*p, "_-."))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s.name: %s holds more than letters, digits, '.', '_', '-'",
+                                        "%s.name: %s contains characters other than letters, "
+                                        "digits, '.', '_', '-'",
                                         place,
                                         quote(name).text);
         return 0;
@@ -361,7 +363,8 @@ int spec_triggers_set_number(SpecTriggerList *list,
                                 get_last_place(list).text,
                                 field->name,
                                 value,
-                                value < field->min ? "under the least" : "over the most",
+                                value < field->min ? "less than the minimum"
+                                                   : "more than the maximum",
                                 value < field->min ? field->min : field->max);
         *(strcmp(field->name, "count") == 0 ? &trigger->count : &trigger->hist.size) = value;
         return 0;
@@ -418,7 +421,7 @@ static int split_when(const char *place, SpecTrigger *trigger, Reason *reason) {
                                      rest[2 + strspn(rest + 2, " ")] == '\0'))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s.when: %s behind the event: write \"system:event if FILTER\"",
+                                "%s.when: %s after the event: write \"system:event if FILTER\"",
                                 place,
                                 quote(rest).text);
         int r = copy_to(&trigger->event, name);
@@ -439,7 +442,7 @@ static int spec_trigger_check_keys(const char *place, const SpecTrigger *trigger
         if (foreign)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s.%s: is not for do %s: leave it away",
+                                "%s.%s: is not for do %s: leave it out",
                                 place,
                                 foreign,
                                 actions[trigger->action]);
@@ -490,7 +493,7 @@ static int end_trigger(const char *place, SpecTrigger *trigger, const char *even
         if (r == 0 && trigger->filter && strlen(trigger->filter) > SPEC_FILTER_MAX)
                 r = reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s.when: the filter has %zu bytes, the most is %d",
+                                "%s.when: the filter has %zu bytes, the maximum is %d",
                                 place,
                                 strlen(trigger->filter),
                                 SPEC_FILTER_MAX);
@@ -526,8 +529,9 @@ int spec_check_triggers(const Spec *spec, Reason *reason) {
                 if (one->action == ACTION_SNAPSHOT && spec->mode != MODE_FLIGHT)
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "triggers: snapshot on %s is for mode flight: in a stream "
-                                        "nothing is overwritten; write stop, or mode flight",
+                                        "triggers: snapshot on %s requires mode flight, because "
+                                        "a stream overwrites no events; write stop, or mode "
+                                        "flight",
                                         quote(one->event).text);
                 if (count_of_event(spec, one->event) > SPEC_EVENT_TRIGGERS_MAX)
                         return reason_set(reason,

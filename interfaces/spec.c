@@ -78,7 +78,8 @@ static int set_name(Spec *spec, const char *value, Reason *reason) {
                 if (!spec_is_alphanumeric(*p) && !strchr("._-", *p))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "name: %s holds more than letters, digits, '.', '_', '-'",
+                                        "name: %s contains characters other than letters, "
+                                        "digits, '.', '_', '-'",
                                         quote(value).text);
         if (strlen(value) == KT_ID_DIGITS &&
                         strspn(value, "0123456789abcdefABCDEF") == KT_ID_DIGITS)
@@ -122,8 +123,9 @@ static int spec_set_clock(Spec *spec, const char *value, Reason *reason) {
                 if (!spec_is_digit(*p) && !(*p >= 'a' && *p <= 'z') && *p != '_' && *p != '-')
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "clock: %s holds more than a-z, 0-9, '_', '-': write a "
-                                        "name of the kernel's trace_clock, such as mono",
+                                        "clock: %s contains characters other than a-z, 0-9, "
+                                        "'_', '-': write a name of the kernel's trace_clock, "
+                                        "such as mono",
                                         quote(value).text);
         clock = strdup(value);
         if (!clock)
@@ -180,14 +182,14 @@ static int spec_set_lifetime(Spec *spec, const char *value, Reason *reason) {
         if (r == -EINVAL)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "lifetime: %s holds no time: write linger:30s, with us, ms, s, "
+                                "lifetime: %s has no time: write linger:30s, with us, ms, s, "
                                 "min, h or d",
                                 quote(value).text);
         if (time && (r < 0 || usec < 1 || usec > SPEC_LINGER_MAX_USEC))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "lifetime: %s: a time lies above 0 and at most at 7d: write linger "
-                                "for no end",
+                                "lifetime: %s: expected a time above 0 and up to 7d: write "
+                                "linger for no end",
                                 quote(value).text);
         spec->lifetime = LIFETIME_LINGER;
         spec->linger_usec = usec;
@@ -229,7 +231,7 @@ int spec_set_string(Spec *spec, const char *key, const char *value, Reason *reas
         if (size > field->max)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: %s has %zu bytes, the most is %" PRIu64,
+                                "%s: %s has %zu bytes, the maximum is %" PRIu64,
                                 field->name,
                                 quote(value).text,
                                 size,
@@ -255,14 +257,14 @@ int spec_set_number(Spec *spec, const char *key, uint64_t value, Reason *reason)
         if (value < field->min)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: %" PRIu64 " is under the least of %" PRIu64,
+                                "%s: %" PRIu64 " is less than the minimum of %" PRIu64,
                                 field->name,
                                 value,
                                 field->min);
         if (value > field->max)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: %" PRIu64 " is over the most of %" PRIu64,
+                                "%s: %" PRIu64 " is more than the maximum of %" PRIu64,
                                 field->name,
                                 value,
                                 field->max);
@@ -321,7 +323,7 @@ int spec_complete(const Spec *spec, Reason *reason) {
         if (spec->allow_setuid && spec->scope != SCOPE_COMMAND)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "allow-setuid: is for scope command only: leave it away");
+                                "allow-setuid: is for scope command only: leave it out");
         int r = spec_check_triggers(spec, reason);
 
         r = r ?: spec_check_kernel(spec, reason);

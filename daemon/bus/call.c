@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "bus/spec-reader.h"
 #include "bus/variant.h"
 
 typedef struct Call {
@@ -114,8 +115,9 @@ int call_read_flag(sd_bus_message *m, const char *key, bool *ret, Reason *reason
                 if (r > 0 && strcmp(type, "b") != 0)
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s: true or false is wanted",
-                                        key);
+                                        "%s: expected true or false, got %s",
+                                        key,
+                                        spec_describe_signature(type));
                 r = r < 0 ? r : sd_bus_message_read(m, "v", "b", &value);
                 if (r < 0)
                         return r;

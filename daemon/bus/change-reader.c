@@ -10,6 +10,22 @@
 
 #include "bus/spec-reader.h"
 
+static int change_reader_refuse(sd_bus_message *m,
+                const char *key,
+                const char *expected,
+                Reason *reason) {
+        const char *signature;
+
+        int r = sd_bus_message_peek_type(m, NULL, &signature);
+        return r < 0 ? r
+                     : reason_set(reason,
+                                       KT_E_INVALID_SPEC,
+                                       "%s: expected %s, got %s",
+                                       key,
+                                       expected,
+                                       spec_describe_signature(signature));
+}
+
 static int change_reader_read_patterns(sd_bus_message *m,
                 const char *key,
                 Change *change,
@@ -17,7 +33,7 @@ static int change_reader_read_patterns(sd_bus_message *m,
         int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, "as");
 
         if (r == -ENXIO)
-                return reason_set(reason, KT_E_INVALID_SPEC, "%s: a list of names is wanted", key);
+                return change_reader_refuse(m, key, "a list of names", reason);
         if (r >= 0)
                 r = sd_bus_message_read_strv(m, &change->patterns);
         if (r >= 0 && !change->patterns) /* an empty list: no change */
@@ -30,10 +46,10 @@ static int change_reader_read_patterns(sd_bus_message *m,
 static int read_hist(sd_bus_message *m, Change *change, Reason *reason) {
         int r = sd_bus_message_read(m, "v", "s", &change->hist);
 
-        return r == -ENXIO ? reason_set(reason,
-                                             KT_E_INVALID_SPEC,
-                                             "%s: the name of a histogram is wanted, a string",
-                                             change->hist_verb)
+        return r == -ENXIO ? change_reader_refuse(m,
+                                             change->hist_verb,
+                                             "a string, the name of a histogram",
+                                             reason)
                            : MIN_OF(r, 0);
 }
 
@@ -73,6 +89,6 @@ int change_read(sd_bus_message *m, Change *change, Reason *reason) {
         if (r >= 0)
                 r = sd_bus_message_exit_container(m);
         if (r >= 0 && sd_bus_message_at_end(m, false) == 0)
-                return reason_set(reason, KT_E_INVALID_SPEC, "one change at a time is wanted");
+                return reason_set(reason, KT_E_INVALID_SPEC, "expected one change, got several");
         return MIN_OF(r, 0);
 }

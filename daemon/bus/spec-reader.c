@@ -127,7 +127,7 @@ static int refuse_entry_type(const Entry *entry,
                 Reason *reason) {
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
-                        "%s: %s: %s is wanted, not %s",
+                        "%s: %s: expected %s, got %s",
                         entry->field->name,
                         key,
                         strcmp(key, "enabled") == 0    ? "a boolean"
@@ -386,7 +386,7 @@ int spec_read_number(sd_bus_message *m, const char *key, uint64_t *ret, Reason *
         if (strlen(signature) != 1 || !strchr("ynqiuxt", *signature))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: a number is wanted, not %s",
+                                "%s: expected a number, got %s",
                                 key,
                                 spec_describe_signature(signature));
         r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, signature);

@@ -509,7 +509,7 @@ static int on_client(Consumer *c) {
                                 sizeof(text),
                                 "%s",
                                 n == 1 && n_fds == 1 ? strerror(-r)
-                                                     : "one byte with one fd is wanted");
+                                                     : "expected one byte with one fd");
         answer_client(c, -r, text, false);
         close_cleanup(&c->client_fd);
         consumer_report(c, CONTROL_REFUSED, -r, text);

@@ -71,8 +71,7 @@ static int inspector_take_file(Inspector *inspector, char *text) {
                 snprintf(text, CONTROL_TEXT_MAX, "cannot open it: %s", strerror(byte));
                 return -byte;
         }
-        return n == 1 && n_fds == 1 ? 0
-                                    : inspector_refuse(text, "one byte with one file is wanted");
+        return n == 1 && n_fds == 1 ? 0 : inspector_refuse(text, "expected one byte with one file");
 }
 
 /* Accepts the file systems that this kernel serves itself: reading never waits for another program

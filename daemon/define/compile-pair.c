@@ -70,7 +70,7 @@ static int parse_key(ProbeTree *tree, Word *ret_from, Word *ret_to) {
                                       tree->word.type != WORD_END))
                 return probe_refuse(tree,
                                 tree->word.p,
-                                "FIELD or FIELD = FIELD is wanted: of the first event, of the "
+                                "expected FIELD, or FIELD of the first event = FIELD of the "
                                 "second");
         return r;
 }

@@ -13,6 +13,7 @@
 #include "interfaces/cleanup.h"
 #include "interfaces/json.h"
 #include "interfaces/quote.h"
+#include "interfaces/spec-json.h"
 #include "interfaces/utf8.h"
 
 Definition *definition_new(void) {
@@ -82,8 +83,8 @@ static int definition_check_name(const char *name, Reason *reason) {
                 if (!definition_is_letter(*p) && (p == name || *p < '0' || *p > '9'))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "name: %s: letters, digits and '_' are wanted, a letter "
-                                        "first",
+                                        "name: %s: expected letters, digits and '_', and a "
+                                        "letter first",
                                         quote(name).text);
         return 0;
 }
@@ -138,7 +139,7 @@ int definition_set_string(Definition *d, const char *key, const char *value, Rea
                         strcmp(key, "file") == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: %s is wanted, not a string",
+                                "%s: expected %s, got a string",
                                 key,
                                 *key == 'r'   ? "true or false"
                                 : *key != 'f' ? "a list"
@@ -161,7 +162,7 @@ int definition_set_number(Definition *d, const char *key, uint32_t value, Reason
         if (value == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "file: 0: what OpenProbeFile has answered is wanted");
+                                "file: expected the number that OpenProbeFile returned, got 0");
         d->file = value;
         return 0;
 }
@@ -248,8 +249,8 @@ static int complete_pair(const Definition *d, Reason *reason) {
         if (missing)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: missing: of two events that belong together from, to, key and "
-                                "args are wanted",
+                                "%s: missing: a probe made of two events has from, to, key and "
+                                "args",
                                 missing);
         return 0;
 }
@@ -314,9 +315,10 @@ static int set_list(Definition *d,
                 if (!json_object_is_type(item, json_type_string))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s[%zu]: a string is wanted",
+                                        "%s[%zu]: expected a string, got %s",
                                         key,
-                                        i);
+                                        i,
+                                        spec_json_type(item));
                 r = add(d, json_object_get_string(item), reason);
         }
         return r;

@@ -45,7 +45,7 @@ static int fetch_latency(ProbeTree *tree, ProbeForm *form, ProbeField *ret) {
 }
 
 static int refuse_place(const ProbeTree *tree) {
-        return probe_refuse(tree, tree->root->word.p, "from.FIELD, to.FIELD or $latency is wanted");
+        return probe_refuse(tree, tree->root->word.p, "expected from.FIELD, to.FIELD or $latency");
 }
 
 /* Finds the event of "from.FIELD". */

@@ -107,14 +107,14 @@ static int parse_place(const char *on, ProbeFunction *ret, Reason *reason) {
                                      strspn(on, name) < module_size))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: no name of a module stands before the colon",
+                                "%s: expected the name of a module before the colon",
                                 quote(on).text);
         if (size == 0 || size >= sizeof(ret->name) ||
                         (function[size] != '\0' && function[size] != '+'))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: a function is wanted, as FUNCTION, FUNCTION+OFFSET or "
-                                "MODULE:FUNCTION, of at most %d bytes",
+                                "%s: expected FUNCTION, FUNCTION+OFFSET or MODULE:FUNCTION, of "
+                                "at most %d bytes",
                                 quote(on).text,
                                 FUNCTION_NAME_MAX - 1);
         memcpy(ret->module, on, module_size);

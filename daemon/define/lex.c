@@ -46,8 +46,8 @@ static int lex_sigil(ProbeTree *tree) {
         if (n == 1)
                 return probe_refuse(tree,
                                 tree->next,
-                                is_register ? "the name of a register is wanted behind the %%"
-                                            : "$retval, $comm or $arg1 and the like is wanted");
+                                is_register ? "expected the name of a register after %%"
+                                            : "expected $retval, $comm, or $arg1 and so on");
         lex_take(tree, is_register ? WORD_REGISTER : WORD_SPECIAL, 0, n);
         return 0;
 }

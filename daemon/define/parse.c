@@ -38,10 +38,10 @@ static bool parse_is_word(const Word *word, const char *text) {
 
 static int parse_refuse_here(const ProbeTree *tree, const char *wanted) {
         if (tree->word.type == WORD_END)
-                return probe_refuse(tree, tree->word.p, "%s is wanted, not the end", wanted);
+                return probe_refuse(tree, tree->word.p, "expected %s, got the end", wanted);
         return probe_refuse(tree,
                         tree->word.p,
-                        "%s is wanted, not '%.*s'",
+                        "expected %s, got '%.*s'",
                         wanted,
                         (int)MIN_OF(tree->word.size, (size_t)32),
                         tree->word.p);
@@ -72,8 +72,11 @@ static int parse_read_number(ProbeTree *tree, uint64_t max, uint64_t *ret) {
         text[tree->word.size] = '\0';
         *ret = strtoull(text, &end, 0);
         if (*end || *ret > max)
-                return probe_refuse(
-                                tree, tree->word.p, "a number up to %" PRIu64 " is wanted", max);
+                return probe_refuse(tree,
+                                tree->word.p,
+                                "expected a number up to %" PRIu64 ", got %s",
+                                max,
+                                text);
         return probe_lex(tree);
 }
 

@@ -75,8 +75,9 @@ int user_spot_parse(const char *on, UserSpot *ret, Reason *reason) {
         if (*on != '/' || !end || end < on + 2)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "on: %s: /PATH:0xOFFSET (in the file) or /PATH:PROVIDER:MARKER is "
-                                "wanted; ktracectl finds functions and lines of programs",
+                                "on: %s: expected /PATH:0xOFFSET (in the file) or "
+                                "/PATH:PROVIDER:MARKER; ktracectl finds functions and lines of "
+                                "programs",
                                 quote(on).text);
         spot.path = strndup(on, (size_t)(end - on));
         spot.marker = is_marker ? strdup(end + 1) : NULL;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interfaces/spec-json.h"
 #include "session/session-control.h"
 #include "session/session-histogram.h"
 
@@ -40,8 +41,8 @@ int change_set_key(Change *change, const char *key, ChangeKind *ret, Reason *rea
         else
                 return reason_set(reason,
                                 KT_E_UNKNOWN_KEY,
-                                "%.64s: events-on, events-off, buffer-kb, hist-clear, hist-pause or "
-                                "hist-continue is wanted",
+                                "%.64s: expected events-on, events-off, buffer-kb, hist-clear, "
+                                "hist-pause or hist-continue",
                                 *key ? key : "nothing to change");
         return 0;
 }
@@ -67,7 +68,11 @@ static int change_read_patterns(json_object *list,
                 Change *change,
                 Reason *reason) {
         if (!json_object_is_type(list, json_type_array))
-                return reason_set(reason, KT_E_INVALID_SPEC, "%s: a list of names is wanted", key);
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: expected a list of names, got %s",
+                                key,
+                                spec_json_type(list));
         size_t n = json_object_array_length(list);
         if (n > PATTERNS_MAX)
                 return refuse_patterns(key, reason);
@@ -80,9 +85,10 @@ static int change_read_patterns(json_object *list,
                 if (!json_object_is_type(name, json_type_string))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s[%zu]: a name is wanted",
+                                        "%s[%zu]: expected a name, got %s",
                                         key,
-                                        i);
+                                        i,
+                                        spec_json_type(name));
                 change->patterns[i] = strdup(json_object_get_string(name));
                 if (!change->patterns[i])
                         return -ENOMEM;
@@ -102,8 +108,11 @@ static int change_read_value(json_object *value,
                 if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0)
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s: a number is wanted, not negative",
-                                        key);
+                                        "%s: expected a number from 0, got %s",
+                                        key,
+                                        json_object_is_type(value, json_type_int)
+                                                        ? "a negative number"
+                                                        : spec_json_type(value));
                 change->buffer_kb = json_object_get_uint64(value);
                 return 0;
         case CHANGE_HIST:
@@ -112,8 +121,9 @@ static int change_read_value(json_object *value,
         if (!json_object_is_type(value, json_type_string))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: the name of a histogram is wanted, a string",
-                                key);
+                                "%s: expected a string, the name of a histogram, got %s",
+                                key,
+                                spec_json_type(value));
         change->hist = json_object_get_string(value);
         return 0;
 }
@@ -124,7 +134,7 @@ int change_from_json(json_object *object, Change *change, Reason *reason) {
         ChangeKind kind = CHANGE_EVENTS;
 
         if (json_object_object_length(object) > 1)
-                return reason_set(reason, KT_E_INVALID_SPEC, "one change at a time is wanted");
+                return reason_set(reason, KT_E_INVALID_SPEC, "expected one change, got several");
         json_object_object_foreach(object, key, value) {
                 found = key;
                 content = value;

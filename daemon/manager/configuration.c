@@ -14,6 +14,7 @@
 #include "interfaces/json.h"
 #include "interfaces/names.h"
 #include "interfaces/nearest.h"
+#include "interfaces/spec-json.h"
 #include "policy/trust.h"
 
 void configuration_init(Configuration *configuration) {
@@ -64,9 +65,10 @@ static int configuration_read_limit(Limits *limits,
         if (!json_object_is_type(o, json_type_int))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: %s: a number is wanted",
+                                "%s: %s: expected a number, got %s",
                                 source,
-                                key);
+                                key,
+                                spec_json_type(o));
         int64_t value = json_object_get_int64(o);
         if (value < 0 || (uint64_t)value < field->min || (uint64_t)value > field->max)
                 return reason_set(reason,
@@ -100,7 +102,11 @@ static int configuration_load_file(Limits *limits, const char *dir, Reason *reas
         if (r != 0)
                 return r;
         if (!json_object_is_type(o, json_type_object))
-                return reason_set(reason, KT_E_INVALID_SPEC, "%s: an object is wanted", source);
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: expected an object, got %s",
+                                source,
+                                spec_json_type(o));
         json_object_object_foreach(o, key, value) {
                 r = configuration_read_limit(limits, source, key, value, reason);
                 if (r != 0)

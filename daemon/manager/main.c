@@ -192,7 +192,9 @@ static int parse_options(Configuration *configuration, int argc, char **argv) {
                         return KT_EXIT_USAGE;
                 }
         if (optind < argc) {
-                fprintf(stderr, "ktraced: no argument is wanted: %s; see --help\n", argv[optind]);
+                fprintf(stderr,
+                                "ktraced: expected no argument, got \"%s\"; see --help\n",
+                                argv[optind]);
                 return KT_EXIT_USAGE;
         }
         if (collects)

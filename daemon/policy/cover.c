@@ -83,11 +83,11 @@ static const char *find_lack(const GrantEvent *now, const GrantEvent *then) {
         if (!now)
                 return "is no longer granted";
         if (now->filter && !cover_text_is_same(now->filter, then->filter))
-                return "would be filtered otherwise";
+                return "would have another filter";
         if (now->policy_filter && !cover_text_is_same(now->policy_filter, then->policy_filter))
-                return "is granted with a filter of the rule's now";
+                return "is now granted with a filter of the rule";
         if (!fields_are_covered(now, then))
-                return "is granted with fewer fields now";
+                return "is now granted with fewer fields";
         return NULL;
 }
 
@@ -112,7 +112,7 @@ int grant_check_covers(const Grant *now, const Grant *then, Reason *reason) {
         if (now->polkit_action && !cover_text_is_same(now->polkit_action, then->polkit_action))
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "polkit has to allow this now (%s)",
+                                "polkit must allow this now (%s)",
                                 now->rule);
         for (size_t i = 0; i < then->n_events + then->n_sources; i++) {
                 bool is_source = i >= then->n_events;

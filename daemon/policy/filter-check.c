@@ -149,7 +149,7 @@ static int find_operand(FilterTree *tree, FilterNode *node, const char *name, Op
                 return filter_refuse(tree,
                                 KT_E_ACCESS_DENIED,
                                 node->field.p,
-                                "policy cuts the field %s, and a filter would tell its value",
+                                "policy cuts the field %s, and a filter would reveal its value",
                                 field->name);
         node->name = field->name;
         *ret = classify(field);
@@ -243,14 +243,14 @@ static int check_string(FilterTree *tree, FilterNode *node, size_t size) {
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
                                 value->p - 1,
-                                "the string has %zu bytes, the most is %d",
+                                "the string has %zu bytes, the maximum is %d",
                                 value->size,
                                 STRING_MAX - 2);
         if (!is_glob && size > 0 && value->size > size)
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
                                 value->p - 1,
-                                "the string has %zu bytes, and %s never more than %zu",
+                                "the string has %zu bytes, and %s has at most %zu",
                                 value->size,
                                 node->name,
                                 size);
@@ -269,8 +269,7 @@ static int check_pointed(FilterTree *tree, FilterNode *node) {
                 return filter_refuse(tree,
                                 KT_E_ACCESS_DENIED,
                                 node->field.p,
-                                "%s points into the kernel's memory, which only root may have "
-                                "compared",
+                                "%s points into the kernel's memory; only root may compare it",
                                 node->name);
         return check_string(tree, node, 0);
 }
@@ -287,7 +286,8 @@ static int check_function(FilterTree *tree, FilterNode *node) {
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
                                 node->field.p,
-                                "this kernel does not compare with functions: that needs Linux 6.3");
+                                "this kernel cannot compare with functions: that requires Linux "
+                                "6.3");
         if (!is_equality(node))
                 return refuse_operator(tree, node, "functions have == !=");
         if (node->value.type == TOKEN_NUMBER) {

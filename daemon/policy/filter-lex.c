@@ -109,7 +109,8 @@ static int lex_cpus(FilterTree *tree) {
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
                                 open + size,
-                                "CPUs are numbers and ranges up to the next }: CPUS{0-3,7}");
+                                "expected numbers and ranges of CPUs up to the next }, as in "
+                                "CPUS{0-3,7}");
         tree->next = open;
         filter_lex_take(tree, TOKEN_CPUS, size);
         tree->next++;
@@ -131,7 +132,7 @@ static int filter_lex_symbol(FilterTree *tree) {
                         return filter_refuse(tree,
                                         KT_E_INVALID_SPEC,
                                         tree->next,
-                                        "there is no %s: %s",
+                                        "filters have no %s: %s",
                                         foreign[i].text,
                                         foreign[i].meant);
         for (size_t i = 0; i < ELEMENTSOF(symbols); i++) {
@@ -145,14 +146,14 @@ static int filter_lex_symbol(FilterTree *tree) {
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
                                 tree->next,
-                                "there is no single %c: write %c%c",
+                                "filters have no single %c: write %c%c",
                                 *tree->next,
                                 *tree->next,
                                 *tree->next);
         return filter_refuse(tree,
                         KT_E_INVALID_SPEC,
                         tree->next,
-                        "%s starts nothing that a filter has",
+                        "no part of a filter starts with %s",
                         quote((char[2]){ *tree->next, '\0' }).text);
 }
 

@@ -51,7 +51,7 @@ static int refuse_token(const FilterTree *tree, const FilterToken *token, const 
         return filter_refuse(tree,
                         KT_E_INVALID_SPEC,
                         token->p,
-                        "'%.*s' is no number: %s",
+                        "'%.*s' is not a number: %s",
                         (int)MIN_OF(token->size, (size_t)32),
                         token->p,
                         what);
@@ -116,7 +116,7 @@ static int filter_number_read_number(const FilterTree *tree,
         if (p == end)
                 return 0;
         if (base == 8 && *p >= '8' && *p <= '9')
-                return refuse_token(tree, token, "with a 0 in front it is octal");
+                return refuse_token(tree, token, "a leading 0 makes it octal");
         for (size_t i = 0; base == 10 && i < ELEMENTSOF(units); i++)
                 if (strlen(units[i].text) == (size_t)(end - p) &&
                                 memcmp(units[i].text, p, (size_t)(end - p)) == 0) {
@@ -127,7 +127,7 @@ static int filter_number_read_number(const FilterTree *tree,
                 }
         return refuse_token(tree,
                         token,
-                        *p == '.' ? "write it whole, in a smaller unit"
+                        *p == '.' ? "write a whole number in a smaller unit"
                                   : "units are ns, us, ms, s, min, h and k, M, G");
 }
 
@@ -166,7 +166,7 @@ static int check_cpu(const FilterTree *tree, const char **p, const char *end, ui
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
                                 start,
-                                "CPUs are 0 to %u: CPUS{0-3,7}",
+                                "expected a CPU from 0 to %u, as in CPUS{0-3,7}",
                                 tree->context->n_cpus - 1);
         return 0;
 }
@@ -196,10 +196,12 @@ int filter_check_cpus(FilterTree *tree, const FilterNode *node) {
                         return filter_refuse(tree,
                                         KT_E_INVALID_SPEC,
                                         node->value.p,
-                                        "a range of CPUs runs from the smaller to the larger");
+                                        "expected a range of CPUs from the lower to the higher "
+                                        "number");
                 if (p == end)
                         return 0;
                 if (*p != ',')
-                        return filter_refuse(tree, KT_E_INVALID_SPEC, p, "a , is wanted here");
+                        return filter_refuse(
+                                        tree, KT_E_INVALID_SPEC, p, "expected ',', got '%c'", *p);
         }
 }

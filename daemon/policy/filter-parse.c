@@ -35,11 +35,11 @@ static int filter_parse_refuse_here(const FilterTree *tree, const char *wanted) 
 
         if (token->type == TOKEN_END)
                 return filter_refuse(
-                                tree, KT_E_INVALID_SPEC, at, "%s is wanted, not the end", wanted);
+                                tree, KT_E_INVALID_SPEC, at, "expected %s, got the end", wanted);
         return filter_refuse(tree,
                         KT_E_INVALID_SPEC,
                         at,
-                        "%s is wanted, not '%.*s'",
+                        "expected %s, got '%.*s'",
                         wanted,
                         (int)MIN_OF(token->size, (size_t)32),
                         token->p);
@@ -88,7 +88,7 @@ static int filter_parse_parenthesis(FilterTree *tree, FilterNode **ret) {
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
                                 open,
-                                "more than %d parentheses within each other",
+                                "more than %d nested parentheses",
                                 FILTER_DEPTH_MAX);
         tree->depth++;
         r = filter_lex(tree);

@@ -112,7 +112,7 @@ int filter_print(FilterTree *tree, char **ret) {
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
                                 tree->text,
-                                "written out for the kernel it has %zu bytes, the most is %d",
+                                "it has %zu bytes in the form for the kernel, the maximum is %d",
                                 size,
                                 FILTER_RESULT_MAX);
         *ret = TAKE_PTR(text);

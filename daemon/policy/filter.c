@@ -53,7 +53,7 @@ static int filter_parse_text(FilterTree *tree, const char *text) {
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
                                 text,
-                                "it has %zu bytes, the most is %d",
+                                "it has %zu bytes, the maximum is %d",
                                 strlen(text),
                                 FILTER_TEXT_MAX);
         return filter_parse(tree);

@@ -94,8 +94,8 @@ int grant_describe_cost(const Grant *grant, json_object *notes) {
                 return 0;
         snprintf(note,
                         sizeof(note),
-                        "while it runs, every process of this machine pays about %d to %d ns for each hit of %s "
-                        "%zu event%s",
+                        "while the session runs, every process of this machine spends about %d "
+                        "to %d ns on each hit of %s %zu event%s",
                         HIT_NSEC_MIN,
                         HIT_NSEC_MAX,
                         grant->n_events == 1 ? "its" : "one of its",

@@ -118,7 +118,9 @@ int decision_compile(Decision *d,
         if (event->speaks_of_others && !is_free)
                 return reason_set(d->reason,
                                 KT_E_ACCESS_DENIED,
-                                "%s: %s: it speaks of tasks beside the traced ones, of which a filter would tell (%s): leave it away, filter what you read",
+                                "%s: %s: it can describe tasks that are not traced, and a "
+                                "filter would reveal them (%s): leave it out, and filter the "
+                                "recording",
                                 full,
                                 key ?: "filter",
                                 d->grant->rule);
@@ -157,7 +159,8 @@ int decision_compile_hist(Decision *d,
         if (event->speaks_of_others && !is_free)
                 return reason_set(d->reason,
                                 KT_E_ACCESS_DENIED,
-                                "%s.when: %s speaks of tasks beside the traced ones, of which a histogram would tell (%s): take another event",
+                                "%s.when: %s can describe tasks that are not traced, and a "
+                                "histogram would reveal them (%s): use another event",
                                 place,
                                 full,
                                 d->grant->rule);
@@ -186,7 +189,7 @@ static int check_length(const Decision *d, const GrantEvent *event) {
                 return 0;
         return reason_set(d->reason,
                         KT_E_INVALID_SPEC,
-                        "%s:%s: its filters are longer than %zu bytes together",
+                        "%s:%s: all its filters together are longer than %zu bytes",
                         event->system,
                         event->name,
                         max);
@@ -245,7 +248,8 @@ int decision_add_policy_filter(Decision *d, Choice *choice, const char *text) {
         if (r > 0 || (r == 0 && strlen(event->policy_filter) > RULE_FILTER_MAX))
                 return reason_set(d->reason,
                                 KT_E_ACCESS_DENIED,
-                                "%s:%s: the filter that %s joins does not fit this kernel's event: tell the administrator",
+                                "%s:%s: the filter that %s adds does not fit this kernel's "
+                                "event: ask the administrator to correct it",
                                 event->system,
                                 event->name,
                                 d->grant->rule);

@@ -19,8 +19,8 @@ int decision_check_kernel(const Decision *d) {
         if (key && (grant->fenced || grant->redacted))
                 return reason_set(d->reason,
                                 KT_E_ACCESS_DENIED,
-                                "%s: %s does not grant the kernel's addresses and all that others "
-                                "do%s",
+                                "%s: %s does not grant kernel addresses and all fields of other "
+                                "processes%s",
                                 key,
                                 grant->rule,
                                 spec->unredacted ? "" : "; --unredacted asks for more");

@@ -56,8 +56,8 @@ static int find_target(Decision *d, size_t i, const char *full, Choice **ret) {
         if (!choice || !choice->is_granted || choice->event.is_unrecorded)
                 return reason_set(d->reason,
                                 KT_E_INVALID_SPEC,
-                                "%s.event: %s is no event of the session: add it to "
-                                "events, with \"enabled\": false (--off) if it begins off",
+                                "%s.event: %s is not an event of the session: add it to events, "
+                                "with \"enabled\": false (--off) if it starts off",
                                 place_of(d, i).text,
                                 full);
         *ret = choice;
@@ -70,7 +70,7 @@ static int check_stack(const Decision *d, size_t i) {
                 return 0;
         return reason_set(d->reason,
                         KT_E_ACCESS_DENIED,
-                        "%s.do: stacktrace: kernel addresses are cut by %s: leave it away%s",
+                        "%s.do: stacktrace: kernel addresses are cut by %s: leave it out%s",
                         place_of(d, i).text,
                         d->grant->rule,
                         d->spec->unredacted ? "" : ", or ask for --unredacted");
@@ -103,8 +103,8 @@ static int check_places(const Decision *d, size_t i) {
                         continue;
                 return reason_set(d->reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: %s on %s excludes %s of %s there: the kernel keeps one of "
-                                "them%s",
+                                "%s: %s on %s excludes %s of %s there: the kernel keeps only "
+                                "one of them%s",
                                 place_of(d, i).text,
                                 spec_action_to_string(one->action),
                                 one->event,
@@ -129,7 +129,7 @@ static int grant_trigger_check_same(const Decision *d, size_t i) {
                                 strcmp(other->filter ?: "", one->filter ?: "") == 0)
                         return reason_set(d->reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s: the same histogram as %s: leave one away",
+                                        "%s: the same histogram as %s: leave one out",
                                         place_of(d, i).text,
                                         place_of(d, j).text);
         }

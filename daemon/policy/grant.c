@@ -229,7 +229,7 @@ static int grant_match_all(Decision *d, const SpecEvent *wanted, GrantRequest *r
         if (d->rule && d->n_glob_bytes > GLOB_BYTES_MAX)
                 return reason_set(d->reason,
                                 KT_E_LIMIT_REACHED,
-                                "events: the entries that are globs or name no system are longer "
+                                "events: the entries that are globs or have no system have more "
                                 "than %d bytes together",
                                 GLOB_BYTES_MAX);
         while (d->next_name < d->events->n_names) {
@@ -368,8 +368,8 @@ static int decide_source(Decision *d, const char *full) {
                 if (from->gives.policy_filter)
                         return reason_set(d->reason,
                                         KT_E_ACCESS_DENIED,
-                                        "%s: %s grants some of its records only: no probe is made "
-                                        "of those",
+                                        "%s: %s grants only some of its records, and a probe "
+                                        "requires all of them",
                                         full,
                                         d->grant->rule);
         }

@@ -65,7 +65,7 @@ static int split_word(const HistContext *context,
         *ret = (Word){ .text = text, .modifier = text[n] ? text + n + 1 : NULL };
         (void)snprintf(ret->place, sizeof(ret->place), "%s.%s[%zu]", context->place, list, i);
         if (n == 0 || n >= sizeof(ret->field))
-                return hist_refuse(ret, reason, "is no field's name");
+                return hist_refuse(ret, reason, "is not the name of a field");
         memcpy(ret->field, text, n);
         ret->field[n] = '\0';
         return 0;
@@ -94,8 +94,8 @@ static int hist_refuse_unknown(const HistContext *context, const Word *word, Rea
 static int refuse_cut(const HistContext *context, const Word *word, Reason *reason) {
         return reason_set(reason,
                         KT_E_ACCESS_DENIED,
-                        "%s: %s: the field is cut in what you read of %s (%s), and a histogram would tell it: "
-                        "count by another",
+                        "%s: %s: the field is cut in what you read of %s (%s), and a histogram "
+                        "would reveal it: count by another field",
                         word->place,
                         quote(word->text).text,
                         context->event,
@@ -125,9 +125,13 @@ static int hist_find_field(const HistContext *context,
         if (!field->is_string && !is_number(field))
                 return hist_refuse(word,
                                 reason,
-                                hist_is_pointer_to_text(field)
-                                                ? "points to text that the record does not hold: count by a number or by a text of the record"
-                                                : "is no single number and no text: the kernel counts by those");
+                                hist_is_pointer_to_text(field) ? "points to text that the record "
+                                                                 "does not contain: count by a "
+                                                                 "number or by a text in the "
+                                                                 "record"
+                                                               : "is neither a number nor a "
+                                                                 "text: the kernel counts only "
+                                                                 "by these");
         *ret = field;
         return 0;
 }
@@ -165,15 +169,16 @@ static int find_kind(const Word *word, HistKind *ret, Reason *reason) {
                 }
         return hist_refuse(word,
                         reason,
-                        "is followed by something unknown: write .log2, .buckets=N, .hex, .syscall, .execname, "
-                        ".sym or .sym-offset, or nothing");
+                        "is followed by an unknown word: write .log2, .buckets=N, .hex, "
+                        ".syscall, .execname, .sym or .sym-offset, or nothing");
 }
 
 static int refuse_symbols(const HistContext *context, const Word *word, Reason *reason) {
         return reason_set(reason,
                         KT_E_ACCESS_DENIED,
-                        "%s: %s: functions of the kernel are told to those alone who may have its addresses "
-                        "(%s): count by another field, or ask for --unredacted where a rule grants that",
+                        "%s: %s: only users who may see kernel addresses may count by kernel "
+                        "functions (%s): count by another field, or use --unredacted if a rule "
+                        "grants it",
                         word->place,
                         quote(word->text).text,
                         context->rule ?: "policy");
@@ -190,12 +195,15 @@ static int set_modifier(const HistContext *context,
         if (r != 0)
                 return r;
         if (field->is_string)
-                return hist_refuse(word, reason, "is a text: leave away what is behind the dot");
-        if (kind == HIST_EXECNAME && strcmp(word->field, "common_pid") != 0)
-                return hist_refuse(word, reason, "the kernel knows the name of common_pid alone");
-        if (kind == HIST_SYM && field->size != sizeof(uint64_t))
                 return hist_refuse(
-                                word, reason, "is no address: leave away what is behind the dot");
+                                word, reason, "is a text: leave out the dot and the word after it");
+        if (kind == HIST_EXECNAME && strcmp(word->field, "common_pid") != 0)
+                return hist_refuse(word, reason, "the kernel only knows the name of common_pid");
+        if (kind == HIST_SYM && field->size != sizeof(uint64_t))
+                return hist_refuse(word,
+                                reason,
+                                "is not an address: leave out the dot and the "
+                                "word after it");
         if (kind == HIST_SYM && !context->keeps_addresses)
                 return refuse_symbols(context, word, reason);
         column->kind = kind;
@@ -222,7 +230,7 @@ static int compile_other(const HistContext *context,
                 return hist_refuse(
                                 word, reason, "write common_cpu for the CPU that the event was on");
         if (strcmp(word->field, "hitcount") == 0)
-                return hist_refuse(word, reason, "is counted, nothing is counted by it");
+                return hist_refuse(word, reason, "is always counted and cannot be a key");
         if (strcmp(word->field, "common_timestamp") == 0)
                 return hist_refuse(word, reason, "each record would have a row of its own");
         *ret_is_other = false;
@@ -259,14 +267,14 @@ static int compile_value(const HistContext *context,
 
         (void)snprintf(column->name, sizeof(column->name), "%s", word->field);
         if (strcmp(word->field, "hitcount") == 0)
-                return hist_refuse(word, reason, "is always there: leave it away");
+                return hist_refuse(word, reason, "is always counted: leave it out");
         int r = hist_find_field(context, word, &field, reason);
         if (r != 0)
                 return r;
         if (!is_number(field) || field->is_pointer)
-                return hist_refuse(word, reason, "is no number: nothing of it can be added up");
+                return hist_refuse(word, reason, "is not a number and cannot be added up");
         if (word->modifier && strcmp(word->modifier, "hex") != 0)
-                return hist_refuse(word, reason, "of a value .hex alone is known");
+                return hist_refuse(word, reason, "a value can only have .hex");
         column->kind = word->modifier ? HIST_HEX : HIST_NUMBER;
         column->is_signed = field->is_signed;
         return 0;
@@ -302,7 +310,7 @@ static int put_keys(const Words *w) {
 
                 int r = split_word(w->context, "keys", i, w->hist->keys.items[i], &word, w->reason);
                 if (r == 0 && is_column(w->layout, word.field))
-                        r = hist_refuse(&word, w->reason, "is a key already");
+                        r = hist_refuse(&word, w->reason, "is already a key");
                 r = r ?: hist_compile_key(w->context, &word, column, w->reason);
                 if (r != 0)
                         return r;
@@ -326,7 +334,7 @@ static int put_values(const Words *w) {
                                 w->reason);
                 for (unsigned k = 0; r == 0 && k < w->layout->n_values; k++)
                         if (strcmp(w->layout->values[k].name, word.field) == 0)
-                                r = hist_refuse(&word, w->reason, "is a value already");
+                                r = hist_refuse(&word, w->reason, "is already a value");
                 r = r ?: compile_value(w->context, &word, column, w->reason);
                 if (r != 0)
                         return r;
@@ -394,7 +402,7 @@ static int put_size(const Words *w, uint64_t n_rows) {
         if (next != n_rows)
                 return reason_set(w->reason,
                                 KT_E_INVALID_SPEC,
-                                "%s.size: %" PRIu64 ": is no power of two: write %" PRIu64,
+                                "%s.size: %" PRIu64 " is not a power of two: write %" PRIu64,
                                 w->context->place,
                                 n_rows,
                                 next);

@@ -72,8 +72,8 @@ static int rule_event_read_members(void *target, json_object *o, const Place *pl
                         json_object_object_length(o) > GRANT_MEMBERS_MAX)
                 return place_refuse_value(place,
                                 o,
-                                "an object of 1 to %d fields that hold a pid, each with a list of "
-                                "the fields that speak of it",
+                                "an object of 1 to %d fields that contain a pid, each with a "
+                                "list of the fields that describe this process",
                                 GRANT_MEMBERS_MAX);
         json_object_object_foreach(o, key, value) {
                 Place at = place_of_key(place, key);
@@ -128,7 +128,6 @@ int rule_read_event(void *target, json_object *o, const Place *place) {
         if (r == 0 && !event->pattern)
                 r = place_refuse(place, "name is missing");
         if (r == 0 && event->gives.n_members > 0 && !event->gives.speaks_of_others)
-                r = place_refuse(place,
-                                "members: only where \"class\" is \"others\", of which nothing else is shown");
+                r = place_refuse(place, "members: only allowed if \"class\" is \"others\"");
         return r;
 }

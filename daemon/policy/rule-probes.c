@@ -111,11 +111,11 @@ int rule_read_probes(void *target, json_object *o, const Place *place) {
         int r = place_read_object(place, o, keys, ELEMENTSOF(keys), probes);
         bool defines = probes->functions.n > 0;
         if (r == 0 && defines && probes->takes == 0)
-                r = place_refuse(place, "takes: is missing beside functions");
+                r = place_refuse(place, "takes: missing, and functions require it");
         if (r == 0 && !defines && (probes->takes != 0 || probes->asks_polkit))
-                r = place_refuse(place, "takes and polkit are of functions, add these");
+                r = place_refuse(place, "takes and polkit require functions, add these");
         if (r == 0 && probes->except.n > 0 && probes->functions.n == 0)
-                r = place_refuse(place, "except: is of functions, add these");
+                r = place_refuse(place, "except: requires functions, add these");
         return r;
 }
 
@@ -189,8 +189,8 @@ static int rule_probes_check_file(const Rule *rule,
         if (!is_free && !rule_probes_has(&probes->files, request->file))
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "probes: %s is not yours alone to write, and %s grants no such; an "
-                                "administrator may change its rules",
+                                "probes: users other than you can write to %s, and %s does not "
+                                "grant that; an administrator may change its rules",
                                 quote(request->file).text,
                                 rule->label);
         if (!is_free || rule->polkit_action)
@@ -236,7 +236,7 @@ int policy_decide_probe(const Policy *policy,
         /* A probe at an arbitrary address requires permission for all functions. */
         if (request->function && !*request->function &&
                         (!is_everything(&probes->functions) || probes->except.n > 0))
-                return rule_probes_refuse(rule, "a place that no function's name tells", reason);
+                return rule_probes_refuse(rule, "a place without the name of a function", reason);
         if (request->function &&
                         (!rule_probes_has(&probes->functions, request->function) ||
                                         rule_probes_has(&probes->except, request->function)))

@@ -200,7 +200,8 @@ static int rule_read_check_events(const Rule *rule, const Place *place) {
 
                 if (rule->processes_any && rule->events[i].gives.speaks_of_others)
                         return place_refuse(&entry,
-                                        "class: a rule for any process shows of others what it keeps; name the fields in keep or cut");
+                                        "class: not with \"processes\": \"any\"; name the "
+                                        "fields in keep or cut");
         }
         return 0;
 }
@@ -217,8 +218,7 @@ static int check_deny(const Rule *rule, json_object *o, const Place *place) {
                 if (rule->deny && i == ELEMENTSOF(keys)) {
                         Place at = place_of_key(place, key);
 
-                        return place_refuse(
-                                        &at, "a rule that denies grants nothing, leave it away");
+                        return place_refuse(&at, "a rule that denies grants nothing, leave it out");
                 }
         }
         return 0;
@@ -242,7 +242,8 @@ static int rule_read_check(const Rule *rule, json_object *o, const Place *place)
                 return r;
         if (rule->scopes & (1U << SCOPE_SYSTEM) && !rule->processes_any)
                 return place_refuse(place,
-                                "scopes: system holds processes of others, it needs \"processes\": \"any\"");
+                                "scopes: system includes processes of other users and requires "
+                                "\"processes\": \"any\"");
         if (rule->max_linger_usec > 0 && !(rule->lifetimes & (1U << LIFETIME_LINGER)))
                 return place_refuse(place, "max-linger-sec: linger is not among lifetimes");
         return rule_read_check_events(rule, place);

@@ -105,7 +105,7 @@ static int catalogue_add_file(ProbeSet *set, const char *source, json_object *o,
                         !json_object_is_type(list, json_type_array))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: an object with the list \"probes\", and nothing else, is wanted",
+                                "%s: expected an object with the list \"probes\" and nothing else",
                                 source);
         n = json_object_array_length(list);
         if (n > PROBE_SET_MAX)

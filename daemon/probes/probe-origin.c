@@ -351,7 +351,7 @@ static int judge_filter(const Grant *grant, const Probe *probe, size_t side, Rea
         return reason_set(reason,
                         KT_E_ACCESS_DENIED,
                         "probe %s: filter: %s speaks of tasks beside the traced ones, of which a "
-                        "filter would tell (%s): leave it away, filter what you read",
+                        "filter would tell (%s): leave it out, filter what you read",
                         probe->definition->name,
                         probe->origins[side].full,
                         grant->rule);

@@ -217,8 +217,8 @@ static int probe_verbs_ask(ProbeSet *set,
         if (request->subject.uid != 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "file: missing: what OpenProbeFile has answered is wanted; a path "
-                                "alone is enough for root");
+                                "file: missing: expected the number that OpenProbeFile "
+                                "returned; root needs only a path");
         return inspections_ask_path(set->inspections,
                         spot->path,
                         &question,

@@ -161,11 +161,12 @@ int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason) {
         if (spec->cpus)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "cpus: whose the records are is known only where all CPUs are recorded: leave it away, or ask for a trace of all processes");
+                                "cpus: whose the records are is known only where all CPUs are "
+                                "recorded: leave it out, or ask for a trace of all processes");
         if (spec->allow_setuid && !grant->allow_setuid)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "allow-setuid: rule %s does not let you, leave it away",
+                                "allow-setuid: rule %s does not let you, leave it out",
                                 grant->rule);
         int r = check_snapshots(spec, reason);
         r = r ?: check_lifetimes(grant, reason);
@@ -241,7 +242,8 @@ int trace_step_guard_probe(void *context, Reason *reason) {
                 return 0;
         return reason_set(reason,
                         KT_E_KERNEL_REFUSED,
-                        "allow-setuid: this kernel has no probe (kprobes, BTF) that stops the trace when the command gains privileges: leave it away");
+                        "allow-setuid: this kernel has no probe (kprobes, BTF) that stops the "
+                        "trace when the command gains privileges: leave it out");
 }
 
 static int trace_fence_read_format(const Trace *trace, const char *name, Format **ret) {

@@ -385,7 +385,7 @@ static int step_filters(void *context, Reason *reason) {
         if (r == -EOPNOTSUPP)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "events: %s:%s takes no filter, leave it away",
+                                "events: %s:%s takes no filter, leave it out",
                                 event->system,
                                 event->name);
         return r ?: PLAN_AGAIN;

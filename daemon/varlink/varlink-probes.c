@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "door/probe-admission.h"
+#include "interfaces/spec-json.h"
 #include "probes/probe-batch.h"
 #include "probes/probe-list.h"
 #include "probes/probe-verbs.h"
@@ -49,7 +50,10 @@ static int varlink_probes_read_file(json_object *object, uint32_t *ret, Reason *
         if (number <= 0 || number > UINT32_MAX)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "file: the number is wanted that OpenProbeFile has answered");
+                                "file: expected the number that OpenProbeFile returned, got %s",
+                                json_object_is_type(value, json_type_int)
+                                                ? json_object_get_string(value)
+                                                : spec_json_type(value));
         *ret = (uint32_t)number;
         json_object_object_del(object, "file");
         return 0;
@@ -136,7 +140,10 @@ static int varlink_probes_read_definitions(json_object *list,
                 if (json_object_is_type(object, json_type_object))
                         r = read_definition(object, &definitions[n], &inner);
                 else
-                        r = reason_set(&inner, KT_E_INVALID_SPEC, "an object is wanted");
+                        r = reason_set(&inner,
+                                        KT_E_INVALID_SPEC,
+                                        "expected an object, got %s",
+                                        spec_json_type(object));
                 if (r > 0)
                         r = reason_set(reason, r, "probes[%zu]: %s", n, inner.text);
                 n += r == 0;

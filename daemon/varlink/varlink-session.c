@@ -8,6 +8,7 @@
 
 #include "door/change.h"
 #include "door/session-verb.h"
+#include "interfaces/spec-json.h"
 #include "session/session-control.h"
 #include "session/session-describe.h"
 #include "session/session-end.h"
@@ -113,8 +114,9 @@ static int read_flag(json_object *parameters, const char *known, bool *ret, Reas
                 if (!json_object_is_type(value, json_type_boolean))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s: true or false is wanted",
-                                        known);
+                                        "%s: expected true or false, got %s",
+                                        known,
+                                        spec_json_type(value));
                 *ret = json_object_get_boolean(value);
         }
         return 0;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interfaces/spec-json.h"
 #include "session/registry.h"
 #include "spool/spool-fetch.h"
 #include "varlink/methods.h"
@@ -54,7 +55,10 @@ static int varlink_spool_read_file(json_object *options, const char **ret, Reaso
                 if (!is_number && !json_object_is_type(value, json_type_string))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "file: a name is wanted, or a number from 1 on");
+                                        "file: expected a name or a number from 1, got %s",
+                                        json_object_is_type(value, json_type_int)
+                                                        ? json_object_get_string(value)
+                                                        : spec_json_type(value));
                 *ret = json_object_get_string(value);
         }
         return 0;

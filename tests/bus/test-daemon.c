@@ -16,13 +16,15 @@ static void test_configuration(void) {
         expect_refused("{\"max-sessions\": 0}",
                         0644,
                         "/etc/ktraced.json: max-sessions: 0 is not from 1 to");
-        expect_refused("{\"max-sessions\": \"1\"}", 0644, "max-sessions: a number is wanted");
+        expect_refused("{\"max-sessions\": \"1\"}",
+                        0644,
+                        "max-sessions: expected a number, got a string");
         expect_refused("{\"max-sessions\": 99999999999999999999}", 0644, "ktraced.json");
         expect_refused("{\"max-session\": 1}",
                         0644,
                         "ktraced.json: max-session: no such key: did you mean \"max-sessions\"?");
         expect_refused("{\"max-sessions\": 1,}", 0644, "ktraced.json");
-        expect_refused("[]", 0644, "ktraced.json: an object is wanted");
+        expect_refused("[]", 0644, "ktraced.json: expected an object, got a list");
         expect_refused("{}", 0646, "ktraced.json: others than its owner may write it");
 }
 

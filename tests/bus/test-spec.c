@@ -91,20 +91,16 @@ static void test_keys(void) {
 }
 
 static void test_types(void) {
-        expect("({'scope': <1>},)", INVALID, "scope: a string is wanted, not a number");
-        expect("({'scope': <['own']>},)", INVALID, "scope: a string is wanted, not a list");
-        expect("({'scope': <objectpath '/own'>},)", INVALID, "scope: a string is wanted");
-        expect("({'scope': <<'own'>>},)", INVALID, "scope: a string is wanted, not a variant");
-        expect("({'buffer-kb': <'64'>},)", INVALID, "buffer-kb: a number is wanted, not a string");
-        expect("({'buffer-kb': <64.0>},)",
-                        INVALID,
-                        "buffer-kb: a number is wanted, not a fraction");
-        expect("({'buffer-kb': <true>},)", INVALID, "buffer-kb: a number is wanted, not a boolean");
-        expect("({'events': <'a:b'>},)", INVALID, "events: a list is wanted, not a string");
-        expect("({'events': <[1]>},)", INVALID, "events: a list is wanted, not a list of another");
-        expect("({'events': <{'a': <1>}>},)",
-                        INVALID,
-                        "events: a list is wanted, not a dictionary");
+        expect("({'scope': <1>},)", INVALID, "scope: expected a string, got a number");
+        expect("({'scope': <['own']>},)", INVALID, "scope: expected a string, got a list");
+        expect("({'scope': <objectpath '/own'>},)", INVALID, "scope: expected a string");
+        expect("({'scope': <<'own'>>},)", INVALID, "scope: expected a string, got a variant");
+        expect("({'buffer-kb': <'64'>},)", INVALID, "buffer-kb: expected a number, got a string");
+        expect("({'buffer-kb': <64.0>},)", INVALID, "buffer-kb: expected a number, got a fraction");
+        expect("({'buffer-kb': <true>},)", INVALID, "buffer-kb: expected a number, got a boolean");
+        expect("({'events': <'a:b'>},)", INVALID, "events: expected a list, got a string");
+        expect("({'events': <[1]>},)", INVALID, "events: expected a list, got a list of another");
+        expect("({'events': <{'a': <1>}>},)", INVALID, "events: expected a list, got a dictionary");
         expect("({'events': <[('a', 'b')]>},)", INVALID, "events");
 }
 
@@ -136,7 +132,7 @@ static void test_integer_types(void) {
 static void test_event_objects(void) {
         expect("({'events': <[{'nam': <'a:b'>}]>},)", UNKNOWN_KEY, "nam");
         expect("({'events': <[{'filter': <'x == 1'>}]>},)", INVALID, "no name");
-        expect("({'events': <[{'name': <1>}]>},)", INVALID, "name: a string is wanted");
+        expect("({'events': <[{'name': <1>}]>},)", INVALID, "name: expected a string");
         expect("({'events': <[{'name': <'a:b'>, 'name': <'a:c'>}]>},)",
                         INVALID,
                         "name is given twice");
@@ -300,7 +296,7 @@ static void test_denied(void) {
         expect("({'scope': <'own'>, 'events': <[{'name': <'sched:sched_switch'>, "
                "'filter': <'prev_pid == 1'>}]>},)",
                         KT_ERROR_PREFIX "AccessDenied",
-                        "it speaks of tasks beside the traced ones");
+                        "it can describe tasks that are not traced");
 }
 
 static void test_session_is_described(void) {

@@ -67,14 +67,14 @@ case_options_in_words() { # each option of record and create: an error names it 
         said_in_words "ktracectl record -o t.kts" <<'TABLE'
 1^-e "nosuch:event": no such event; *^-e nosuch:event -- true
 1^-e "nosuch": no such event; *^-e nosuch -- true
-2^-e: "a:b:c" holds more than one *^-e sched:sched_switch -e a:b:c -- true
+2^-e: "a:b:c" contains more than one *^-e sched:sched_switch -e a:b:c -- true
 2^raw_syscalls:sys_enter: -f "x == 1" column 1: no field "x"; *^-e sched:sched_switch -e raw_syscalls:sys_enter -f 'x == 1' -- true
-2^raw_syscalls:sys_enter: -f column 6: a value is wanted, *^-e raw_syscalls:sys_enter -f 'id == 1' -e raw_syscalls:\* -f 'id ==' -- true
+2^raw_syscalls:sys_enter: -f column 6: expected a value, *^-e raw_syscalls:sys_enter -f 'id == 1' -e raw_syscalls:\* -f 'id ==' -- true
 2^-f: "" is empty: *^-e raw_syscalls:sys_enter -f '' -- true
 2^raw_syscalls:sys_enter: --where "x == 1" column 1: no field *^-e raw_syscalls:sys_enter --where 'x == 1' -- true
 2^--where: "" is empty: *^-e raw_syscalls:sys_enter --where '' -- true
 1^--probe "nosuch": no such probe; *^--probe nosuch -- true
-2^--probe: "a b" is no name: *^--probe 'a b' -- true
+2^--probe: "a b" is not the name *^--probe 'a b' -- true
 1^--trigger "nosuch:x do stop": no such event; *^-e raw_syscalls:sys_enter --trigger 'nosuch:x do stop' -- true
 2^--trigger "raw_syscalls:sys_enter do frob": "frob" is not known: *^-e raw_syscalls:sys_enter --trigger 'raw_syscalls:sys_enter do frob' -- true
 2^raw_syscalls:sys_enter: --trigger "raw_syscalls:sys_enter if x == 1 do stop" column 27: *^-e raw_syscalls:sys_enter --trigger 'raw_syscalls:sys_enter if x == 1 do stop' -- true
@@ -82,27 +82,27 @@ case_options_in_words() { # each option of record and create: an error names it 
 1^--snapshot-on "nosuch:x": no such event; *^-e raw_syscalls:sys_enter --flight --snapshot-on nosuch:x -- true
 2^--flight: given twice: *^--spec s.json -e raw_syscalls:sys_enter --flight -- true
 2^--scope "frob" is not known: *^-e raw_syscalls:sys_enter --scope frob
-2^--scope "pids:x": a pid is wanted^-e raw_syscalls:sys_enter --scope pids:x
+2^--scope "pids:x": expected a pid^-e raw_syscalls:sys_enter --scope pids:x
 1^--scope "cgroup:/nosuch": no process *^-e raw_syscalls:sys_enter --scope cgroup:/nosuch
 1^-u "nosuch": no process *^-e raw_syscalls:sys_enter -u nosuch
 2^-u "no such": a unit's name *^-e raw_syscalls:sys_enter -u 'no such'
-2^-p "1,x": a pid is wanted after ','^-e raw_syscalls:sys_enter -p 1 -p x
+2^-p "1,x": expected a pid after ','^-e raw_syscalls:sys_enter -p 1 -p x
 2^-p "1,1": pid 1 twice: *^-e raw_syscalls:sys_enter -p 1,1
 1^-p: process 4194303 does not exist^-e raw_syscalls:sys_enter -p 1,4194303
 1^--scope: process 4194303 does not exist^-e raw_syscalls:sys_enter --scope pids:4194303
 2^-a and -u exclude each other^-a -u x -e raw_syscalls:sys_enter
 2^-p and --scope exclude each other^-p 1 --scope own -e raw_syscalls:sys_enter
-2^--buffer: 0 is under the least of 8^-e raw_syscalls:sys_enter -b 0 -- true
+2^--buffer: 0 is less than the minimum of 8^-e raw_syscalls:sys_enter -b 0 -- true
 1^--clock: nosuch is unknown to the kernel, *^-e raw_syscalls:sys_enter --clock nosuch -- true
 2^--mode: "frob" is not known: *^-e raw_syscalls:sys_enter --mode frob -- true
-2^--lifetime: "linger:x" holds no time: *^-e raw_syscalls:sys_enter --lifetime linger:x -- true
+2^--lifetime: "linger:x" has no time: *^-e raw_syscalls:sys_enter --lifetime linger:x -- true
 2^--cpus: 3-1 runs backwards: write 1-3^-e raw_syscalls:sys_enter --cpus 3-1 -- true
 2^--tracer: "frob" is not known: *^-a --tracer frob --function x
 2^--tracer "function": records functions of every process: *^--tracer function --function x -- true
-2^--function: "a b" is no name *^-a --tracer function --function 'a b'
-2^--function: are for a tracer: *^-a --function x -e raw_syscalls:sys_enter
-2^--instance: "a/b" holds more *^-a --instance a/b
-2^--instance "nosuch": what it records *^--scope own --instance nosuch
+2^--function: "a b" is neither *^-a --tracer function --function 'a b'
+2^--function: require a tracer: *^-a --function x -e raw_syscalls:sys_enter
+2^--instance: "a/b" contains characters *^-a --instance a/b
+2^--instance "nosuch": it records *^--scope own --instance nosuch
 2^--stacktrace: would change *^-a --instance nosuch --stacktrace
 2^--allow-setuid: is for *^-a -e raw_syscalls:sys_enter --allow-setuid
 TABLE
@@ -126,17 +126,17 @@ case_options_in_words_others() { # the same of the other verbs
         said_in_words "ktracectl hist -a" <<'TABLE'
 1^-e "nosuch:x": no such event; *^-e nosuch:x --key id
 2^-f: "" is empty: *^-e raw_syscalls:sys_enter --key id -f ''
-2^--key: "id": is a key already^-e raw_syscalls:sys_enter --key id --key id
+2^--key: "id": is already a key^-e raw_syscalls:sys_enter --key id --key id
 2^--value: "nosuch": raw_syscalls:sys_enter has no such field: *^-e raw_syscalls:sys_enter --key id --value nosuch
 2^--sort: "nosuch": is neither *^-e raw_syscalls:sys_enter --key id --sort nosuch
-2^--size: 99999999 is over the most *^-e raw_syscalls:sys_enter --key id --size 99999999
-2^--buffer: 1 is under *^-e raw_syscalls:sys_enter --key id -b 1
+2^--size: 99999999 is more than the maximum *^-e raw_syscalls:sys_enter --key id --size 99999999
+2^--buffer: 1 is less *^-e raw_syscalls:sys_enter --key id -b 1
 2^-a and --scope exclude each other^-e raw_syscalls:sys_enter --key id --scope x
 TABLE
         said_in_words "ktracectl probes add" <<'TABLE'
-2^NAME: "a b": letters, *^'a b' --on vfs_read
+2^NAME: "a b": expected letters *^'a b' --on vfs_read
 1^probe x: --on "nosuch": this kernel has no such function, *^x --on nosuch
-2^probe x: --on "a b": a function is wanted, *^x --on 'a b'
+2^probe x: --on "a b": expected FUNCTION, *^x --on 'a b'
 2^--on "": it is empty^x --on ''
 1^--on: "/nosuch": No such file or directory^x --on /nosuch:main
 2^probe x: ARG "a b" column 3: *^x --on vfs_read 'a b'

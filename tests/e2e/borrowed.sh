@@ -62,9 +62,9 @@ case_borrowed_events() { # what was on stays on and is read, what was off goes o
 case_borrowed_refused() { # names that are paths, ours, absent; keys that would change what others have; and who may not
         borrowed_begin
         local try='ktracectl create x --scope system'
-        refused 2 'instance: "../x" holds more than' $try --instance ../x
+        refused 2 'instance: "../x" contains characters other than' $try --instance ../x
         refused 2 'instance: ".." is a directory' $try --instance ..
-        refused 2 "is one of ktraced's own" $try --instance ktrace-0123456789abcdef
+        refused 2 "belongs to ktraced" $try --instance ktrace-0123456789abcdef
         refused 2 'there is no nobody-made-it' $try --instance nobody-made-it
         refused 2 '--buffer "64": is the instance' $try --instance $BORROWED -b 64
         refused 2 '--clock "boot": is the instance' $try --instance $BORROWED --clock boot

@@ -112,7 +112,7 @@ case_pair_mistakes() { # each is told with its place, also on kernels without
         refuses_pair 7 'sched_switch has no field next_pod: did you mean next_pid' 'pid = next_pod' '$latency'
         refuses_pair 1 'sched_switch has no field pid' 'pid' '$latency'
         refuses_pair 6 'sched_waking has no field pri0: did you mean prio' 'pid = next_pid' 'from.pri0'
-        refuses_pair 1 'from.FIELD, to.FIELD or \$latency is wanted' 'pid = next_pid' 'prio'
+        refuses_pair 1 'expected from.FIELD, to.FIELD or \$latency' 'pid = next_pid' 'prio'
         refuses_pair 12 'a number of ns or, with : us, of us' 'pid = next_pid' '$latency : string'
         refuses_pair 4 'common_pid of the second event by itself' 'pid = next_pid' 'to.common_pid'
         refused 2 'nothing of the first event is taken' ktracectl probes add bad $both --key 'pid = next_pid' to.next_comm
@@ -466,7 +466,7 @@ EOS
         [ "$(count t.kts '.event == "named" and .fields.pid == .pid')" -gt 0 ] || fail "no name"
         refused 3 'call_site of kmem:kfree is not granted whole' user ktracectl record -a --probe freed -o /dev/null -- true
         refused 3 'newcomm of task:task_rename is not granted whole' user ktracectl record -a --probe renamed -o /dev/null -- true
-        refused 3 'grants some of its records only' user ktracectl record -a --probe sent -o /dev/null -- true
+        refused 3 'grants only some of its records' user ktracectl record -a --probe sent -o /dev/null -- true
         same '["sched:sched_switch","sched:sched_waking"]' "$(user ktracectl --json policy explain - <<<'{"scope": "system", "probes": ["woken"]}' |
                 jq -c '.sources | sort')" "what policy explain tells"
         for probe in woken freed sent renamed named; do user ktracectl probes remove $probe; done

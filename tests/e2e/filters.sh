@@ -48,7 +48,7 @@ case_filter_mistakes() { # [asan] no such field, wrong type, wrong grammar: the 
                 -e sched:sched_switch -f 'prev_pid == 1 && nxt_pid == 1'
         caret 13 '-f "prev_pid == .* column 13: prev_pid wants a number' -e sched:sched_switch -f 'prev_pid == "sh"'
         caret 11 '-f "prev_comm < .* column 11: < does not fit' -e sched:sched_switch -f 'prev_comm < "sh"'
-        caret 4 '--where "id = 3" column 4: there is no single =' $SYSCALL --where 'id = 3'
+        caret 4 '--where "id = 3" column 4: filters have no single =' $SYSCALL --where 'id = 3'
         caret 1 '-f "\(id == 3" column 1: this \( has no \)' $SYSCALL -f '(id == 3'
         caret 17 '-f "common_flags == 256" column 17: 256 is out of the range' $SYSCALL -f 'common_flags == 256'
         # One of two events lacks the field.
@@ -69,9 +69,9 @@ case_filter_limits() { # 2 KB are taken, 10,000 parentheses refused at once
 
 case_filter_function() { # names of functions: judged with the spec, and for those who may see addresses
         if ! at_least 6 3; then
-                caret 1 'needs Linux 6.3' -e kmem:kmalloc -f 'call_site.function == schedule'
+                caret 1 'requires Linux 6.3' -e kmem:kmalloc -f 'call_site.function == schedule'
                 expect 2 ktracectl create bad --scope system -e kmem:kmalloc -f 'call_site.function == schedule'
-                grep -q 'needs Linux 6.3' err || fail "$(cat err)"
+                grep -q 'requires Linux 6.3' err || fail "$(cat err)"
                 no_instance || fail "an instance is left"
                 return
         fi

@@ -262,13 +262,13 @@ case_hist_refused() { # [asan] each with its place, and the remedy; also on kern
         try 2 'triggers\[0\].keys\[0\]: "id.foo": .*write .log2' "{$when, keys: [\"id.foo\"]}"
         try 2 'triggers\[0\].keys\[0\]: "id.buckets=0"' "{$when, keys: [\"id.buckets=0\"]}"
         try 2 'triggers\[0\].keys\[0\]: "id.execname": .*common_pid alone' "{$when, keys: [\"id.execname\"]}"
-        try 2 'triggers\[0\].keys\[1\]: "id.hex": is a key already' "{$when, keys: [\"id\", \"id.hex\"]}"
+        try 2 'triggers\[0\].keys\[1\]: "id.hex": is already a key' "{$when, keys: [\"id\", \"id.hex\"]}"
         try 2 'triggers\[0\].keys\[0\]: "hitcount"' "{$when, keys: [\"hitcount\"]}"
         try 2 'triggers\[0\].keys: .*3' "{$when, keys: [\"id\", \"common_pid\", \"common_cpu\", \"common_flags\"]}"
-        try 2 'triggers\[0\].size: 1000: is no power of two: write 1024' "{$when, keys: [\"id\"], size: 1000}"
+        try 2 'triggers\[0\].size: 1000 is not a power of two: write 1024' "{$when, keys: [\"id\"], size: 1000}"
         try 2 'triggers\[0\].sort\[0\]: "args": is neither hitcount nor' "{$when, keys: [\"id\"], sort: [\"args\"]}"
-        try 2 'triggers\[0\].values\[0\]: "filename": is no number' '{when: "sched:sched_process_exec", do: "hist", keys: ["pid"], values: ["filename"]}'
-        try 3 'triggers\[0\].keys\[0\]: "stacktrace": functions of the kernel are told to those alone' "{$when, keys: [\"stacktrace\"]}"
+        try 2 'triggers\[0\].values\[0\]: "filename": is not a number' '{when: "sched:sched_process_exec", do: "hist", keys: ["pid"], values: ["filename"]}'
+        try 3 'triggers\[0\].keys\[0\]: "stacktrace": only users who may see kernel addresses may count by kernel functions' "{$when, keys: [\"stacktrace\"]}"
         try 3 'triggers\[0\].keys\[0\]: "id.sym": functions of the kernel' "{$when, keys: [\"id.sym\"]}"
         try 3 'triggers\[0\].when: sched:sched_switch speaks of tasks beside the traced' '{when: "sched:sched_switch", do: "hist", keys: ["next_pid"]}'
         refused 2 'key is missing' user ktracectl hist -e $ENTER
@@ -287,8 +287,8 @@ case_hist_refused_in_words() { # what was typed is named, and not the spec that 
                 ! grep -q 'triggers\|args\[\|key\[' err || fail "$(cat err)"
         }
         said 2 "--key: \"ide\": $ENTER has no such field, did you mean id: 'ktracectl events -v $ENTER' lists them" -e $ENTER --key id --key ide
-        said 2 '--size: 1000: is no power of two: write 1024' -e $ENTER --key id --size 1000
-        said 2 "$ENTER: -f \"id == 1 && foo\" column 15: one of == != < <= > >= & ~ is wanted, not the end" -e $ENTER --key id -f 'id == 1 && foo'
+        said 2 '--size: 1000 is not a power of two: write 1024' -e $ENTER --key id --size 1000
+        said 2 "$ENTER: -f \"id == 1 && foo\" column 15: expected one of == != < <= > >= & ~, got the end" -e $ENTER --key id -f 'id == 1 && foo'
         refused 3 'ktracectl: -e: sched:sched_switch speaks of tasks beside the traced' user ktracectl hist -e sched:sched_switch --key next_pid -- true
         said 3 "--latency \"sched:nosuch..$ENTER\": \"sched:nosuch\": not granted; 'ktracectl events' lists what you may use" --latency "sched:nosuch..$ENTER" --key id
         said 2 "-e: \"sys_enter\" is not one event: write system:event, as 'ktracectl events sys_enter' lists them" -e sys_enter --key id

@@ -19,7 +19,7 @@ case_keys_cpus() { # [asan] only the CPUs that were named record
 }
 
 case_keys_cpus_refused() { # lists that are none, CPUs that are not there, and guarded traces
-        refused 2 'cpus: "0-99999" is no list' ktracectl create x --scope system --cpus 0-99999 -e raw_syscalls:sys_enter
+        refused 2 'cpus: "0-99999" is not a list' ktracectl create x --scope system --cpus 0-99999 -e raw_syscalls:sys_enter
         refused 2 'cpus: 3-1 runs backwards: write 1-3' ktracectl create x --scope system --cpus 3-1 -e raw_syscalls:sys_enter
         refused 2 '--cpus "8191": there is no CPU 8191: this machine has' ktracectl create x --scope system --cpus 8191 -e raw_syscalls:sys_enter
         refused 2 '--cpus "0": whose the records are' user ktracectl create x --scope own --cpus 0 -e raw_syscalls:sys_enter
@@ -64,7 +64,7 @@ case_keys_stacktrace() { # the kernel's stack comes with each event, with names 
         same '3 3' "$(count t.kts '.event == "sys_enter"') $(count t.kts '.event == "kernel_stack"')" "events and stacks"
         ktracectl report t.kts >t.txt
         grep -q 'kernel_stack:' t.txt || fail "$(head t.txt)"
-        refused 3 "stacktrace: .* does not grant the kernel's addresses" \
+        refused 3 "stacktrace: .* does not grant kernel addresses" \
                 user ktracectl create x --scope own --stacktrace -e raw_syscalls:sys_enter
 }
 
@@ -115,8 +115,8 @@ case_keys_tracer_stops() { # [guest] a stopped session patches nothing, and goes
 case_keys_tracer_refused() { # [guest] never unfiltered by accident, no orders in the place of names, no functions that are not there
         trap keys_end EXIT
         refused 2 '--function: missing' ktracectl create x --scope system --tracer function
-        refused 2 '--function: are for a tracer' ktracectl create x --scope system --function '*' -e raw_syscalls:sys_enter
-        refused 2 'no name of a function' ktracectl create x --scope system --tracer function --function schedule:traceoff
+        refused 2 '--function: require a tracer' ktracectl create x --scope system --function '*' -e raw_syscalls:sys_enter
+        refused 2 'neither the name of a function' ktracectl create x --scope system --tracer function --function schedule:traceoff
         refused 2 'tracer: "wakeup" is not known' ktracectl create x --scope system --tracer wakeup --function '*'
         expect 3 user ktracectl --no-ask-password create x --scope system --tracer function --function schedule
         has_tracer function || skip "this kernel's instances have no function tracer"

@@ -61,7 +61,7 @@ case_limit_cost() { # what a session costs others is told while it is there
         expect 0 user ktracectl status told
         grep -qE 'Costs: about 0.0 ms of those it records, and up to 45 ns of everybody.s for each hit of its 1 event$' out ||
                 fail "$(cat out)"
-        user ktracectl show told | grep -q 'every process of this machine pays about 36 to 45 ns for each hit of its 1 event' || fail "no note"
+        user ktracectl show told | grep -q 'every process of this machine spends about 36 to 45 ns on each hit of its 1 event' || fail "no note"
         user ktracectl destroy told
 }
 

@@ -51,15 +51,15 @@ mistake() {
 }
 
 case_saved_mistakes() { # what is wrong with a file is told with its line and column
-        mistake '{\n  "scope": "own",\n  "events": ["a:b",]\n}\n' '3:20: a value is wanted'
-        mistake '{\n  "scope": "own",\n  "buffer-kb": 3\n}\n' '3:16: buffer-kb: 3 is under the least of 8'
+        mistake '{\n  "scope": "own",\n  "events": ["a:b",]\n}\n' '3:20: expected a value after .,., got .].'
+        mistake '{\n  "scope": "own",\n  "buffer-kb": 3\n}\n' '3:16: buffer-kb: 3 is less than the minimum of 8'
         mistake '{\n  "scope": "own",\n  "bufer-kb": 8\n}\n' '3:3: unknown key "bufer-kb": did you mean "buffer-kb"'
         mistake '{"scope": "own", "events": ["a:b",\n   {"name": "c:d", "\\u00e4": 1}]}' '2:4: events\[1\]: unknown key'
-        mistake '{"scope": "own", "events": ["a:b",\n   {"name": "c:d", "filter": 5}]}' '2:30: events\[1\].filter: a string is wanted'
+        mistake '{"scope": "own", "events": ["a:b",\n   {"name": "c:d", "filter": 5}]}' '2:30: events\[1\].filter: expected a string, got a number'
         mistake '{"scope": "own",\n "lifetime": "linger", "events": ["a:b"]}' '2:14: lifetime: a saved session lives as long'
         mistake '{"events": ["a:b"]}' '1:1: scope: missing'
         refused 1 'standard input:1:18: unknown key "frob"' saved check - <<<'{"scope": "own", "frob": 1}'
-        mistake '["a:b"]' ' a session spec is an object, not a list'
+        mistake '["a:b"]' ' session spec: expected an object, got a list'
         chmod 666 bad.json
         refused 1 'others may write it' saved check ./bad.json
 }

@@ -182,7 +182,7 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
                 refused "$status" "$message" user ktracectl create bad --scope own -e $ENTER "$@"
                 no_instance || fail "an instance is left"
         }
-        try 2 'times: 0 is under the least' --trigger "$ENTER do stop times 0"
+        try 2 'times: 0 is less than the minimum' --trigger "$ENTER do stop times 0"
         try 2 '--trigger "raw_syscalls:\* do stop": .*is not one event' --trigger "raw_syscalls:* do stop"
         try 2 'not printable' --trigger "$ENTER if id
 == 1 do stop"
@@ -190,15 +190,15 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
         expect 2 user ktracectl create bad --scope own -e $ENTER --trigger "$ENTER if nosuch == 1 do stop"
         grep -q 'column 27: no field "nosuch"' err || fail "$(cat err)"
         try 3 'sched:sched_waking: not granted' --trigger "sched:sched_waking do stop"
-        try 2 "--trigger \"$ENTER do enable $EXIT\": $EXIT is no event of the session" --trigger "$ENTER do enable $EXIT"
+        try 2 "--trigger \"$ENTER do enable $EXIT\": $EXIT is not an event of the session" --trigger "$ENTER do enable $EXIT"
         try 2 'sched:sched_process_fork stays on' -e sched:sched_process_fork --trigger "$ENTER do disable sched:sched_process_fork"
         try 2 '== 2 do start": start on .*excludes stop of --trigger "raw_syscalls:sys_enter if id == 1 do stop" there' --trigger "$ENTER if id == 1 do stop" --trigger "$ENTER if id == 2 do start"
         try 2 'join their filters with ||' --trigger "$ENTER if id == 1 do stop" --trigger "$ENTER if id == 2 do stop"
-        try 2 '--trigger: snapshot on .*is for mode flight' --trigger "$ENTER do snapshot"
+        try 2 '--trigger: snapshot on .*requires mode flight' --trigger "$ENTER do snapshot"
         try 3 'do stacktrace": stacktrace: kernel addresses are cut' --trigger "$ENTER do stacktrace"
-        try 3 'do stop": it speaks of tasks beside' -e sched:sched_switch --trigger 'sched:sched_switch if next_pid == 1 do stop'
+        try 3 'do stop": it can describe tasks' -e sched:sched_switch --trigger 'sched:sched_switch if next_pid == 1 do stop'
         try 3 'do hist next_pid": sched:sched_switch speaks of tasks beside' -e sched:sched_switch --trigger 'sched:sched_switch do hist next_pid'
-        try 2 'do hist args": "args": is no single number and no text' --trigger "$ENTER do hist args"
+        try 2 'do hist args": "args": is neither a number nor a text' --trigger "$ENTER do hist args"
         try 2 'do hist nosuch": "nosuch": raw_syscalls:sys_enter has no such field' --trigger "$ENTER do hist nosuch"
         try 1 'turns each of the session.s .* events on or off, 32 at most' -e 'syscalls:sys_enter_*' --trigger "$ENTER do stop"
         # shellcheck disable=SC2046 # 65 of them
@@ -208,7 +208,7 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
         refused 2 'triggers\[0\]: start on .*excludes stop of events\[0\].triggers\[0\] there' user ktracectl create bad --spec two.json
         jq 'del(.triggers)' two.json >one.json
         refused 2 'do start": start on .*excludes stop of events\[0\].triggers\[0\] there' user ktracectl create bad --spec one.json --trigger "$ENTER if id == 2 do start"
-        refused 2 '^ktracectl: --trigger "raw_syscalls:sys_enter do notify times 0", times: 0 is under the least' user ktracectl create bad --spec one.json --trigger "$ENTER do notify times 0"
+        refused 2 '^ktracectl: --trigger "raw_syscalls:sys_enter do notify times 0", times: 0 is less than the minimum' user ktracectl create bad --spec one.json --trigger "$ENTER do notify times 0"
         jq -nc '{scope: "own", events: ["raw_syscalls:sys_enter"], triggers: [range(1000) | {when: "raw_syscalls:sys_enter", do: "notify"}]}' >many.json
         refused 2 'triggers: more than 64 in a session' user ktracectl create bad --spec many.json
         if [ ! -e "$TRACEFS/events/sched/sched_switch/hist" ]; then

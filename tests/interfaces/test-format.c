@@ -176,17 +176,17 @@ static void test_refused(void) {
         static const struct {
                 const char *text, *message;
         } cases[] = {
-                { "", "line 0: \"name: \" and a name are wanted" },
-                { "nam: x\n", "line 1: \"name: \" and a name are wanted" },
-                { "name: \n", "line 1: \"name: \" and a name are wanted" },
-                { "name: x\033\n", "line 1: \"name: \" and a name are wanted" },
-                { "name: x\nID: \n", "line 2: \"ID: \" and a number are wanted" },
-                { "name: x\nID: 7 \n", "line 2: \"ID: \" and a number are wanted" },
-                { "name: x\nID: 65537\n", "line 2: \"ID: \" and a number are wanted" },
-                { "name: x\nID: 7\n", "line 2: \"format:\" is wanted" },
-                { "name: x\nID: 7\nformat: x\n", "line 3: \"format:\" is wanted" },
+                { "", "line 0: expected \"name: \" and a name" },
+                { "nam: x\n", "line 1: expected \"name: \" and a name" },
+                { "name: \n", "line 1: expected \"name: \" and a name" },
+                { "name: x\033\n", "line 1: expected \"name: \" and a name" },
+                { "name: x\nID: \n", "line 2: expected \"ID: \" and a number" },
+                { "name: x\nID: 7 \n", "line 2: expected \"ID: \" and a number" },
+                { "name: x\nID: 65537\n", "line 2: expected \"ID: \" and a number" },
+                { "name: x\nID: 7\n", "line 2: expected \"format:\"" },
+                { "name: x\nID: 7\nformat: x\n", "line 3: expected \"format:\"" },
                 { HEAD, "line 5: the text ends before \"print fmt: \"" },
-                { HEAD "field:int x;\n", "line 6: a field or \"print fmt: \" is wanted" },
+                { HEAD "field:int x;\n", "line 6: expected a field or \"print fmt: \"" },
                 { HEAD "\tfield:int x", "line 6: a field without an offset" },
                 { HEAD "\tfield:int x;\toffset:8;\n",
                                 "line 6: a field's offset, size or signedness is malformed" },
@@ -213,7 +213,7 @@ static void test_refused(void) {
                 { HEAD "\tfield:int \001x;\toffset:8;\tsize:4;\tsigned:0;\n",
                                 "line 6: a declaration without a type or a name" },
                 { HEAD "\tfield:__data_loc char[] x;\toffset:8;\tsize:2;\tsigned:0;\n",
-                                "line 6: a location that has not 4 bytes" },
+                                "line 6: a location that does not have 4 bytes" },
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -88,13 +88,13 @@ static void test_values(void) {
                         "enable, disable, stacktrace, hist or notify");
         assert_refused("{\"when\":\"a:b\",\"do\":\"stop\",\"count\":0}",
                         KT_E_INVALID_SPEC,
-                        "triggers[0].count: 0 is under the least of 1");
+                        "triggers[0].count: 0 is less than the minimum of 1");
         assert_refused("{\"when\":\"a:b\",\"do\":\"stop\",\"count\":-1}",
                         KT_E_INVALID_SPEC,
-                        "triggers[0].count: a number is wanted, not a negative one");
+                        "triggers[0].count: expected a number, got a negative number");
         assert_refused("{\"when\":\"a:b\",\"do\":\"stop\",\"count\":1000000001}",
                         KT_E_INVALID_SPEC,
-                        "triggers[0].count: 1000000001 is over the most of 1000000000");
+                        "triggers[0].count: 1000000001 is more than the maximum of 1000000000");
         assert_refused("{\"when\":\"a:b\",\"do\":\"stop\"},{\"when\":\"a:b if x\\n!traceoff\",\"do\":\"stop\"}",
                         KT_E_INVALID_SPEC,
                         "triggers[1].when: \"a:b if x?!traceoff\": byte 9 is not printable: write "
@@ -113,11 +113,11 @@ static void test_values(void) {
                         "'ktracectl events' lists them");
         assert_refused("{\"when\":\"a:b && x\",\"do\":\"stop\"}",
                         KT_E_INVALID_SPEC,
-                        "triggers[0].when: \"&& x\" behind the event: write \"system:event if "
+                        "triggers[0].when: \"&& x\" after the event: write \"system:event if "
                         "FILTER\"");
         assert_refused("{\"when\":\"a:b if \",\"do\":\"stop\"}",
                         KT_E_INVALID_SPEC,
-                        "triggers[0].when: \"if \" behind the event: write \"system:event if "
+                        "triggers[0].when: \"if \" after the event: write \"system:event if "
                         "FILTER\"");
         assert_refused("{\"when\":\"a:b\",\"do\":\"enable\",\"event\":\"c\"}",
                         KT_E_INVALID_SPEC,
@@ -128,23 +128,24 @@ static void test_values(void) {
                         "triggers[0].keys: more than 3 entries");
         assert_refused("{\"when\":\"a:b\",\"do\":\"hist\",\"keys\":[\"a\"],\"size\":131073}",
                         KT_E_INVALID_SPEC,
-                        "triggers[0].size: 131073 is over the most of 131072");
+                        "triggers[0].size: 131073 is more than the maximum of 131072");
         assert_refused("{\"when\":\"a:b\",\"do\":\"hist\",\"keys\":[\"a\"],\"name\":\"a/b\"}",
                         KT_E_INVALID_SPEC,
-                        "triggers[0].name: \"a/b\" holds more than letters, digits, '.', '_', '-'");
+                        "triggers[0].name: \"a/b\" contains characters other than letters, "
+                        "digits, '.', '_', '-'");
 }
 
 static void test_types(void) {
-        assert_refused("7", KT_E_INVALID_SPEC, "triggers[0]: an object is wanted, not a number");
+        assert_refused("7", KT_E_INVALID_SPEC, "triggers[0]: expected an object, got a number");
         assert_refused("{\"when\":7}",
                         KT_E_INVALID_SPEC,
-                        "triggers[0].when: a string is wanted, not a number");
+                        "triggers[0].when: expected a string, got a number");
         assert_refused("{\"keys\":\"a\"}",
                         KT_E_INVALID_SPEC,
-                        "triggers[0].keys: a list of strings is wanted, not a string");
+                        "triggers[0].keys: expected a list of strings, got a string");
         assert_refused("{\"count\":\"a\"}",
                         KT_E_INVALID_SPEC,
-                        "triggers[0].count: a number is wanted, not a string");
+                        "triggers[0].count: expected a number, got a string");
         assert_refused("{\"then\":\"a\"}",
                         KT_E_UNKNOWN_KEY,
                         "triggers[0]: unknown key \"then\": the known ones are when, do, count, "
@@ -165,16 +166,16 @@ static void test_what_belongs_together(void) {
                         "triggers[0].event: missing: name the event to enable");
         assert_refused("{\"when\":\"a:b\",\"do\":\"stop\",\"event\":\"c:d\"}",
                         KT_E_INVALID_SPEC,
-                        "triggers[0].event: is not for do stop: leave it away");
+                        "triggers[0].event: is not for do stop: leave it out");
         assert_refused("{\"when\":\"a:b\",\"do\":\"hist\"}",
                         KT_E_INVALID_SPEC,
                         "triggers[0].keys: missing: name the fields to count by");
         assert_refused("{\"when\":\"a:b\",\"do\":\"hist\",\"keys\":[\"x\"],\"count\":2}",
                         KT_E_INVALID_SPEC,
-                        "triggers[0].count: is not for do hist: leave it away");
+                        "triggers[0].count: is not for do hist: leave it out");
         assert_refused("{\"when\":\"a:b\",\"do\":\"notify\",\"keys\":[\"x\"]}",
                         KT_E_INVALID_SPEC,
-                        "triggers[0].keys: is not for do notify: leave it away");
+                        "triggers[0].keys: is not for do notify: leave it out");
 }
 
 static void test_limits(void) {

@@ -126,25 +126,25 @@ static void test_types(void) {
 
         assert_refused("{\"buffer-kb\":\"1\"}",
                         KT_E_INVALID_SPEC,
-                        "buffer-kb: a number is wanted, not a string");
+                        "buffer-kb: expected a number, got a string");
         assert_refused("{\"buffer-kb\":64.0}",
                         KT_E_INVALID_SPEC,
-                        "buffer-kb: a number is wanted, not a number with a fraction");
-        assert_refused("{\"name\":7}", KT_E_INVALID_SPEC, "name: a string is wanted, not a number");
-        assert_refused("{\"name\":null}", KT_E_INVALID_SPEC, "name: a string is wanted, not null");
+                        "buffer-kb: expected a number, got a number with a fraction");
+        assert_refused("{\"name\":7}", KT_E_INVALID_SPEC, "name: expected a string, got a number");
+        assert_refused("{\"name\":null}", KT_E_INVALID_SPEC, "name: expected a string, got null");
         assert_refused("{\"scope\":{}}",
                         KT_E_INVALID_SPEC,
-                        "scope: a string is wanted, not an object");
+                        "scope: expected a string, got an object");
         assert_refused("{\"events\":\"x\"}",
                         KT_E_INVALID_SPEC,
-                        "events: a list is wanted, not a string");
-        assert_refused("[]", KT_E_INVALID_SPEC, "a session spec is an object, not a list");
-        assert_refused("null", KT_E_INVALID_SPEC, "a session spec is an object, not null");
+                        "events: expected a list, got a string");
+        assert_refused("[]", KT_E_INVALID_SPEC, "session spec: expected an object, got a list");
+        assert_refused("null", KT_E_INVALID_SPEC, "session spec: expected an object, got null");
 
         g_assert_cmpint(spec_set_number(spec, "name", 1, &reason), ==, KT_E_INVALID_SPEC);
-        g_assert_cmpstr(reason.text, ==, "name: a string is wanted, not a number");
+        g_assert_cmpstr(reason.text, ==, "name: expected a string, got a number");
         g_assert_cmpint(spec_set_string(spec, "events", "x", &reason), ==, KT_E_INVALID_SPEC);
-        g_assert_cmpstr(reason.text, ==, "events: a list is wanted, not a string");
+        g_assert_cmpstr(reason.text, ==, "events: expected a list, got a string");
 }
 
 static void test_twice(void) {
@@ -194,14 +194,19 @@ static void test_name(void) {
         assert_string("name", "0123456789abcdefg", NULL);
         assert_string("name", "...", NULL);
         assert_string("name", "", "name: \"\" is empty: leave the key out or give it a value");
-        assert_string("name", A64 "b", "name: \"" A64 "...\" has 65 bytes, the most is 64");
+        assert_string("name", A64 "b", "name: \"" A64 "...\" has 65 bytes, the maximum is 64");
         assert_string("name",
                         "a/b",
-                        "name: \"a/b\" holds more than letters, digits, '.', '_', '-'");
+                        "name: \"a/b\" contains characters other than letters, digits, '.', "
+                        "'_', '-'");
         assert_string("name",
                         "a\nb",
-                        "name: \"a?b\" holds more than letters, digits, '.', '_', '-'");
-        assert_string("name", "é", "name: \"é\" holds more than letters, digits, '.', '_', '-'");
+                        "name: \"a?b\" contains characters other than letters, digits, '.', "
+                        "'_', '-'");
+        assert_string("name",
+                        "é",
+                        "name: \"é\" contains characters other than letters, digits, '.', '_', "
+                        "'-'");
         assert_string("name",
                         "..",
                         "name: \"..\" is a directory: write a name with a letter or a digit");
@@ -234,24 +239,24 @@ static void test_scope(void) {
                         "user:1000",
                         "scope: \"user:1000\" is not known: write command:PID, own, "
                         "pids:PID,PID, unit:NAME, cgroup:PATH or system");
-        assert_string("scope", "pids:", "scope: \"pids:\": a pid is wanted");
-        assert_string("scope", "pids:1,", "scope: \"pids:1,\": a pid is wanted after ','");
-        assert_string("scope", "pids:-1", "scope: \"pids:-1\": a pid is wanted");
-        assert_string("scope", "pids:0", "scope: \"pids:0\": a pid lies between 1 and 4194303");
+        assert_string("scope", "pids:", "scope: \"pids:\": expected a pid");
+        assert_string("scope", "pids:1,", "scope: \"pids:1,\": expected a pid after ','");
+        assert_string("scope", "pids:-1", "scope: \"pids:-1\": expected a pid");
+        assert_string("scope", "pids:0", "scope: \"pids:0\": expected a pid from 1 to 4194303");
         assert_string("scope",
                         "pids:4194304",
-                        "scope: \"pids:4194304\": a pid lies between 1 and 4194303");
+                        "scope: \"pids:4194304\": expected a pid from 1 to 4194303");
         assert_string("scope",
                         "pids:18446744073709551617",
-                        "scope: \"pids:18446744073709551617\": a pid lies between 1 and 4194303");
+                        "scope: \"pids:18446744073709551617\": expected a pid from 1 to 4194303");
         assert_string("scope",
                         "pids:1 2",
-                        "scope: \"pids:1 2\": pids are numbers with a ',' between them");
+                        "scope: \"pids:1 2\": expected pids with a ',' between them");
         assert_string("scope", "pids:7,8,7", "scope: pid 7 twice: give it once");
         assert_string("scope",
                         "command:1,2",
-                        "scope: \"command:1,2\": a command is one process: write pids:PID,PID for "
-                        "more");
+                        "scope: \"command:1,2\": expected one process: for more write "
+                        "pids:PID,PID");
 }
 
 static void test_scope_values(void) {
@@ -278,7 +283,7 @@ static void test_scope_values(void) {
                         many->str,
                         "scope: "
                         "\"pids:1,4000002,4000003,4000004,4000005,4000006,4000007,4000008,4...\" "
-                        "has 10240 bytes, the most is 8200");
+                        "has 10240 bytes, the maximum is 8200");
 }
 
 static void assert_group(const char *value, SpecScope scope, const char *group) {
@@ -301,7 +306,7 @@ static void test_scope_unit(void) {
         assert_group(longest, SCOPE_UNIT, longest + strlen("unit:"));
         assert_string("scope",
                         "unit",
-                        "scope: \"unit\" names none: write unit:NAME or cgroup:PATH");
+                        "scope: \"unit\" has no name: write unit:NAME or cgroup:PATH");
         static const char *const nameless[] = {
                 "unit:", "unit:ssh", "unit:.service", "unit:a.target"
         };
@@ -341,20 +346,20 @@ static void test_scope_cgroup(void) {
         assert_group("cgroup:/a b/...", SCOPE_CGROUP, "/a b/...");
         assert_string("scope",
                         "cgroup",
-                        "scope: \"cgroup\" names none: write unit:NAME or cgroup:PATH");
+                        "scope: \"cgroup\" has no name: write unit:NAME or cgroup:PATH");
         for (size_t i = 0; i < G_N_ELEMENTS(outside); i++) {
                 g_autofree char *text = g_strdup_printf(
-                                "scope: \"%s\": write the path as /proc/PID/cgroup shows it behind "
-                                "'0::', such as cgroup:/system.slice/x.service",
+                                "scope: \"%s\": write the path as /proc/PID/cgroup shows it "
+                                "after '0::', such as cgroup:/system.slice/x.service",
                                 outside[i]);
 
                 assert_string("scope", outside[i], text);
         }
         for (size_t i = 0; i < G_N_ELEMENTS(crooked); i++) {
                 g_autofree char *text = g_strdup_printf(
-                                "scope: \"%s\": the path holds an empty part, '.' or '..': write the "
-                                "path as /proc/PID/cgroup shows it behind '0::', such as "
-                                "cgroup:/system.slice/x.service",
+                                "scope: \"%s\": the path contains an empty part, '.' or '..': "
+                                "write the path as /proc/PID/cgroup shows it after '0::', such "
+                                "as cgroup:/system.slice/x.service",
                                 crooked[i]);
 
                 assert_string("scope", crooked[i], text);
@@ -378,11 +383,11 @@ static void test_clock(void) {
         assert_string("clock", "mono_raw", NULL);
         assert_string("clock",
                         "[mono]",
-                        "clock: \"[mono]\" holds more than a-z, 0-9, '_', '-': write a name of the "
-                        "kernel's trace_clock, such as mono");
+                        "clock: \"[mono]\" contains characters other than a-z, 0-9, '_', '-': "
+                        "write a name of the kernel's trace_clock, such as mono");
         assert_string("clock",
                         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-                        "clock: \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\" has 33 bytes, the most is "
+                        "clock: \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\" has 33 bytes, the maximum is "
                         "32");
 }
 
@@ -421,24 +426,24 @@ static void test_lifetime(void) {
                         "linger:TIME or unit:NAME");
         assert_string("lifetime",
                         "linger:",
-                        "lifetime: \"linger:\" holds no time: write linger:30s, with us, ms, s, "
+                        "lifetime: \"linger:\" has no time: write linger:30s, with us, ms, s, "
                         "min, h or d");
         assert_string("lifetime",
                         "linger:soon",
-                        "lifetime: \"linger:soon\" holds no time: write linger:30s, with us, "
+                        "lifetime: \"linger:soon\" has no time: write linger:30s, with us, "
                         "ms, s, min, h or d");
         assert_string("lifetime",
                         "linger:0",
-                        "lifetime: \"linger:0\": a time lies above 0 and at most at 7d: write "
+                        "lifetime: \"linger:0\": expected a time above 0 and up to 7d: write "
                         "linger for no end");
         assert_string("lifetime",
                         "linger:604800001ms",
-                        "lifetime: \"linger:604800001ms\": a time lies above 0 and at most at 7d: "
+                        "lifetime: \"linger:604800001ms\": expected a time above 0 and up to 7d: "
                         "write linger for no end");
         assert_string("lifetime",
                         "linger:99999999999999999999d",
-                        "lifetime: \"linger:99999999999999999999d\": a time lies above 0 and at "
-                        "most at 7d: write linger for no end");
+                        "lifetime: \"linger:99999999999999999999d\": expected a time above 0 "
+                        "and up to 7d: write linger for no end");
 }
 
 /* It comes back as it was given, also the longest. */
@@ -462,22 +467,22 @@ static void test_buffer(void) {
 
         assert_refused("{\"buffer-kb\":0}",
                         KT_E_INVALID_SPEC,
-                        "buffer-kb: 0 is under the least of 8");
+                        "buffer-kb: 0 is less than the minimum of 8");
         assert_refused("{\"buffer-kb\":7}",
                         KT_E_INVALID_SPEC,
-                        "buffer-kb: 7 is under the least of 8");
+                        "buffer-kb: 7 is less than the minimum of 8");
         assert_refused("{\"buffer-kb\":-5}",
                         KT_E_INVALID_SPEC,
-                        "buffer-kb: -5 is under the least of 8");
+                        "buffer-kb: -5 is less than the minimum of 8");
         assert_refused("{\"buffer-kb\":1048577}",
                         KT_E_INVALID_SPEC,
-                        "buffer-kb: 1048577 is over the most of 1048576");
+                        "buffer-kb: 1048577 is more than the maximum of 1048576");
         assert_refused("{\"buffer-kb\":10737418240}",
                         KT_E_INVALID_SPEC,
-                        "buffer-kb: 10737418240 is over the most of 1048576");
+                        "buffer-kb: 10737418240 is more than the maximum of 1048576");
         assert_refused("{\"buffer-kb\":18446744073709551615}",
                         KT_E_INVALID_SPEC,
-                        "buffer-kb: 18446744073709551615 is over the most of 1048576");
+                        "buffer-kb: 18446744073709551615 is more than the maximum of 1048576");
         g_assert_cmpint(feed(spec, "{\"buffer-kb\":1048576}", NULL), ==, 0);
         g_assert_cmpuint(spec->buffer_kb, ==, 1048576);
 }
@@ -504,12 +509,12 @@ static void test_event_names(void) {
                 { "..", "\"..\" names no event" },
                 { "..:b", "\"..:b\" names no event" },
                 { "a:.", "\"a:.\" names no event" },
-                { "a:b:c", "\"a:b:c\" holds more than one ':'" },
-                { "a/b", "\"a/b\" holds '/'" },
-                { "../../x", "\"../../x\" holds '/'" },
-                { "a b", "\"a b\" holds ' '" },
-                { "a\nb", "\"a?b\" holds '?'" },
-                { "é", "\"é\" holds 'é'" },
+                { "a:b:c", "\"a:b:c\" contains more than one ':'" },
+                { "a/b", "\"a/b\" contains '/'" },
+                { "../../x", "\"../../x\" contains '/'" },
+                { "a b", "\"a b\" contains ' '" },
+                { "a\nb", "\"a?b\" contains '?'" },
+                { "é", "\"é\" contains 'é'" },
         };
 
         _cleanup_spec_ Spec *spec = spec_new();
@@ -544,14 +549,14 @@ static void test_event_limits(void) {
         g_assert_cmpint(spec_add_event(spec, long_name, NULL, &reason), ==, KT_E_INVALID_SPEC);
         g_assert_cmpstr(reason.text,
                         ==,
-                        "events[1].name: \"" A64 "...\" has 257 bytes, the most is 256");
+                        "events[1].name: \"" A64 "...\" has 257 bytes, the maximum is 256");
         g_assert_cmpint(spec_add_event(spec, "a:b", long_filter, &reason), ==, KT_E_INVALID_SPEC);
-        g_assert_true(g_str_has_suffix(reason.text, "has 2049 bytes, the most is 2048"));
+        g_assert_true(g_str_has_suffix(reason.text, "has 2049 bytes, the maximum is 2048"));
 
         while (spec->n_events < SPEC_EVENTS_MAX)
                 g_assert_cmpint(spec_add_event(spec, "a:b", NULL, &reason), ==, 0);
         g_assert_cmpint(spec_add_event(spec, "a:b", NULL, &reason), ==, KT_E_INVALID_SPEC);
-        g_assert_cmpstr(reason.text, ==, "events: more than 4096 entries: name them by globs");
+        g_assert_cmpstr(reason.text, ==, "events: more than 4096 entries: use globs");
 }
 
 static void test_filters(void) {
@@ -588,21 +593,21 @@ static void test_events_as_json(void) {
 
         assert_refused("{\"events\":[\"a\",7]}",
                         KT_E_INVALID_SPEC,
-                        "events[1]: a string or an object is wanted, not a number");
+                        "events[1]: expected a string or an object, got a number");
         assert_refused("{\"events\":[{\"name\":\"a\",\"fields\":[]}]}",
                         KT_E_UNKNOWN_KEY,
                         "events[0]: unknown key \"fields\": the known ones are name, filter, "
                         "enabled, triggers");
         assert_refused("{\"events\":[{\"name\":7}]}",
                         KT_E_INVALID_SPEC,
-                        "events[0].name: a string is wanted, not a number");
+                        "events[0].name: expected a string, got a number");
         assert_refused("{\"events\":[\"a\",{\"filter\":\"x\"}]}",
                         KT_E_INVALID_SPEC,
                         "events[1].name: missing: write system:event, as 'ktracectl events' "
                         "lists them");
         assert_refused("{\"events\":[\"a\",\"b\",\"c\",\"a/b\"]}",
                         KT_E_INVALID_SPEC,
-                        "events[3].name: \"a/b\" holds '/': write system:event, as 'ktracectl "
+                        "events[3].name: \"a/b\" contains '/': write system:event, as 'ktracectl "
                         "events' lists them");
 }
 
@@ -678,7 +683,7 @@ static void test_tracer_wants_functions(void) {
                 { "{\"scope\":\"system\",\"tracer\":\"function\",\"functions\":[]}",
                                 "functions: missing" },
                 { "{\"scope\":\"system\",\"functions\":[\"*\"],\"events\":[\"a:b\"]}",
-                                "functions: are for a tracer" },
+                                "functions: require a tracer" },
                 { "{\"scope\":\"own\",\"tracer\":\"function\",\"functions\":[\"*\"]}",
                                 "tracer: records functions of every process" },
                 { "{\"scope\":\"system\",\"tracer\":\"function\",\"functions\":[\"*\"]}", NULL },
@@ -697,10 +702,10 @@ static void test_tracer_wants_functions(void) {
         }
         assert_refused("{\"functions\":[7]}",
                         KT_E_INVALID_SPEC,
-                        "functions: a list of strings is wanted, not a number");
+                        "functions: expected a list of strings, got a number");
         assert_refused("{\"functions\":\"a\"}",
                         KT_E_INVALID_SPEC,
-                        "functions: a list of strings is wanted, not a string");
+                        "functions: expected a list of strings, got a string");
 }
 
 /* Every refusal must leave its remedy readable, however long the values are. */
@@ -784,9 +789,7 @@ static void test_where(void) {
                         KT_E_INVALID_SPEC,
                         "where: \"x?\": byte 2 is not printable: write the filter on one line of "
                         "text");
-        assert_refused("{\"where\":[]}",
-                        KT_E_INVALID_SPEC,
-                        "where: a string is wanted, not a list");
+        assert_refused("{\"where\":[]}", KT_E_INVALID_SPEC, "where: expected a string, got a list");
 }
 
 static void test_both_ways(void) {

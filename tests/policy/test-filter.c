@@ -168,15 +168,15 @@ static void test_ranges(void) {
 }
 
 static void test_no_numbers(void) {
-        assert_refused("byte == 08", "9: '08' is no number: with a 0 in front it is octal");
-        assert_refused("byte == 0x", "9: '0x' is no number: digits are missing");
-        assert_refused("byte == -", "9: '-' is no number: digits are missing");
+        assert_refused("byte == 08", "9: '08' is not a number: a leading 0 makes it octal");
+        assert_refused("byte == 0x", "9: '0x' is not a number: digits are missing");
+        assert_refused("byte == -", "9: '-' is not a number: digits are missing");
         assert_refused("delay == 1.5ms",
-                        "10: '1.5ms' is no number: write it whole, in a smaller unit");
+                        "10: '1.5ms' is not a number: write a whole number in a smaller unit");
         assert_refused("delay == 5m",
-                        "10: '5m' is no number: units are ns, us, ms, s, min, h and k, M, G");
+                        "10: '5m' is not a number: units are ns, us, ms, s, min, h and k, M, G");
         assert_refused("byte == 0x1k",
-                        "9: '0x1k' is no number: units are ns, us, ms, s, min, h and k, M, G");
+                        "9: '0x1k' is not a number: units are ns, us, ms, s, min, h and k, M, G");
 }
 
 static void test_types(void) {
@@ -192,7 +192,7 @@ static void test_types(void) {
         assert_refused("saddr == 1", "1: saddr is of type u8[16], which the kernel cannot compare");
         assert_refused("bytes == 1", "1: bytes is of type u8[], which the kernel cannot compare");
         assert_refused("name == '12345678901234567'",
-                        "9: the string has 17 bytes, and name never more than 16");
+                        "9: the string has 17 bytes, and name has at most 16");
 }
 
 static void test_globs(void) {
@@ -211,7 +211,7 @@ static void test_string_length(void) {
         g_autofree char *does_not = g_strdup_printf("filename == \"%s\"", over);
 
         assert_compiles(fits, fits);
-        assert_refused(does_not, "13: the string has 254 bytes, the most is 253");
+        assert_refused(does_not, "13: the string has 254 bytes, the maximum is 253");
 }
 
 static void test_fields(void) {
@@ -230,28 +230,28 @@ static void test_column_behind_characters(void) {
 }
 
 static void test_syntax(void) {
-        assert_refused("", "1: a field is wanted, not the end");
-        assert_refused("byte", "5: one of == != < <= > >= & ~ is wanted, not the end");
-        assert_refused("byte ==", "8: a value is wanted, not the end");
-        assert_refused("byte == ==", "9: a value is wanted, not '=='");
-        assert_refused("1 == byte", "1: a field is wanted, not '1'");
-        assert_refused("'a' == name", "1: a field is wanted, not 'a'");
-        assert_refused("byte == 1 byte == 2", "11: && or || is wanted, not 'byte'");
-        assert_refused("byte == 1 and byte == 2", "11: && or || is wanted, not 'and'");
-        assert_refused("byte == 1 &&", "13: a field is wanted, not the end");
+        assert_refused("", "1: expected a field, got the end");
+        assert_refused("byte", "5: expected one of == != < <= > >= & ~, got the end");
+        assert_refused("byte ==", "8: expected a value, got the end");
+        assert_refused("byte == ==", "9: expected a value, got '=='");
+        assert_refused("1 == byte", "1: expected a field, got '1'");
+        assert_refused("'a' == name", "1: expected a field, got 'a'");
+        assert_refused("byte == 1 byte == 2", "11: expected && or ||, got 'byte'");
+        assert_refused("byte == 1 and byte == 2", "11: expected && or ||, got 'and'");
+        assert_refused("byte == 1 &&", "13: expected a field, got the end");
         assert_refused("(byte == 1", "1: this ( has no )");
         assert_refused("byte == 1)", "10: this ) has no (");
-        assert_refused("(byte == 1 2)", "12: &&, || or ) is wanted, not '2'");
-        assert_refused("()", "2: a field is wanted, not ')'");
-        assert_refused("byte = 1", "6: there is no single =: write ==");
-        assert_refused("byte == 1 | byte == 2", "11: there is no single |: write ||");
-        assert_refused("name =~ 'a'", "6: there is no =~: write ~ for globs");
-        assert_refused("name !~ 'a'", "6: there is no !~: write !(FIELD ~ \"GLOB\")");
-        assert_refused("byte == 1 ; byte", "11: \";\" starts nothing that a filter has");
+        assert_refused("(byte == 1 2)", "12: expected &&, || or ), got '2'");
+        assert_refused("()", "2: expected a field, got ')'");
+        assert_refused("byte = 1", "6: filters have no single =: write ==");
+        assert_refused("byte == 1 | byte == 2", "11: filters have no single |: write ||");
+        assert_refused("name =~ 'a'", "6: filters have no =~: write ~ for globs");
+        assert_refused("name !~ 'a'", "6: filters have no !~: write !(FIELD ~ \"GLOB\")");
+        assert_refused("byte == 1 ; byte", "11: no part of a filter starts with \";\"");
         assert_refused("name == \"sh", "9: the string that starts here has no \" at its end");
         assert_refused("name == \"a\nb\"", "11: a byte that is not printable text");
         assert_refused("name == \"\xff\"", "10: a byte that is not printable text");
-        assert_refused("byte == 1 \xff", "11: \"?\" starts nothing that a filter has");
+        assert_refused("byte == 1 \xff", "11: no part of a filter starts with \"?\"");
 }
 
 static void test_cpus(void) {
@@ -261,14 +261,14 @@ static void test_cpus(void) {
         assert_compiles("byte & CPUS{0-1}", "byte & CPUS{0-1}");
         assert_refused("mask == 1", "9: mask wants a list of CPUs: CPUS{0-3,7}");
         assert_refused("mask > CPUS{1}", "6: > does not fit mask: CPUS{…} has == != &");
-        assert_refused("mask & CPUS{8}", "13: CPUs are 0 to 7: CPUS{0-3,7}");
+        assert_refused("mask & CPUS{8}", "13: expected a CPU from 0 to 7, as in CPUS{0-3,7}");
         assert_refused("mask & CPUS{3-1}",
-                        "13: a range of CPUs runs from the smaller to the larger");
-        assert_refused("mask & CPUS{}", "13: CPUs are 0 to 7: CPUS{0-3,7}");
+                        "13: expected a range of CPUs from the lower to the higher number");
+        assert_refused("mask & CPUS{}", "13: expected a CPU from 0 to 7, as in CPUS{0-3,7}");
         assert_refused("mask & CPUS{1",
-                        "14: CPUs are numbers and ranges up to the next }: "
+                        "14: expected numbers and ranges of CPUs up to the next }, as in "
                         "CPUS{0-3,7}");
-        assert_refused("mask & CPUS{1-2-3}", "16: a , is wanted here");
+        assert_refused("mask & CPUS{1-2-3}", "16: expected ',', got '-'");
         assert_refused("CPU == CPUS{0,1}", "5: == does not fit CPU: it holds one CPU, write &");
 }
 
@@ -351,8 +351,8 @@ static void test_cut_field(void) {
                         KT_E_ACCESS_DENIED);
         g_assert_cmpstr(reason.text,
                         ==,
-                        "try:try: where column 14: policy cuts the field delay, and a filter would "
-                        "tell its value");
+                        "try:try: where column 14: policy cuts the field delay, and a filter "
+                        "would reveal its value");
         /* Nor does a slip in its name tell that there is one. */
         g_assert_cmpint(filter_compile(&context, "dela == 1", &result, &reason),
                         ==,
@@ -385,9 +385,9 @@ static void test_limits(void) {
         assert_compiles(most, most);
         assert_refused(many, "1153: more than 128 comparisons");
         assert_compiles(deep, "byte == 1");
-        assert_refused(deeper, "33: more than 32 parentheses within each other");
-        assert_refused(at_most, "33: more than 32 parentheses within each other");
-        assert_refused(parentheses, "1: it has 10000 bytes, the most is 2048");
+        assert_refused(deeper, "33: more than 32 nested parentheses");
+        assert_refused(at_most, "33: more than 32 nested parentheses");
+        assert_refused(parentheses, "1: it has 10000 bytes, the maximum is 2048");
         assert_compiles(nots, "byte == 1");
         assert_refused(growing,
                         "5: 2000h is out of the range of common_pid: -2147483648 to "
@@ -402,7 +402,7 @@ static void test_result_too_long(void) {
 
         g_assert_cmpuint(strlen(growing), <=, FILTER_TEXT_MAX);
         g_assert_cmpint(filter_compile(&context, growing, &result, &reason), ==, KT_E_INVALID_SPEC);
-        g_assert_nonnull(strstr(reason.text, "written out for the kernel it has "));
+        g_assert_nonnull(strstr(reason.text, "bytes in the form for the kernel"));
         g_assert_null(result);
 }
 

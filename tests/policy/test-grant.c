@@ -415,9 +415,9 @@ static void test_no_filter_on_what_speaks_of_others(void) {
                                 "own",
                                 EVENTS(entry),
                                 KT_E_ACCESS_DENIED,
-                                "sched:sched_switch: filter: it speaks of tasks beside the traced ones, of "
-                                "which a filter would tell (50-default.json: own-processes): leave it away, "
-                                "filter what you read");
+                                "sched:sched_switch: filter: it can describe tasks that are not "
+                                "traced, and a filter would reveal them (50-default.json: "
+                                "own-processes): leave it out, and filter the recording");
         }
 }
 
@@ -459,7 +459,7 @@ static void test_where(void) {
                         KT_E_INVALID_SPEC);
         g_assert_cmpstr(reason.text,
                         ==,
-                        "task:task_rename: where column 5: there is no single =: write ==");
+                        "task:task_rename: where column 5: filters have no single =: write ==");
 }
 
 static void test_joined_filters_have_a_limit(void) {

@@ -108,21 +108,21 @@ static void test_refused(void) {
                 const char *words;
         } keys[] = {
                 { "conut", "triggers[3].keys[0]: \"conut\": a:sample has no such field, did you mean count" },
-                { "args", "triggers[3].keys[0]: \"args\": is no single number" },
+                { "args", "triggers[3].keys[0]: \"args\": is neither a number" },
                 { "filename", "triggers[3].keys[0]: \"filename\": points to text" },
                 { "comm.hex", "triggers[3].keys[0]: \"comm.hex\": is a text" },
-                { "id.execname", "triggers[3].keys[0]: \"id.execname\": the kernel knows" },
+                { "id.execname", "triggers[3].keys[0]: \"id.execname\": the kernel only knows" },
                 { "id.buckets=", "triggers[3].keys[0]: \"id.buckets=\": is followed by" },
                 { "id.buckets=0", "triggers[3].keys[0]: \"id.buckets=0\": is followed by" },
                 { "id.buckets=1:pause", "triggers[3].keys[0]" },
                 { "id.log2.hex", "triggers[3].keys[0]" },
-                { "common_pid.sym", "triggers[3].keys[0]: \"common_pid.sym\": is no address" },
+                { "common_pid.sym", "triggers[3].keys[0]: \"common_pid.sym\": is not an address" },
                 { "common_timestamp", "triggers[3].keys[0]: \"common_timestamp\": each record" },
-                { "hitcount", "triggers[3].keys[0]: \"hitcount\": is counted" },
+                { "hitcount", "triggers[3].keys[0]: \"hitcount\": is always counted" },
                 { "cpu", "triggers[3].keys[0]: \"cpu\": write common_cpu" },
                 { "id:onmax($id)", "triggers[3].keys[0]" },
                 { "ts0=common_timestamp", "triggers[3].keys[0]" },
-                { ".hex", "triggers[3].keys[0]: \".hex\": is no field's name" },
+                { ".hex", "triggers[3].keys[0]: \".hex\": is not the name of a field" },
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(keys); i++)
@@ -133,16 +133,16 @@ static void test_refused(void) {
         expect_refused(&(SpecHist){ .keys = WORDS(W("id"), W("id.log2")) },
                         true,
                         KT_E_INVALID_SPEC,
-                        "triggers[3].keys[1]: \"id.log2\": is a key already");
+                        "triggers[3].keys[1]: \"id.log2\": is already a key");
         /* Their sums are sums of addresses. */
         expect_refused(&(SpecHist){ .keys = WORDS(W("id")), .values = WORDS(W("comm")) },
                         true,
                         KT_E_INVALID_SPEC,
-                        "triggers[3].values[0]: \"comm\": is no number");
+                        "triggers[3].values[0]: \"comm\": is not a number");
         expect_refused(&(SpecHist){ .keys = WORDS(W("id")), .values = WORDS(W("file")) },
                         true,
                         KT_E_INVALID_SPEC,
-                        "triggers[3].values[0]: \"file\": is no number");
+                        "triggers[3].values[0]: \"file\": is not a number");
         expect_refused(&(SpecHist){ .keys = WORDS(W("id")), .sort = WORDS(W("count")) },
                         true,
                         KT_E_INVALID_SPEC,
@@ -150,7 +150,7 @@ static void test_refused(void) {
         expect_refused(&(SpecHist){ .keys = WORDS(W("id")), .size = 1000 },
                         true,
                         KT_E_INVALID_SPEC,
-                        "triggers[3].size: 1000: is no power of two: write 1024");
+                        "triggers[3].size: 1000 is not a power of two: write 1024");
 }
 
 static void test_cut(void) {
@@ -168,11 +168,11 @@ static void test_cut(void) {
         expect_refused(&(SpecHist){ .keys = WORDS(W("stacktrace")) },
                         false,
                         KT_E_ACCESS_DENIED,
-                        "triggers[3].keys[0]: \"stacktrace\": functions of the kernel");
+                        "triggers[3].keys[0]: \"stacktrace\": only users who may see");
         expect_refused(&(SpecHist){ .keys = WORDS(W("count.sym")) },
                         false,
                         KT_E_ACCESS_DENIED,
-                        "triggers[3].keys[0]: \"count.sym\": functions of the kernel");
+                        "triggers[3].keys[0]: \"count.sym\": only users who may see");
 }
 
 int main(int argc, char **argv) {

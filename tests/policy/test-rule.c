@@ -192,16 +192,16 @@ static void test_policy_filter(void) {
         grant_free(grant);
         expect_denied(rule,
                         "{\"scope\":\"own\",\"events\":[{\"name\":\"a:one\",\"filter\":\"hidden==7\"}]}",
-                        "a:one: filter column 1: policy cuts the field hidden, and a filter would "
-                        "tell its value");
+                        "a:one: filter column 1: policy cuts the field hidden, and a filter "
+                        "would reveal its value");
         expect_denied(rule,
                         "{\"scope\":\"own\",\"events\":[\"a:one\"],\"where\":\"shown>1 && hidden>1\"}",
-                        "a:one: where column 12: policy cuts the field hidden, and a filter would "
-                        "tell its value");
+                        "a:one: where column 12: policy cuts the field hidden, and a filter "
+                        "would reveal its value");
         expect_denied(wrong,
                         ASK,
-                        "a:one: the filter that 10-x.json: r joins does not fit this kernel's event: "
-                        "tell the administrator");
+                        "a:one: the filter that 10-x.json: r adds does not fit this kernel's "
+                        "event: ask the administrator to correct it");
 }
 
 /* The event's own field of that name is cut: the other spelling must not bring it back. */
@@ -215,16 +215,16 @@ static void test_comm(void) {
         grant_free(grant);
         expect_denied(rule,
                         "{\"scope\":\"own\",\"events\":[{\"name\":\"a:one\",\"filter\":\"comm=='x'\"}]}",
-                        "a:one: filter column 1: policy cuts the field comm, and a filter would tell "
-                        "its value");
+                        "a:one: filter column 1: policy cuts the field comm, and a filter would "
+                        "reveal its value");
 }
 
 /* What others have in their memory is in no record, whatever a rule keeps. */
 static void test_memory_of_others(void) {
         expect_denied(SYSTEM ",\"addresses\":\"keep\"",
                         "{\"scope\":\"system\",\"events\":[{\"name\":\"a:one\",\"filter\":\"buffer.ustring ~ 'p*'\"}]}",
-                        "a:one: filter column 1: policy cuts the field buffer, and a filter would "
-                        "tell its value");
+                        "a:one: filter column 1: policy cuts the field buffer, and a filter "
+                        "would reveal its value");
         grant_free(grant_of(OWN,
                         "{\"scope\":\"own\",\"events\":[{\"name\":\"a:one\",\"filter\":\"buffer.ustring ~ 'p*'\"}]}"));
 }

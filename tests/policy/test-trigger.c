@@ -130,14 +130,14 @@ static void test_refused(void) {
                         "triggers[1].when");
         expect_refused("{\"when\":\"c:others if pid == 1\",\"do\":\"stop\"}",
                         KT_E_ACCESS_DENIED,
-                        "it speaks of tasks beside the traced ones");
+                        "it can describe tasks that are not traced");
         expect_refused("{\"when\":\"a:one\",\"do\":\"enable\",\"event\":\"b:cut\"}",
                         KT_E_INVALID_SPEC,
-                        "triggers[0].event: b:cut is no event of the session");
+                        "triggers[0].event: b:cut is not an event of the session");
         expect_refused("{\"when\":\"b:cut\",\"do\":\"notify\"},"
                        "{\"when\":\"a:one\",\"do\":\"enable\",\"event\":\"b:cut\"}",
                         KT_E_INVALID_SPEC,
-                        "triggers[1].event: b:cut is no event of the session");
+                        "triggers[1].event: b:cut is not an event of the session");
         expect_refused("{\"when\":\"a:one\",\"do\":\"stacktrace\"}",
                         KT_E_ACCESS_DENIED,
                         "triggers[0].do: stacktrace: kernel addresses are cut");

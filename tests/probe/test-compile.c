@@ -152,12 +152,12 @@ static void test_places(void) {
 
 static void test_refused_words(void) {
         REFUSED(" ", 2, "the name of an argument");
-        REFUSED("dev.", 5, "the name of a member is wanted, not the end");
+        REFUSED("dev.", 5, "expected the name of a member, got the end");
         REFUSED("dev.count +", 11, "nothing is computed");
         REFUSED("&dev.count", 1, "there is no &");
         REFUSED("dev count", 5, ".MEMBER");
         REFUSED("n == size", 4, "the name of an argument");
-        REFUSED("(dev", 5, ") is wanted");
+        REFUSED("(dev", 5, "expected ), got the end");
         REFUSED("size :", 7, "a type");
         REFUSED("size : be", 8, "there is no type be");
         REFUSED("size : u8 u16", 11, "one type is enough");

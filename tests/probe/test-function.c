@@ -32,8 +32,8 @@ static void test_refused(void) {
         assert_refused("dev_optimise", KT_E_NO_SUCH_FUNCTION, "inlined");
         assert_refused("dev_data", KT_E_NO_SUCH_FUNCTION, "inlined");
         assert_refused("other:dev_open", KT_E_NO_SUCH_FUNCTION, "dev_open");
-        assert_refused("", KT_E_INVALID_SPEC, "a function is wanted");
-        assert_refused("dev_open +4", KT_E_INVALID_SPEC, "a function is wanted");
+        assert_refused("", KT_E_INVALID_SPEC, "expected FUNCTION");
+        assert_refused("dev_open +4", KT_E_INVALID_SPEC, "expected FUNCTION");
         assert_refused("dev_open+", KT_E_INVALID_SPEC, "an offset");
         assert_refused("dev_open+-4", KT_E_INVALID_SPEC, "an offset");
         assert_refused("dev_open+0x1000000", KT_E_INVALID_SPEC, "an offset");

@@ -204,10 +204,10 @@ static void test_keys(void) {
                         "$latency",
                         "key[0] column 1: rings has no field hous: did you mean house?");
         assert_refused("door", "$latency", "key[0] column 1: opens has no field door");
-        assert_refused("door =", "$latency", "key[0] column 7: FIELD or FIELD = FIELD");
-        assert_refused("door = which = which", "$latency", "FIELD or FIELD = FIELD");
-        assert_refused("door.x", "$latency", "FIELD or FIELD = FIELD");
-        assert_refused("$comm", "$latency", "FIELD or FIELD = FIELD");
+        assert_refused("door =", "$latency", "key[0] column 7: expected FIELD, or FIELD");
+        assert_refused("door = which = which", "$latency", "expected FIELD, or FIELD");
+        assert_refused("door.x", "$latency", "expected FIELD, or FIELD");
+        assert_refused("$comm", "$latency", "expected FIELD, or FIELD");
 }
 
 static void test_values(void) {
@@ -221,9 +221,9 @@ static void test_values(void) {
         assert_refused("house", "from.house : u32", "u32 has 4 bytes, house has 8, and is carried");
         assert_refused("house", "from.door : string", "door is a number");
         assert_refused("house", "from.door : user", "door is a number");
-        assert_refused("house", "from.door.x", "from.FIELD, to.FIELD or $latency is wanted");
-        assert_refused("house", "both.door", "from.FIELD, to.FIELD or $latency is wanted");
-        assert_refused("house", "$comm", "from.FIELD, to.FIELD or $latency is wanted");
+        assert_refused("house", "from.door.x", "expected from.FIELD, to.FIELD or $latency");
+        assert_refused("house", "both.door", "expected from.FIELD, to.FIELD or $latency");
+        assert_refused("house", "$comm", "expected from.FIELD, to.FIELD or $latency");
         assert_refused("house", "to.common_pid", "of the second event by itself");
         assert_refused("house", "from.common_type", "of the second event by itself");
         assert_refused("house", "to.floor", "nothing of the first event is taken");

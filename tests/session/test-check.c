@@ -87,7 +87,7 @@ static void test_allowed(Fixture *f, gconstpointer userdata) {
         g_assert_cmpstr(text(event, "name"), ==, "raw_syscalls:sys_enter");
         /* Its arguments are 8-byte words. */
         g_assert_cmpuint(json_object_array_length(json_object_object_get(event, "redacted")), >, 0);
-        g_assert_nonnull(strstr(text(answer, "notes"), "every process of this machine pays"));
+        g_assert_nonnull(strstr(text(answer, "notes"), "every process of this machine spends"));
 }
 
 static void test_root(Fixture *f, gconstpointer userdata) {

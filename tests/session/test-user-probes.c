@@ -247,7 +247,7 @@ static void test_not_own(Fixture *f, gconstpointer userdata) {
                 g_assert_cmpint(add(f, FIXTURE_USER, "/x:0x1136", 9, &answer),
                                 ==,
                                 KT_E_ACCESS_DENIED);
-                g_assert_nonnull(strstr(answer.reason.text, "not yours alone to write"));
+                g_assert_nonnull(strstr(answer.reason.text, "users other than you can write to"));
                 set_rule(f, globs);
                 g_assert_cmpint(add(f, FIXTURE_USER, "/x:0x1136", 9, &answer),
                                 ==,

@@ -192,12 +192,12 @@ static void assert_refuses(Fixture *f, const char *text) {
 
 static void test_no_file(Fixture *f, gconstpointer data _unused_) {
         give(f, -1);
-        assert_refuses(f, "one byte with one file is wanted");
+        assert_refuses(f, "expected one byte with one file");
 }
 
 static void test_two_files(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpint(fd_send(f->rig.sink, "", 1, (int[]){ 0, 1 }, 2), ==, 0);
-        assert_refuses(f, "one byte with one file is wanted");
+        assert_refuses(f, "expected one byte with one file");
 }
 
 static void test_write_only(Fixture *f, gconstpointer data _unused_) {

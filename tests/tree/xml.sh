@@ -23,7 +23,7 @@ for action in tree.parse(sys.argv[1]).getroot().iter("action"):
     name = action.get("id")
     for tag in ("description", "message"):
         found = action.findall(tag)
-        assert len(found) == 1 and found[0].text.strip(), f"{name}: one {tag} is wanted"
+        assert len(found) == 1 and found[0].text.strip(), f"{name}: expected one {tag}"
         assert found[0].attrib == {"gettext-domain": "ktrace"}, f"{name}: {tag}: {found[0].attrib}"
     seen[name] = {answer.tag: answer.text for answer in action.find("defaults")}
 actions = {"trace-own": "auth_self", "trace-system": "auth_admin", "define-probe": "auth_admin",

@@ -97,7 +97,8 @@ static void test_triggers(void) {
                         "no number");
         assert_refused((Word[]){ { OPTION_TRIGGER, "a:b do stop times 0" }, {} },
                         KT_E_INVALID_SPEC,
-                        "--trigger \"a:b do stop times 0\", times: 0 is under the least of 1");
+                        "--trigger \"a:b do stop times 0\", times: 0 is less than the minimum "
+                        "of 1");
         assert_refused((Word[]){ { OPTION_TRIGGER, "a:b do enable c:d e" }, {} },
                         KT_E_INVALID_SPEC,
                         "too many words");
@@ -120,7 +121,7 @@ static void test_scope(void) {
                         "-p and -a exclude each other");
         assert_refused((Word[]){ { 'p', "one" }, {} },
                         KT_E_INVALID_SPEC,
-                        "-p \"one\": a pid is wanted");
+                        "-p \"one\": expected a pid");
         assert_refused((Word[]){ { OPTION_SCOPE, "unit:x" }, {} },
                         KT_E_INVALID_SPEC,
                         "--scope \"unit:x\" names no unit");
