@@ -82,14 +82,7 @@ running() { ktracectl --json=short list | jq -e "any(.name == \"$1\" and .state 
 
 case_saved_run() { # [asan] run makes and starts it; SIGTERM ends it, and that is no failure
         saved_dirs
-        cat >"$CONFIG_DIR/sessions.d/box.json" <<'END'
-{
-  "mode": "flight",
-  "scope": "system",
-  "buffer-kb": 1024,
-  "events": ["sched:sched_process_exec", "sched:sched_process_exit"]
-}
-END
+        section ktrace-session.5 'SAVED SESSIONS' >"$CONFIG_DIR/sessions.d/box.json"
         background saved run box
         within 20 running box || fail "it does not run: $(cat background.err)"
         pid=$(pgrep -x -P "$BACKGROUND" ktracectl || echo "$BACKGROUND")

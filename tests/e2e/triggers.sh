@@ -281,29 +281,11 @@ case_trigger_snapshot_own() { # [guest] the same of one's own processes: their m
         expect 0 user ktracectl destroy box
 }
 
-# documented FILE: an example of ktrace-session(5), word for word; tests/tree/docs.py compares.
-documented() { cat >"$1"; }
-
 case_doc_connection_drops() { # [guest] ktrace-session(5), the connection that drops: before, at and after it, counted
         needs_snapshots
         [ -e "$TRACEFS/events/tcp/tcp_destroy_sock" ] || skip "the kernel has no such event"
         trap triggers_end EXIT
-        documented drops.json <<'EOS'
-{
-  "mode": "flight",
-  "scope": "system",
-  "buffer-kb": 512,
-  "events": [
-    {"name": "sock:inet_sock_set_state", "filter": "dport == 5432"},
-    {"name": "syscalls:sys_enter_connect", "filter": "comm == 'app'", "enabled": false}
-  ],
-  "triggers": [
-    {"when": "tcp:tcp_destroy_sock if dport == 5432", "do": "snapshot"},
-    {"when": "tcp:tcp_destroy_sock if dport == 5432", "do": "enable", "event": "syscalls:sys_enter_connect"},
-    {"when": "sock:inet_sock_set_state if dport == 5432 && newstate == 1", "do": "disable", "event": "syscalls:sys_enter_connect"}
-  ]
-}
-EOS
+        section ktrace-session.5 'The connection that drops' | sed -n '1,/^}$/p' >drops.json
         cat >app <<'EOS'
 #!/usr/bin/python3
 # Two connects elsewhere, the connection, its loss, four attempts while nobody listens, the fifth succeeds, three more elsewhere.
@@ -354,16 +336,7 @@ EOS
 
 case_doc_window() { # ktrace-session(5), a window in one's own program
         [ -e "$TRACEFS/events/syscalls/sys_enter_read" ] || skip "the kernel has no events of system calls"
-        documented window.json <<'EOS'
-{
-  "scope": "command",
-  "events": ["syscalls:sys_enter_read"],
-  "triggers": [
-    {"when": "syscalls:sys_enter_fsync", "do": "start", "count": 1},
-    {"when": "syscalls:sys_enter_sync", "do": "stop", "count": 1}
-  ]
-}
-EOS
+        section ktrace-session.5 "A window in one's own program" | sed -n '1,/^}$/p' >window.json
         cat >program <<'EOS'
 #!/usr/bin/python3
 import os

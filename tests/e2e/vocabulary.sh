@@ -255,3 +255,13 @@ files_end() {
         ktracectl policy reload || true
         leave_case
 }
+
+# section PAGE HEADING: the examples (.EX) in this section of a man page, as a reader sees them.
+section() {
+        manual "$1" | awk -v heading="$2" '/^\.S[HS] / { here = substr($0, 5); gsub(/"/, "", here); gsub(/\\-/, "-", here); in_example = 0 }
+                here != heading { next }
+                /^\.EE$/ { in_example = 0 }
+                in_example
+                /^\.EX$/ { in_example = 1 }' |
+                sed -e 's/\\-/-/g' -e "s/\\\\(aq/'/g" -e 's/\\(ha/^/g' -e 's/\\(ti/~/g' -e 's/\\&//g' -e 's/\\e/\\/g'
+}

@@ -26,3 +26,5 @@ restart_daemon() {
         systemctl daemon-reload
         systemctl try-restart ktraced.service
 }
+# manual PAGE: its source.
+manual() { cat "/usr/share/man/man${1##*.}/$1"; }

@@ -54,3 +54,5 @@ daemon_ends() {
 no_daemon() { ! daemon_pid 2>/dev/null; }
 # Of one that is kept.
 restart_daemon() { kill -HUP "$KEEPER"; }
+# manual PAGE: its source.
+manual() { cat "$here/../../man/$1"; }

@@ -82,10 +82,12 @@ for number, example in enumerate(examples):
 check("ktrace-session.5 has every key of a session", absent(keys, page("ktrace-session.5")))
 trigger_keys = re.findall(r'^        \{ "([a-z-]+)",$', text("interfaces/spec-trigger.c"), re.M)
 check("ktrace-session.5 has every key of a trigger", absent(trigger_keys, page("ktrace-session.5")))
-examples = re.findall(r'^\.EX\n(\{\n.*?)^\.EE', page("ktrace-session.5"), re.M | re.S)
-cases = text("tests/e2e/triggers.sh") + text("tests/e2e/saved.sh")
-check("every example of ktrace-session.5 is run",
-      [example for example in examples if example.replace("\\(aq", "'") not in cases] if examples else ["none found"])
+cases = "".join(path.read_text() for path in sorted((source / "tests/e2e").glob("*.sh")))
+for name in ["ktrace-session.5"]:
+    sections = re.split(r"^\.S[HS] ", page(name), flags=re.M)[1:]
+    headings = {section.split("\n")[0].strip('"') for section in sections if "\n.EX\n" in section} - {"DESCRIPTION"}
+    run = {heading for _, heading in re.findall(rf"(?:section|example) {re.escape(name)} (['\"])(.*?)\1", cases)}
+    check(f"every section of {name} with examples is run", sorted(headings ^ run) if headings else ["none found"])
 for shell in ("bash/ktracectl", "zsh/_ktracectl"):
     completion = text(f"units/completion/{shell}")
     check(f"completion of {shell} has every verb", absent(verbs, completion))
