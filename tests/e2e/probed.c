@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A program to probe, with known functions, values and markers. The markers are written as
- * sys/sdt.h writes them, which is of another package.
+/* A program to probe, with known functions, values and markers (marker.h).
  *
  *   probed N        N rounds, one every millisecond: in round I probed_add(I, 2 * I),
  * probed_text("round I"), probed_bytes() and the markers probed:step (I, text, 7) and probed:quiet
@@ -13,29 +12,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "marker.h"
+
 /* clang-format off */
-#ifdef __LP64__
-#define ADDRESS ".8byte "
-#else
-#define ADDRESS ".4byte "
-#endif
-
-#define MARKER(name, semaphore, args, ...)                                                  \
-        __asm__ volatile("990:\tnop\n"                                                      \
-                         "\t.pushsection .note.stapsdt,\"\",\"note\"\n"                     \
-                         "\t.balign 4\n\t.4byte 992f-991f, 994f-993f, 3\n"                  \
-                         "991:\t.asciz \"stapsdt\"\n"                                       \
-                         "992:\t.balign 4\n"                                                \
-                         "993:\t" ADDRESS "990b\n\t" ADDRESS "_.stapsdt.base\n\t"           \
-                         ADDRESS semaphore "\n"                                             \
-                         "\t.asciz \"probed\"\n\t.asciz \"" name "\"\n\t.asciz \"" args "\"\n" \
-                         "994:\t.balign 4\n\t.popsection\n"                                 \
-                         "\t.ifndef _.stapsdt.base\n"                                       \
-                         "\t.pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n" \
-                         "\t.weak _.stapsdt.base\n\t.hidden _.stapsdt.base\n"               \
-                         "_.stapsdt.base:\t.space 1\n\t.size _.stapsdt.base, 1\n"           \
-                         "\t.popsection\n\t.endif\n" ::__VA_ARGS__)
-
 /* Two instructions: ten bytes (four on other machines), and the return. */
 __asm__("\t.text\n\t.globl probed_bytes\n\t.type probed_bytes, %function\n"
         "probed_bytes:\n\t.cfi_startproc\n"
@@ -77,8 +56,14 @@ static int run_round(long i) {
         int is_listened = probed_step_semaphore != 0;
 
         (void)snprintf((char *)text, sizeof(text), "round %ld", i);
-        MARKER("step", "probed_step_semaphore", "-8@%0 8@%1 -4@%2", "r"(i), "r"(text), "i"(7));
-        MARKER("quiet", "0", "", "i"(0));
+        MARKER("probed",
+                        "step",
+                        "probed_step_semaphore",
+                        "-8@%0 8@%1 -4@%2",
+                        "r"(i),
+                        "r"(text),
+                        "i"(7));
+        MARKER("probed", "quiet", "0", "", "i"(0));
         if (probed_add(i, 2 * i) != 3 * i || probed_text((const char *)text) < 7 ||
                         probed_twice((int)i) != 2 * i || probed_bytes() == 0 ||
                         probed_inlined(i) < 0)
