@@ -63,7 +63,7 @@ welcome() { # UID
 play() { # UID
         local home uid=$1 source=$PWD
         home=$(mktemp -d /tmp/ktrace-play.XXXXXX)
-        for page in man/*.[158]; do
+        for page in man/*.[1578]; do
                 install -D -m 644 -t "$home/.man/man${page##*.}" "$page"
         done
         { echo "PS1='ktrace-play:\\W\\$ '"; cat units/completion/bash/ktracectl; } >"$home/.bashrc"

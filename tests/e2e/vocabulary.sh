@@ -104,17 +104,21 @@ new_cgroup() {
 }
 cgroups=()
 
-# lives_in UNIT UID: a sleeping process of the uid in such a unit; its pid is in $BACKGROUND.
+# lives_in UNIT UID [COMMAND...]: a process of the uid in such a unit, which sleeps or runs COMMAND in the case's folder; its
+# pid is in $BACKGROUND.
 lives_in() {
+        local unit=$1 uid=$2
+        shift 2
+        [ $# -gt 0 ] || set -- sleep 100
         if service_manager; then
-                systemd-run -q --collect --unit="$1" --uid="$2" sleep 100
-                BACKGROUND=$(systemctl show -P MainPID "$1")
+                systemd-run -q --collect --unit="$unit" --uid="$uid" --working-directory="$T" "$@"
+                BACKGROUND=$(systemctl show -P MainPID "$unit")
                 started+=("$BACKGROUND")
                 return
         fi
         new_cgroup /system.slice
-        new_cgroup "/system.slice/$1"
-        background as "$2" sleep 100
+        new_cgroup "/system.slice/$unit"
+        background as "$uid" "$@"
         echo "$BACKGROUND" >"$CGROUP/cgroup.procs"
 }
 
@@ -264,4 +268,65 @@ section() {
                 in_example
                 /^\.EX$/ { in_example = 1 }' |
                 sed -e 's/\\-/-/g' -e "s/\\\\(aq/'/g" -e 's/\\(ha/^/g' -e 's/\\(ti/~/g' -e 's/\\&//g' -e 's/\\e/\\/g'
+}
+
+# example PAGE HEADING [STATUS...]: runs the commands of the section in their order, those after "$" as the user, those
+# after "#" as root, and compares the output that the page shows. Each command ends with its STATUS, by default 0. One with
+# the line "^C" below it is ended by it, when it has printed what the page shows. The last output is in $T/out.
+example() {
+        local heading=$2 line text='' who='' shown=() n=0 statuses=("${@:3}")
+        section "$1" "$heading" >section
+        while IFS= read -r line; do
+                if [ -n "$text" ] && ! is_whole "$text"; then
+                        text+=$'\n'$line
+                elif [[ $line == ['$#']' '* ]]; then
+                        [ -z "$text" ] || example_command
+                        who=${line:0:1} text=${line:2} shown=()
+                else
+                        shown+=("$line")
+                fi
+        done <section
+        [ -n "$text" ] || fail "no command in $heading"
+        example_command
+}
+# is_whole TEXT: the command has no further lines.
+is_whole() {
+        local word
+        [[ $1 != *[\\\|] ]] || return 1
+        [[ $1 =~ \<\<\'([A-Z]+)\' ]] || return 0
+        word=${BASH_REMATCH[1]}
+        [[ $1 == *$'\n'"$word" ]]
+}
+example_command() {
+        local status=${statuses[n]:-0} got=0 as=user
+        n=$((n + 1))
+        [ "$who" = '$' ] || as=
+        printf '%s\n' "${shown[@]}" | as_patterns >patterns
+        echo "$who $text"
+        before_command "$text"
+        if [[ " ${shown[*]} " == *' ^C '* ]]; then
+                background $as bash -c "$text"
+                within 60 example_shown background.out || fail "not shown: $(cat patterns); $(head -c 2000 background.out background.err)"
+                kill -INT "$BACKGROUND"
+                wait "$BACKGROUND" || got=$?
+                cat background.out background.err >out
+        else
+                $as bash -c "$text" >out 2>&1 || got=$?
+        fi
+        [ "$got" = "$status" ] || fail "status $got, not $status: $(head -c 2000 out)"
+        example_shown out || fail "not shown: $(cat patterns); $(head -c 4000 out)"
+}
+before_command() { :; } # a case may wait here
+# example_shown FILE: each line that the page shows.
+example_shown() {
+        local pattern
+        while IFS= read -r pattern; do
+                grep -qE -- "$pattern" "$1" || return 1
+        done <patterns
+}
+# Numbers differ, "..." is what the page leaves out, and the name of a process may be unknown in a trace of all.
+as_patterns() {
+        sed -E -e '/^(\^C|)$/d' -e 's/^ +//' -e 's/[][(){}*+?|^$\\]/\\&/g' -e 's/\.\.\./\x02/g' -e 's/\./\\./g' -e 's/\x02/.*/g' \
+                -e 's/\<(0x)?[0-9a-f]{16}\>/\x03/g' -e 's/0x[0-9a-f]+/\x03/g' -e 's/[0-9]+/\x04/g' -e 's/ +/ +/g' \
+                -e 's/^([^ ]+)-(\x04 )/(\1|<\.\.\.>)-\2/' -e 's/\x03/[0-9a-fx]+/g' -e 's/\x04/[0-9]+/g' -e 's/.*/^ *& *$/'
 }

@@ -9,6 +9,7 @@ DAEMON=/usr/sbin/ktraced
 WORKER=/usr/libexec/ktrace/ktrace-consumer
 PROBED=/run/job/tools/probed
 PROBED_FIXED=/run/job/tools/probed-fixed
+APP=/run/job/tools/app
 PROBED_SOURCE=/run/job/e2e/probed.c
 TRACEFS=/sys/kernel/tracing
 CONFIG_DIR=/etc/ktrace

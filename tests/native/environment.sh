@@ -9,6 +9,7 @@ DAEMON=$NATIVE/bin/ktraced
 WORKER=$NATIVE/bin/ktrace-consumer
 PROBED=$NATIVE/bin/probed
 PROBED_FIXED=$NATIVE/bin/probed-fixed
+APP=$NATIVE/bin/app
 PROBED_SOURCE=$here/probed.c
 TRACEFS=/sys/kernel/tracing
 CONFIG_DIR=$NATIVE/config

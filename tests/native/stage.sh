@@ -48,8 +48,8 @@ for file in passwd group; do
 done
 
 cp "$build/client/ktracectl" "$build/daemon/manager/ktraced" "$build/daemon/consumer/ktrace-consumer" "$NATIVE/bin/"
-for tool in "$build"/tests/e2e/target "$build"/tests/e2e/silent-fuse "$build"/tests/e2e/probed "$build"/tests/e2e/probed-fixed; do
-        [ ! -x "$tool" ] || cp "$tool" "$NATIVE/bin/"
+for tool in target silent-fuse probed probed-fixed app; do
+        [ ! -x "$build/tests/e2e/$tool" ] || cp "$build/tests/e2e/$tool" "$NATIVE/bin/"
 done
 install -D -m 644 -t "$NATIVE/lib/policy.d" "$here"/../../policy/*.json
 install -D -m 644 -t "$NATIVE/lib/probes.d" "$here"/../../policy/probes.d/*.json

@@ -83,7 +83,7 @@ check("ktrace-session.5 has every key of a session", absent(keys, page("ktrace-s
 trigger_keys = re.findall(r'^        \{ "([a-z-]+)",$', text("interfaces/spec-trigger.c"), re.M)
 check("ktrace-session.5 has every key of a trigger", absent(trigger_keys, page("ktrace-session.5")))
 cases = "".join(path.read_text() for path in sorted((source / "tests/e2e").glob("*.sh")))
-for name in ["ktrace-session.5"]:
+for name in ("ktrace-session.5", "ktrace-cookbook.7"):
     sections = re.split(r"^\.S[HS] ", page(name), flags=re.M)[1:]
     headings = {section.split("\n")[0].strip('"') for section in sections if "\n.EX\n" in section} - {"DESCRIPTION"}
     run = {heading for _, heading in re.findall(rf"(?:section|example) {re.escape(name)} (['\"])(.*?)\1", cases)}

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# ktrace-cookbook(7): each of its examples, as it stands in the page. tests/tree/docs.py checks that no section is missing here.
+
+# cookbook: the beginning of a case; ./app is the user's.
+cookbook() {
+        trap cookbook_end EXIT
+        install -o "$USER_UID" -g "$USER_UID" -m 755 "$APP" app
+}
+cookbook_end() {
+        clear_up || true
+        ktracectl spool list --json=short | jq -r '.[] | select(.name == "days") | .id' | xargs -rn 1 ktracectl spool remove || true
+        leave_case
+}
+# service: app.service, as the user.
+service() {
+        lives_in app.service "$USER_UID" "$T/app" serve
+        SERVICE=$BACKGROUND
+}
+# has_ended NAME: the recording.
+has_ended() { ktracectl spool list --json=short | jq -e ".[] | select(.name == \"$1\") | .state == \"ended\""; }
+# needs FILE WHAT: of tracefs.
+needs() { [ -e "$TRACEFS/$1" ] || skip "this kernel has no $2"; }
+
+case_cookbook_files() { # [guest] ktrace-cookbook(7): which files a program opens
+        needs kprobe_events kprobes
+        needs synthetic_events "synthetic events"
+        cookbook
+        example ktrace-cookbook.7 'Which files does my program open?'
+        same 1 "$(grep -c 'filename="app.conf" .* ret=-2 ' out)" "failed calls"
+        same 3 "$(grep -c 'filename="app.log" .* ret=3 ' out)" "files that were opened"
+}
+
+case_cookbook_calls() { # ktrace-cookbook(7): which system calls a program makes
+        cookbook
+        example ktrace-cookbook.7 'Which system calls does my program make?'
+        grep -qE '^write +3$' out || fail "$(cat out)"
+        grep -qE '^clock_nanosleep +3$' out || fail "$(cat out)"
+}
+
+case_cookbook_slow_calls() { # [guest] ktrace-cookbook(7): which system call is slow
+        needs synthetic_events "synthetic events"
+        cookbook
+        example ktrace-cookbook.7 'Which system call is slow?'
+}
+
+case_cookbook_off_cpu() { # [guest] ktrace-cookbook(7): what keeps a program off the CPU
+        needs synthetic_events "synthetic events"
+        cookbook
+        example ktrace-cookbook.7 'What keeps my program off the CPU?'
+}
+
+case_cookbook_crash() { # ktrace-cookbook(7): what happened before the crash
+        cookbook
+        example ktrace-cookbook.7 'What happened before the crash?' 134
+        tail -n 1 out | grep -q 'signal_deliver: *sig=6 ' || fail "$(cat out)"
+}
+
+case_cookbook_function() { # ktrace-cookbook(7): what a function and a marker of a program get
+        needs uprobe_events uprobes
+        cookbook
+        example ktrace-cookbook.7 'Which arguments does a function of my program get?'
+}
+
+case_cookbook_service() { # [guest] ktrace-cookbook(7): what a service does now
+        cookbook
+        service
+        example ktrace-cookbook.7 'What is my service doing now?'
+        same "$SERVICE" "$(sed -nE 's/^ *app-([0-9]+) .*/\1/p' out | sort -u)" "who writes"
+}
+
+case_cookbook_last_seconds() { # ktrace-cookbook(7): what a service did in the last seconds
+        cookbook
+        service
+        before_command() { [[ $1 != *snapshot* ]] || within 60 recorded 10 || fail "nothing is recorded"; }
+        example ktrace-cookbook.7 'What did my service do in the last 30 seconds?'
+}
+
+case_cookbook_group() { # [guest] ktrace-cookbook(7): a group of users may trace a service
+        service_manager || skip "no ktraced.service to reload"
+        cookbook
+        trap group_end EXIT
+        service
+        groupadd web
+        useradd -G web alice
+        example ktrace-cookbook.7 'How can a group of users trace a service?'
+}
+group_end() {
+        rm -f "$CONFIG_DIR/policy.d/10-web.json"
+        ktracectl policy reload || true
+        userdel alice || true
+        groupdel web || true
+        cookbook_end
+}
+
+case_cookbook_signal() { # ktrace-cookbook(7): who sends a signal
+        cookbook
+        background bash -c 'while :; do ./app serve & sleep 0.3; kill -TERM $!; wait; done'
+        example ktrace-cookbook.7 'Who sends this signal?'
+}
+
+case_cookbook_file() { # [guest] ktrace-cookbook(7): which process writes to a file
+        needs kprobe_events kprobes
+        cookbook
+        service
+        example ktrace-cookbook.7 'Which process writes to this file?'
+}
+
+case_cookbook_disk() { # [guest] ktrace-cookbook(7): which process uses a disk
+        needs synthetic_events "synthetic events"
+        cookbook
+        example ktrace-cookbook.7 'Which process uses this disk, and how long does it wait?'
+        same 5 "$(grep -c 'comm="dd" rwbs="W.* bytes=65536 error=0' out)" "writes"
+}
+
+case_cookbook_boot() { # [guest] ktrace-cookbook(7): a saved session at boot, and the kernel's command line
+        service_manager || skip "no service manager"
+        cookbook
+        trap boot_session_end EXIT
+        example ktrace-cookbook.7 'What happens during the boot?'
+}
+boot_session_end() {
+        systemctl disable --now ktrace-session@boot.service || true
+        rm -f "$CONFIG_DIR/sessions.d/boot.json"
+        cookbook_end
+}
+
+case_cookbook_days() { # ktrace-cookbook(7): a recording onto disk
+        cookbook
+        background sh -c 'while :; do sleep 0.2; done'
+        before_command() { [[ $1 != *remove* ]] || within 60 has_ended days || fail "it does not end"; }
+        example ktrace-cookbook.7 'How do I record for days?'
+        same '' "$(ktracectl spool list --json=short | jq -r '.[] | select(.name == "days").id')" "recordings that are left"
+}
+
+case_cookbook_formats() { # ktrace-cookbook(7): a trace for trace-cmd, KernelShark and jq
+        cookbook
+        example ktrace-cookbook.7 'How do I open a trace in trace-cmd or KernelShark?'
+        same 3 "$(ktracectl convert t.dat --to json | jq -c 'select(.event == "sys_enter" and .fields.id == 1)' | wc -l)" writes
+}
+
+case_cookbook_agent() { # [guest] ktrace-cookbook(7): a program that gets a trace over D-Bus, and a call over Varlink
+        service_manager || skip "the socket is not in /run/ktrace"
+        /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
+        cookbook
+        example ktrace-cookbook.7 'How does a monitoring agent get a trace?'
+}
