@@ -7,7 +7,7 @@
  *   one       = { "!" } ( "(" either ")" | FIELD OPERATOR VALUE )
  *
  * As in the kernel, && binds tighter than ||, and ! binds tightest: to the next comparison or
- * parenthesis. Nodes are taken from the tree's fixed array, and a ! is a flag of the node that
+ * parenthesis. Nodes are taken from an array of fixed size, and a ! is a flag of the node that
  * follows it, so that a caller's text costs no memory and stack beyond FILTER_PREDICATES_MAX and
  * FILTER_DEPTH_MAX. Fields and values are not checked here: filter-check.c does that. */
 
@@ -24,7 +24,7 @@ static int parse_either(FilterTree *tree, FilterNode **ret);
 static FilterNode *filter_parse_add_node(FilterTree *tree, FilterNodeType type) {
         FilterNode *node = &tree->nodes[tree->n_nodes++];
 
-        node->type = type;
+        *node = (FilterNode){ .type = type };
         return node;
 }
 

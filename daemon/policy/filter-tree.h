@@ -6,6 +6,9 @@
 
 /* A filter during filter_compile(): tokens, then their tree, then its types. */
 
+/* Each && and || of a tree joins at least two predicates. */
+#define FILTER_NODES_MAX (2 * FILTER_PREDICATES_MAX)
+
 typedef enum FilterOperator {
         OPERATOR_EQUAL,
         OPERATOR_NOT_EQUAL,
@@ -75,7 +78,7 @@ typedef struct FilterTree {
         Reason *reason;
         const char *text, *next; /* `next`: the text that the lexer has not read yet */
         FilterToken token;       /* the current token */
-        FilterNode nodes[2 * FILTER_PREDICATES_MAX];
+        FilterNode *nodes;       /* room for FILTER_NODES_MAX, not cleared */
         size_t n_nodes, n_predicates, depth;
         FilterNode *root;
 } FilterTree;

@@ -12,11 +12,13 @@
  *
  * Compilation takes linear time: the lexer reads each character once, the number of predicates is
  * limited to FILTER_PREDICATES_MAX, and recursion to FILTER_DEPTH_MAX. Only the kernel knows the
- * names of functions and the fields of probes: for these alone it may still refuse the result. */
+ * names of functions and the fields of probes: for these alone it may still refuse the result.
+ *
+ * A glob compiles the same text for hundreds of events. So the nodes are on the stack, and only
+ * used ones are cleared. */
 
 #include "policy/filter.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -60,17 +62,14 @@ static int filter_parse_text(FilterTree *tree, const char *text) {
 }
 
 int filter_compile(const FilterContext *context, const char *text, char **ret, Reason *reason) {
-        _cleanup_free_ FilterTree *tree = calloc(1, sizeof(*tree));
+        FilterNode nodes[FILTER_NODES_MAX];
+        FilterTree tree = { .context = context, .reason = reason, .nodes = nodes };
 
-        if (!tree)
-                return -ENOMEM;
-        tree->context = context;
-        tree->reason = reason;
-        int r = filter_parse_text(tree, text);
+        int r = filter_parse_text(&tree, text);
         if (r == 0)
-                r = filter_check(tree);
+                r = filter_check(&tree);
         if (r == 0)
-                r = filter_print(tree, ret);
+                r = filter_print(&tree, ret);
         return r;
 }
 
@@ -78,25 +77,24 @@ int filter_describe(const FilterContext *context,
                 const char *compiled,
                 json_object **ret,
                 Reason *reason) {
-        _cleanup_free_ FilterTree *tree = calloc(1, sizeof(*tree));
+        FilterNode nodes[FILTER_NODES_MAX];
+        FilterTree tree = {
+                .context = context,
+                .reason = reason,
+                .text = compiled, /* longer than what a caller may write */
+                .next = compiled,
+                .nodes = nodes,
+        };
 
-        if (!tree)
-                return -ENOMEM;
-        tree->context = context;
-        tree->reason = reason;
-        tree->text = tree->next = compiled; /* longer than what a caller may write */
-        int r = filter_parse(tree);
-        r = r ?: filter_check(tree);
-        return r ?: filter_describe_tree(tree, ret);
+        int r = filter_parse(&tree);
+        r = r ?: filter_check(&tree);
+        return r ?: filter_describe_tree(&tree, ret);
 }
 
 int filter_check_grammar(const char *text, Reason *reason) {
-        _cleanup_free_ FilterTree *tree = calloc(1, sizeof(*tree));
         const FilterContext context = {};
+        FilterNode nodes[FILTER_NODES_MAX];
+        FilterTree tree = { .context = &context, .reason = reason, .nodes = nodes };
 
-        if (!tree)
-                return -ENOMEM;
-        tree->context = &context;
-        tree->reason = reason;
-        return filter_parse_text(tree, text);
+        return filter_parse_text(&tree, text);
 }
