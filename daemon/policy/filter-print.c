@@ -21,100 +21,127 @@
 #include "policy/filter-tree.h"
 #include "policy/filter.h"
 
-static void print_either(FILE *out, const FilterNode *node);
+/* The text as far as it fits, and the size of the whole text. */
+typedef struct FilterText {
+        char text[FILTER_RESULT_MAX];
+        size_t size;
+} FilterText;
 
-static void print_string(FILE *out, const FilterNode *node) {
-        const char *p = node->string, *end = p + node->string_size;
-        char quote = memchr(p, '"', node->string_size) ? '\'' : '"';
+static void print_either(FilterText *out, const FilterNode *node);
 
-        fputc(quote, out);
-        if (node->op.op == OPERATOR_GLOB && p < end && *p >= '0' && *p <= '9')
-                fprintf(out, "[%c]", *p++);
-        if (node->op.op == OPERATOR_GLOB && p < end && *p == '!')
-                fputc('\\', out);
-        fwrite(p, 1, (size_t)(end - p), out);
-        fputc(quote, out);
+static void filter_print_bytes(FilterText *out, const char *bytes, size_t size) {
+        size_t used = MIN_OF(out->size, (size_t)FILTER_RESULT_MAX);
+
+        memcpy(out->text + used, bytes, MIN_OF(size, FILTER_RESULT_MAX - used));
+        out->size += size;
 }
 
-static void filter_print_value(FILE *out, const FilterNode *node) {
+static void filter_print_text(FilterText *out, const char *text) {
+        filter_print_bytes(out, text, strlen(text));
+}
+
+static void print_number(FilterText *out, const FilterNode *node) {
+        char number[32];
+
+        if (node->value_type == VALUE_SIGNED)
+                (void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)node->number);
+        else if (node->value_type == VALUE_UNSIGNED)
+                (void)snprintf(number, sizeof(number), "%" PRIu64, node->number);
+        else
+                (void)snprintf(number, sizeof(number), "0x%" PRIx64, node->number);
+        filter_print_text(out, number);
+}
+
+static void print_string(FilterText *out, const FilterNode *node) {
+        const char *p = node->string, *end = p + node->string_size;
+        const char *quote = memchr(p, '"', node->string_size) ? "'" : "\"";
+
+        filter_print_text(out, quote);
+        if (node->op.op == OPERATOR_GLOB && p < end && *p >= '0' && *p <= '9') {
+                filter_print_text(out, "[");
+                filter_print_bytes(out, p++, 1);
+                filter_print_text(out, "]");
+        }
+        if (node->op.op == OPERATOR_GLOB && p < end && *p == '!')
+                filter_print_text(out, "\\");
+        filter_print_bytes(out, p, (size_t)(end - p));
+        filter_print_text(out, quote);
+}
+
+static void filter_print_value(FilterText *out, const FilterNode *node) {
         switch (node->value_type) {
         case VALUE_SIGNED:
-                fprintf(out, "%" PRId64, (int64_t)node->number);
-                break;
         case VALUE_UNSIGNED:
-                fprintf(out, "%" PRIu64, node->number);
-                break;
         case VALUE_MASK:
-                fprintf(out, "0x%" PRIx64, node->number);
+                print_number(out, node);
                 break;
         case VALUE_STRING:
                 print_string(out, node);
                 break;
         case VALUE_CPUS:
-                fprintf(out, "CPUS{%.*s}", (int)node->string_size, node->string);
+                filter_print_text(out, "CPUS{");
+                filter_print_bytes(out, node->string, node->string_size);
+                filter_print_text(out, "}");
                 break;
         case VALUE_FUNCTION:
-                fprintf(out, "%.*s ", (int)node->string_size, node->string);
+                filter_print_bytes(out, node->string, node->string_size);
+                filter_print_text(out, " ");
                 break;
         }
 }
 
-static void print_predicate(FILE *out, const FilterNode *node) {
+static void print_predicate(FilterText *out, const FilterNode *node) {
         bool parentheses = node->negated || node->value_type == VALUE_FUNCTION;
 
-        fprintf(out,
-                        "%s%s%s%s %s ",
-                        node->negated ? "!" : "",
-                        parentheses ? "(" : "",
-                        node->name,
-                        node->suffix ?: "",
-                        filter_operator_to_string(node->op.op));
+        filter_print_text(out, node->negated ? "!" : "");
+        filter_print_text(out, parentheses ? "(" : "");
+        filter_print_text(out, node->name);
+        filter_print_text(out, node->suffix ?: "");
+        filter_print_text(out, " ");
+        filter_print_text(out, filter_operator_to_string(node->op.op));
+        filter_print_text(out, " ");
         filter_print_value(out, node);
-        fputs(parentheses ? ")" : "", out);
+        filter_print_text(out, parentheses ? ")" : "");
 }
 
-static void print_children(FILE *out, const FilterNode *parent) {
+static void print_children(FilterText *out, const FilterNode *parent) {
         for (const FilterNode *node = parent->first; node; node = node->next) {
                 bool parentheses = node->type != NODE_PREDICATE && !node->negated &&
                                    node->type != parent->type;
 
-                fputs(parentheses ? "(" : "", out);
+                filter_print_text(out, parentheses ? "(" : "");
                 print_either(out, node);
-                fputs(parentheses ? ")" : "", out);
+                filter_print_text(out, parentheses ? ")" : "");
                 if (node->next)
-                        fputs(parent->type == NODE_AND ? " && " : " || ", out);
+                        filter_print_text(out, parent->type == NODE_AND ? " && " : " || ");
         }
 }
 
-static void print_either(FILE *out, const FilterNode *node) {
+static void print_either(FilterText *out, const FilterNode *node) {
         if (node->type == NODE_PREDICATE) {
                 print_predicate(out, node);
                 return;
         }
-        fputs(node->negated ? "!(" : "", out);
+        filter_print_text(out, node->negated ? "!(" : "");
         print_children(out, node);
-        fputs(node->negated ? ")" : "", out);
+        filter_print_text(out, node->negated ? ")" : "");
 }
 
 int filter_print(FilterTree *tree, char **ret) {
-        _cleanup_free_ char *text = NULL;
-        size_t size;
-        FILE *out = open_memstream(&text, &size);
-        bool failed;
+        FilterText out;
 
-        if (!out)
-                return -ENOMEM;
-        print_either(out, tree->root);
-        failed = ferror(out);
-        if (fclose(out) != 0 || failed)
-                return -ENOMEM;
-        if (size > FILTER_RESULT_MAX)
+        out.size = 0; /* the text is not cleared: a glob prints hundreds of short filters */
+        print_either(&out, tree->root);
+        if (out.size > FILTER_RESULT_MAX)
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
                                 tree->text,
                                 "it has %zu bytes in the form for the kernel, the maximum is %d",
-                                size,
+                                out.size,
                                 FILTER_RESULT_MAX);
-        *ret = TAKE_PTR(text);
+        char *text = strndup(out.text, out.size);
+        if (!text)
+                return -ENOMEM;
+        *ret = text;
         return 0;
 }
