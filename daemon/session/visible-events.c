@@ -35,10 +35,11 @@ int registry_get_format(Registry *registry,
                 const char *system,
                 const char *name,
                 const Format **ret) {
-        const Probe *probe = probe_set_find_event(registry->probes, system, name);
-
         int r = format_cache_get(registry->formats, registry->tracefs, system, name, ret);
-        return r == -ENOENT && probe ? make_format(registry, probe, ret) : r;
+        if (r != -ENOENT)
+                return r;
+        const Probe *probe = probe_set_find_event(registry->probes, system, name);
+        return probe ? make_format(registry, probe, ret) : -ENOENT;
 }
 
 static bool visible_events_is_shown(const PolicyView *view, const char *glob, const char *full) {
