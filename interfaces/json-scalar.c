@@ -99,13 +99,24 @@ static int parse_escape(JsonParser *parser, char **out) {
         return 0;
 }
 
+/* Returns the number of bytes at the start that stand for themselves and are ASCII. */
+static size_t count_plain(const char *text, size_t size) {
+        size_t n = 0;
+
+        while (n < size && (unsigned char)text[n] >= 0x20 && (unsigned char)text[n] < 0x80 &&
+                        text[n] != '"' && text[n] != '\\')
+                n++;
+        return n;
+}
+
 int json_parse_string(JsonParser *parser, size_t *ret_size) {
         const char *start = parser->p;
         char *out = parser->scratch;
 
         parser->p++;
         while (!json_at(parser, '"')) {
-                size_t length = utf8_length(parser->p, (size_t)(parser->end - parser->p));
+                size_t rest = (size_t)(parser->end - parser->p);
+                size_t length = count_plain(parser->p, rest) ?: utf8_length(parser->p, rest);
 
                 if (parser->p == parser->end) {
                         parser->p = start;

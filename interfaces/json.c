@@ -105,7 +105,8 @@ int json_refuse_value(JsonParser *parser, const JsonComplaint *complaint) {
 }
 
 static void skip_space(JsonParser *parser) {
-        while (parser->p < parser->end && strchr(" \t\r\n", *parser->p) && *parser->p)
+        while (json_at(parser, ' ') || json_at(parser, '\n') || json_at(parser, '\r') ||
+                        json_at(parser, '\t'))
                 parser->p++;
 }
 
@@ -154,7 +155,8 @@ static int parse_array(JsonParser *parser, json_object **ret) {
         return 0;
 }
 
-static int parse_member(JsonParser *parser, json_object *object) {
+/* Adds to the object's table: json_object_object_add() would hash and copy the key again. */
+static int parse_member(JsonParser *parser, struct lh_table *members) {
         _cleanup_json_ json_object *value = NULL;
         _cleanup_free_ char *key = NULL;
         size_t size;
@@ -165,7 +167,8 @@ static int parse_member(JsonParser *parser, json_object *object) {
         r = json_parse_string(parser, &size);
         if (r != 0)
                 return r;
-        if (json_object_object_get_ex(object, parser->scratch, NULL))
+        unsigned long hash = lh_get_hash(members, parser->scratch);
+        if (lh_table_lookup_entry_w_hash(members, parser->scratch, hash))
                 return json_refuse_value(parser,
                                 &(JsonComplaint){
                                                 .depth = parser->depth - 1,
@@ -188,8 +191,9 @@ static int parse_member(JsonParser *parser, json_object *object) {
         if (r != 0)
                 return r;
         parser->path[parser->depth - 1].key = NULL;
-        if (json_object_object_add_ex(object, key, value, JSON_C_OBJECT_ADD_KEY_IS_NEW) < 0)
+        if (lh_table_insert_w_hash(members, key, value, hash, 0) < 0)
                 return -ENOMEM;
+        key = NULL; /* the object owns both */
         value = NULL;
         return 0;
 }
@@ -202,7 +206,7 @@ static int json_parse_object(JsonParser *parser, json_object **ret) {
                 return -ENOMEM;
         r = enter(parser);
         while (r == 0 && !json_at(parser, '}')) {
-                r = parse_member(parser, object);
+                r = parse_member(parser, json_object_get_object(object));
                 if (r != 0)
                         break;
 
