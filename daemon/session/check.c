@@ -131,14 +131,11 @@ static int add_other_reasons(Registry *registry,
 static int describe_event(const Check *check, const GrantEvent *event, json_object *object) {
         const Grant *grant = check->judgement.grant;
         json_object *redacted = json_object_new_array();
-        _cleanup_free_ char *name = NULL;
         const Format *format;
+        char name[512];
 
         int r = describe_put_new(object, "redacted", redacted);
-        if (r == 0 && asprintf(&name, "%s:%s", event->system, event->name) < 0) {
-                name = NULL;
-                r = -ENOMEM;
-        }
+        (void)snprintf(name, sizeof(name), "%s:%s", event->system, event->name);
         r = r ?: describe_put_new(object, "name", json_object_new_string(name));
         if (r == 0 && event->filter)
                 r = describe_put_new(object, "filter", json_object_new_string(event->filter));
