@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/describe.h"
 #include "interfaces/json.h"
 #include "interfaces/utf8.h"
 #include "varlink/connection.h"
@@ -21,18 +22,41 @@ bool varlink_call_wants_more(const VarlinkCall *call) {
         return call->more;
 }
 
-static const char *varlink_call_print(json_object *parameters) {
-        if (!parameters)
-                return "{}";
-        return json_object_to_json_string_ext(
-                        parameters, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+/* Returns NULL if there is no memory. */
+static json_object *make_answer(const char *error, json_object *parameters, bool continues) {
+        _cleanup_json_ json_object *answer = json_object_new_object();
+
+        int r = answer ? 0 : -ENOMEM;
+        if (r == 0 && error)
+                r = describe_put_new(answer, "error", json_object_new_string(error));
+        r = r
+                            ?: describe_put_new(answer,
+                                               "parameters",
+                                               parameters ? json_object_get(parameters)
+                                                          : json_object_new_object());
+        if (r == 0 && continues)
+                r = describe_put_new(answer, "continues", json_object_new_boolean(true));
+        return r == 0 ? TAKE_PTR(answer) : NULL;
+}
+
+/* Returns the number of bytes at the start, in steps of eight, that are ASCII. */
+static size_t count_ascii(const char *text, size_t size) {
+        uint64_t bytes;
+        size_t n = 0;
+
+        for (; size - n >= sizeof(bytes); n += sizeof(bytes)) {
+                memcpy(&bytes, text + n, sizeof(bytes));
+                if (bytes & UINT64_C(0x8080808080808080))
+                        break;
+        }
+        return n;
 }
 
 /* Texts may contain invalid UTF-8, and a client that checks as strictly as we do would
  * disconnect. */
 static void varlink_call_clean(char *text, size_t size) {
         for (size_t i = 0, n; i < size; i += n) {
-                n = utf8_length(text + i, size - i);
+                n = count_ascii(text + i, size - i) ?: utf8_length(text + i, size - i);
                 if (n > 0)
                         continue;
                 text[i] = '?';
@@ -46,28 +70,27 @@ static void send_answer(VarlinkCall *call,
                 json_object *parameters,
                 bool continues,
                 int fd) {
+        _cleanup_json_ json_object *answer = NULL;
         _cleanup_close_ int owned = fd;
         _cleanup_free_ char *text = NULL;
-        const char *printed = varlink_call_print(parameters);
-        int n;
+        const char *printed = NULL;
+        size_t size = 0;
 
         if (!call->connection || call->oneway)
                 return;
-        n = printed ? asprintf(&text,
-                                      "{%s%s%s\"parameters\":%s%s}",
-                                      error ? "\"error\":\"" : "",
-                                      error ?: "",
-                                      error ? "\"," : "",
-                                      printed,
-                                      continues ? ",\"continues\":true" : "")
-                    : -1;
-        if (n < 0) {
-                text = NULL;
+        answer = make_answer(error, parameters, continues);
+        if (answer)
+                printed = json_object_to_json_string_length(answer,
+                                JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE,
+                                &size);
+        if (printed)
+                text = strndup(printed, size);
+        if (!text) {
                 varlink_connection_break(call->connection, "no memory for an answer");
                 return;
         }
-        varlink_call_clean(text, (size_t)n);
-        varlink_connection_send(call->connection, text, (size_t)n + 1, TAKE_FD(owned));
+        varlink_call_clean(text, size);
+        varlink_connection_send(call->connection, text, size + 1, TAKE_FD(owned));
 }
 
 static void varlink_call_finish(VarlinkCall *call) {
