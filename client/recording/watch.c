@@ -77,8 +77,8 @@ static void set_away(Watch *watch, bool is_away, bool is_gone) {
         watch->daemon_away = is_away;
         watch->daemon_gone = watch->daemon_gone || is_gone;
         if (is_away) {
-                away_begin(&watch->away);
-                (void)sd_event_source_set_time_relative(watch->away_timer, AWAY_LOOK_USEC);
+                absence_begin(&watch->absence);
+                (void)sd_event_source_set_time_relative(watch->away_timer, ABSENCE_LOOK_USEC);
         }
         (void)sd_event_source_set_enabled(watch->away_timer,
                         is_away && !watch->is_loyal ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
@@ -87,11 +87,11 @@ static void set_away(Watch *watch, bool is_away, bool is_gone) {
 static int on_away_timer(sd_event_source *source, uint64_t usec, void *userdata) {
         Watch *watch = userdata;
 
-        if (away_is_over(&watch->away)) {
+        if (absence_is_over(&watch->absence)) {
                 set_away(watch, false, true);
                 return 0;
         }
-        (void)sd_event_source_set_time_relative(source, AWAY_LOOK_USEC);
+        (void)sd_event_source_set_time_relative(source, ABSENCE_LOOK_USEC);
         return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "call/proxy.h"
-#include "recording/away.h"
+#include "recording/absence.h"
 #include "recording/child.h"
 
 /* Events during a recording, as flags that the event loop sets. */
@@ -35,7 +35,7 @@ typedef struct Watch {
         sd_event_source *child_source;
         sd_event_source *outcome_source;
         sd_event_source *away_timer;
-        Away away;
+        Absence absence;
 } Watch;
 
 /* Blocks the signals that a watch reads, also for processes that are forked later. ret_mask: the

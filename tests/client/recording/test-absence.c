@@ -5,16 +5,16 @@
 
 #include <glib.h>
 
-#include "recording/away.h"
+#include "recording/absence.h"
 
 #define SEC UINT64_C(1000000)
 
 /* Seconds until it is over, where so much of each second goes by without a CPU for somebody. */
 static unsigned wait_for(uint64_t pressure_usec) {
-        Away away = {};
+        Absence absence = {};
 
         for (unsigned i = 1; i < 1000; i++)
-                if (away_add(&away, i * SEC, i * pressure_usec))
+                if (absence_add(&absence, i * SEC, i * pressure_usec))
                         return i;
         return 0;
 }
@@ -35,21 +35,21 @@ static void test_most(void) {
 
 static void test_pressure(void) {
         g_assert_cmpuint(
-                        away_parse_pressure(
+                        absence_parse_pressure(
                                         "some avg10=95.97 avg60=69.86 avg300=73.05 total=2341548707\n"
                                         "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"),
                         ==,
                         2341548707);
-        g_assert_cmpuint(away_parse_pressure(""), ==, 0);
-        g_assert_cmpuint(away_parse_pressure("full avg10=0.00 total=7\n"), ==, 0);
+        g_assert_cmpuint(absence_parse_pressure(""), ==, 0);
+        g_assert_cmpuint(absence_parse_pressure("full avg10=0.00 total=7\n"), ==, 0);
 }
 
 static void test_running_kernel(void) {
-        Away away;
+        Absence absence;
 
-        away_begin(&away);
-        g_assert_false(away_is_over(&away));
-        g_assert_cmpuint(away.last_usec, >=, away.begin_usec);
+        absence_begin(&absence);
+        g_assert_false(absence_is_over(&absence));
+        g_assert_cmpuint(absence.last_usec, >=, absence.begin_usec);
 }
 
 int main(int argc, char **argv) {

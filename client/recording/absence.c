@@ -7,7 +7,7 @@
  * Relies on the line "some" of /proc/pressure/cpu, whose total is in microseconds
  * (Documentation/accounting/psi.rst). If the kernel has no such file, all time counts. */
 
-#include "recording/away.h"
+#include "recording/absence.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,14 +18,14 @@
 
 #include "interfaces/cleanup.h"
 
-static uint64_t away_get_now(void) {
+static uint64_t absence_get_now(void) {
         struct timespec now;
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
         return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-uint64_t away_parse_pressure(const char *text) {
+uint64_t absence_parse_pressure(const char *text) {
         uint64_t total;
 
         return sscanf(text, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64, &total) == 1
@@ -39,25 +39,29 @@ static uint64_t read_pressure(void) {
 
         ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
         text[MAX_OF(n, (ssize_t)0)] = '\0';
-        return away_parse_pressure(text);
+        return absence_parse_pressure(text);
 }
 
-void away_begin(Away *away) {
-        uint64_t now = away_get_now();
+void absence_begin(Absence *absence) {
+        uint64_t now = absence_get_now();
 
-        *away = (Away){ .begin_usec = now, .last_usec = now, .last_wait_usec = read_pressure() };
+        *absence = (Absence){
+                .begin_usec = now, .last_usec = now, .last_wait_usec = read_pressure()
+        };
 }
 
-bool away_add(Away *away, uint64_t now_usec, uint64_t wait_usec) {
-        uint64_t passed = now_usec - away->last_usec;
-        uint64_t waited = wait_usec > away->last_wait_usec ? wait_usec - away->last_wait_usec : 0;
+bool absence_add(Absence *absence, uint64_t now_usec, uint64_t wait_usec) {
+        uint64_t passed = now_usec - absence->last_usec;
+        uint64_t waited = wait_usec > absence->last_wait_usec ? wait_usec - absence->last_wait_usec
+                                                              : 0;
 
-        away->used_usec += passed - MIN_OF(passed, waited);
-        away->last_usec = now_usec;
-        away->last_wait_usec = wait_usec;
-        return away->used_usec >= AWAY_LIMIT_USEC || now_usec - away->begin_usec >= AWAY_MOST_USEC;
+        absence->used_usec += passed - MIN_OF(passed, waited);
+        absence->last_usec = now_usec;
+        absence->last_wait_usec = wait_usec;
+        return absence->used_usec >= ABSENCE_LIMIT_USEC ||
+               now_usec - absence->begin_usec >= ABSENCE_MOST_USEC;
 }
 
-bool away_is_over(Away *away) {
-        return away_add(away, away_get_now(), read_pressure());
+bool absence_is_over(Absence *absence) {
+        return absence_add(absence, absence_get_now(), read_pressure());
 }
