@@ -2,7 +2,8 @@
 /* The output file of `record`, `stream`, `snapshot` and `spool fetch`. A .kts file takes the stream
  * directly. For another format the stream goes to a draft in the same directory, which is converted
  * at the end. So a full disk is noticed during the recording, and the draft is kept when the
- * conversion fails. Standard output and files that are not regular get the stream through a Flow.
+ * conversion fails. Standard output and files that are not regular get the stream through a
+ * PipeTransfer.
  *
  * target.c decides where the file may be, and creates it. Owns the target. Does not use the bus or
  * sessions. */

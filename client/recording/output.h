@@ -23,9 +23,9 @@ int output_begin(Output *output, Reason *reason);
  * Otherwise output_finish does that. */
 int output_publish(Output *output, Reason *reason);
 /* Returns the regular file for the .kts stream: the output itself or, for another format, a draft
- * without a name. Returns -1 when the stream must come through a Flow. */
+ * without a name. Returns -1 when the stream must come through a PipeTransfer. */
 int output_get_sink_fd(const Output *output);
-/* The destination and the format for a Flow. */
+/* The destination and the format for a PipeTransfer. */
 int output_get_fd(const Output *output);
 ExportFormat output_get_format(const Output *output);
 const char *output_get_name(const Output *output); /* for messages */

@@ -3,8 +3,8 @@
  * `snapshot`. For a regular file it requests a sink: it sends our descriptor over a socket to the
  * consumer. The consumer answers twice: whether it takes the file, and when all data is written
  * (interfaces/sink.h). The consumer does not write to some file systems. Then the stream comes
- * through the daemon's pipe and a Flow, which costs a second copy. Pipes and terminals always use
- * this way.
+ * through the daemon's pipe and a PipeTransfer, which costs a second copy. Pipes and terminals
+ * always use this way.
  *
  * A consumer that has taken a file keeps it until its stream ends, even when this process or the
  * daemon leaves. `stream` may end earlier, so it uses the pipe.
@@ -14,7 +14,7 @@
  * true for a consumer that does not answer. It may hang in the file's server; then the daemon ends
  * it after two seconds. Or it waits for a CPU, and notices later that we have left. It cannot take
  * the file after that: it answers before it writes its first byte, and we shut the socket down
- * before we look for an answer the last time. Owns the socket or the Flow. */
+ * before we look for an answer the last time. Owns the socket or the PipeTransfer. */
 
 #include "recording/tap.h"
 
@@ -45,7 +45,7 @@ struct Tap {
         Output *output;
         int socket_fd;
         sd_event_source *source;
-        Flow *flow;
+        PipeTransfer *by_pipe;
         bool answered; /* whether it takes the fd */
         bool done;
         bool deserted;
@@ -183,7 +183,7 @@ static int tap_open_sink(Tap *tap,
         return 0;
 }
 
-static void on_flow_done(Flow *flow, int result, const Reason *reason, void *userdata) {
+static void on_pipe_done(PipeTransfer *pipe, int result, const Reason *reason, void *userdata) {
         Tap *tap = userdata;
 
         if (result == -EPIPE) {
@@ -232,8 +232,8 @@ static Tap *tap_new(Proxy *proxy, TapOf of, Output *output) {
         return tap;
 }
 
-static int tap_open_flow(Tap *tap, const char *session, bool refused, Reason *reason) {
-        static const FlowHandlers handlers = { .on_done = on_flow_done };
+static int tap_begin_pipe(Tap *tap, const char *session, bool refused, Reason *reason) {
+        static const PipeTransferHandlers handlers = { .on_done = on_pipe_done };
         int sink_fd = output_get_sink_fd(tap->output);
         _cleanup_close_ int fd = -1;
         int r;
@@ -241,18 +241,18 @@ static int tap_open_flow(Tap *tap, const char *session, bool refused, Reason *re
         r = tap_open_pipe(tap, session, refused ? TAP_BUSY_USEC : 0, &fd, reason);
         if (r != 0)
                 return r;
-        /* The Flow writes what a sink would get. The output converts it afterwards. */
-        r = flow_new(tap->proxy->event,
+        /* The PipeTransfer writes what a sink would get. The output converts it afterwards. */
+        r = pipe_transfer_new(tap->proxy->event,
                         fd,
                         sink_fd >= 0 ? sink_fd : output_get_fd(tap->output),
                         sink_fd >= 0 ? EXPORT_KTS : output_get_format(tap->output),
                         &handlers,
                         tap,
-                        &tap->flow);
+                        &tap->by_pipe);
         if (r < 0)
                 return r;
         if (sink_fd < 0)
-                flow_set_cpus(tap->flow, output_get_cpus(tap->output));
+                pipe_transfer_set_cpus(tap->by_pipe, output_get_cpus(tap->output));
         (void)TAKE_FD(fd);
         return 0;
 }
@@ -273,7 +273,7 @@ static int tap_open_best(Proxy *proxy,
         if (sink_fd >= 0 && (of == TAP_OF_STREAM || is_readable(sink_fd)))
                 r = tap_open_sink(tap, session, sink_fd, &taken, reason);
         if (r == 0 && !taken)
-                r = tap_open_flow(tap, session, sink_fd >= 0, reason);
+                r = tap_begin_pipe(tap, session, sink_fd >= 0, reason);
         if (r == 0)
                 *ret = TAKE_PTR(tap);
         return r;
@@ -297,7 +297,7 @@ int tap_open_by_pipe(Proxy *proxy, const char *session, Output *output, Tap **re
 
         if (!tap)
                 return -ENOMEM;
-        r = tap_open_flow(tap, session, false, reason);
+        r = tap_begin_pipe(tap, session, false, reason);
         if (r == 0)
                 *ret = TAKE_PTR(tap);
         return r;
@@ -309,29 +309,29 @@ Tap *tap_free(Tap *tap) {
         sd_event_source_disable_unref(tap->source);
         if (tap->socket_fd >= 0)
                 close(tap->socket_fd);
-        flow_free(tap->flow);
+        pipe_transfer_free(tap->by_pipe);
         free(tap);
         return NULL;
 }
 
 void tap_hold(Tap *tap) {
-        if (tap->flow)
-                flow_hold(tap->flow);
+        if (tap->by_pipe)
+                pipe_transfer_hold(tap->by_pipe);
 }
 
 void tap_continue(Tap *tap) {
-        if (tap->flow)
-                flow_continue(tap->flow);
+        if (tap->by_pipe)
+                pipe_transfer_continue(tap->by_pipe);
 }
 
 void tap_drain(Tap *tap) {
-        if (tap->flow)
-                flow_drain(tap->flow);
+        if (tap->by_pipe)
+                pipe_transfer_drain(tap->by_pipe);
 }
 
 void tap_hang_up(Tap *tap) {
-        if (tap->flow && !tap->done)
-                flow_hang_up(tap->flow);
+        if (tap->by_pipe && !tap->done)
+                pipe_transfer_hang_up(tap->by_pipe);
 }
 
 bool tap_is_done(const Tap *tap) {
@@ -349,7 +349,7 @@ int tap_get_result(const Tap *tap, Reason *reason) {
 }
 
 void tap_count(Tap *tap, bool with_events) {
-        if (tap->flow || tap->of != TAP_OF_SNAPSHOT)
+        if (tap->by_pipe || tap->of != TAP_OF_SNAPSHOT)
                 return;
         if (export_count(output_get_sink_fd(tap->output), with_events, &tap->summary) < 0)
                 (void)snprintf(tap->summary.missing,
@@ -379,7 +379,7 @@ uint64_t tap_get_cut_records(const Tap *tap) {
 }
 
 const ExportSummary *tap_get_summary(const Tap *tap) {
-        if (!tap->flow && tap->of == TAP_OF_SNAPSHOT)
+        if (!tap->by_pipe && tap->of == TAP_OF_SNAPSHOT)
                 return &tap->summary;
-        return tap->flow ? flow_get_summary(tap->flow) : NULL;
+        return tap->by_pipe ? pipe_transfer_get_summary(tap->by_pipe) : NULL;
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "call/proxy.h"
-#include "recording/flow.h"
 #include "recording/output.h"
+#include "recording/pipe-transfer.h"
 
 /* A session's stream on its way into an output. The consumer writes it when the output is a file.
  * Else this process reads it from the daemon's pipe. */
