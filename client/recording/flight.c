@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "recording/tap.h"
+#include "recording/transfer.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
 
@@ -239,41 +239,41 @@ static int flight_make_path(const Flight *flight, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-static int follow(Flight *flight, Tap *tap, Reason *reason) {
-        while (!tap_is_done(tap)) {
+static int follow(Flight *flight, Transfer *transfer, Reason *reason) {
+        while (!transfer_is_done(transfer)) {
                 if (flight->watch->given_up)
                         return reason_set(reason, KT_E_CANCELLED, "interrupted");
                 int r = watch_run(flight->watch, UINT64_MAX);
                 if (r < 0)
                         return r;
         }
-        return tap_get_result(tap, reason);
+        return transfer_get_result(transfer, reason);
 }
 
 static int flight_take_snapshot(Flight *flight, Output *output, Reason *reason) {
-        _cleanup_(tap_free_cleanup) Tap *tap = NULL;
+        _cleanup_(transfer_free_cleanup) Transfer *transfer = NULL;
         char events[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX];
         ExportSummary converted;
         bool is_converted = false;
 
         int r = output_begin(output, reason);
         r = r
-                            ?: tap_open_snapshot(flight->watch->proxy,
+                            ?: transfer_open_snapshot(flight->watch->proxy,
                                                flight->watch->session,
                                                output,
-                                               &tap,
+                                               &transfer,
                                                reason);
-        r = r ?: follow(flight, tap, reason);
+        r = r ?: follow(flight, transfer, reason);
         r = r ?: output_finish(output, &converted, &is_converted, reason);
         if (r != 0)
                 return r;
-        tap_count(tap, !flight->output.quiet && !is_converted);
-        const ExportSummary *summary = is_converted ? &converted : tap_get_summary(tap);
-        const char *missing = tap_find_missing(tap, summary);
+        transfer_count(transfer, !flight->output.quiet && !is_converted);
+        const ExportSummary *summary = is_converted ? &converted : transfer_get_summary(transfer);
+        const char *missing = transfer_find_missing(transfer, summary);
         if (missing && summary->complete) {
                 message_print("%s: %s", output_get_name(output), missing);
                 if (!is_converted)
-                        tap_count(tap, true);
+                        transfer_count(transfer, true);
                 /* The events in this file cannot be read again, so the file is kept. */
                 flight->n_taken += summary->n_events > 0;
                 return -ECONNRESET;

@@ -8,7 +8,7 @@
  * command gets the first signal, and the recording ends when the command ends. The second signal
  * ends the wait for the command. The third signal ends every wait.
  *
- * Owns the proxy, watch, tap and live line. Borrows output and child. */
+ * Owns the proxy, watch, transfer and live line. Borrows output and child. */
 
 #include "recording/recording.h"
 
@@ -20,7 +20,7 @@
 #include "call/proxy-session.h"
 #include "call/proxy.h"
 #include "recording/live-counts.h"
-#include "recording/tap.h"
+#include "recording/transfer.h"
 #include "recording/watch.h"
 #include "spec/caret.h"
 #include "terminal/message.h"
@@ -35,7 +35,7 @@ typedef struct Recording {
         const RecordingOptions *options;
         Proxy *proxy;
         Watch watch;
-        Tap *tap;
+        Transfer *transfer;
         LiveCounts *counts;
         char *id;
         bool failed;
@@ -51,7 +51,7 @@ typedef struct Recording {
 
 static void recording_done(Recording *recording) {
         live_counts_free(recording->counts);
-        tap_free(recording->tap);
+        transfer_free(recording->transfer);
         proxy_pending_free(recording->destroying);
         watch_done(&recording->watch);
         proxy_free(recording->proxy);
@@ -121,10 +121,10 @@ static int recording_attach(Recording *recording, Reason *reason) {
                                 &recording->watch);
         int r = output_begin(options->output, reason);
         return r
-                               ?: tap_open(recording->proxy,
+                               ?: transfer_open(recording->proxy,
                                                   recording->id,
                                                   options->output,
-                                                  &recording->tap,
+                                                  &recording->transfer,
                                                   reason);
 }
 
@@ -135,7 +135,7 @@ static int recording_publish(Recording *recording, Reason *reason) {
         const Watch *watch = &recording->watch;
         bool runs = !options->child || (watch->child_tried && watch->exec_errno == 0);
 
-        if (!recording->tap || recording->is_published || !runs)
+        if (!recording->transfer || recording->is_published || !runs)
                 return 0;
         recording->is_published = true;
         return output_publish(options->output, reason);
@@ -154,12 +154,12 @@ static int recording_open(Recording *recording, Reason *reason) {
         if (r == 0)
                 r = recording_attach(recording, reason);
         /* The output is held back: a recording that is refused at its start prints nothing. */
-        if (r == 0 && recording->tap)
-                tap_hold(recording->tap);
+        if (r == 0 && recording->transfer)
+                transfer_hold(recording->transfer);
         if (r == 0)
                 r = proxy_order(recording->proxy, recording->id, "Start", NULL, reason);
-        if (r == 0 && recording->tap)
-                tap_continue(recording->tap);
+        if (r == 0 && recording->transfer)
+                transfer_continue(recording->transfer);
         if (r == 0)
                 r = recording_publish(recording, reason);
         if (r == KT_E_CANCELLED && recording->watch.ended)
@@ -219,7 +219,7 @@ static void recording_report_cut(Recording *recording) {
 
 static void recording_report_sink(Recording *recording) {
         Reason reason;
-        int r = tap_get_result(recording->tap, &reason);
+        int r = transfer_get_result(recording->transfer, &reason);
 
         if (r == 0 || recording->sink_told)
                 return;
@@ -229,7 +229,7 @@ static void recording_report_sink(Recording *recording) {
 
 /* A flight recorder has no stream, so this is false. */
 static bool is_stream_done(const Recording *recording) {
-        return recording->tap && tap_is_done(recording->tap);
+        return recording->transfer && transfer_is_done(recording->transfer);
 }
 
 static bool recording_may_end(const Recording *recording) {
@@ -447,8 +447,8 @@ static void recording_report_summary(const Recording *recording,
 /* Completes the file after the end of the stream and reports its contents. */
 static void recording_finish(Recording *recording) {
         ExportSummary converted;
-        const ExportSummary *summary = tap_get_summary(recording->tap);
-        uint64_t discarded = tap_get_discarded_bytes(recording->tap);
+        const ExportSummary *summary = transfer_get_summary(recording->transfer);
+        uint64_t discarded = transfer_get_discarded_bytes(recording->transfer);
         bool is_converted = false;
         Reason reason = {};
         int r = output_finish(recording->options->output, &converted, &is_converted, &reason);
@@ -459,20 +459,20 @@ static void recording_finish(Recording *recording) {
         }
         if (is_converted)
                 summary = &converted;
-        recording->n_lost += tap_get_cut_records(recording->tap);
+        recording->n_lost += transfer_get_cut_records(recording->transfer);
         if (summary)
                 recording->n_lost = MAX_OF(recording->n_lost, summary->n_lost);
         if (summary)
                 recording->n_recorded = summary->n_events;
         if (summary && !summary->complete && !recording->failed &&
-                        !tap_is_deserted(recording->tap)) {
+                        !transfer_is_deserted(recording->transfer)) {
                 recording->failed = true;
                 message_print("%s: %s",
                                 output_get_name(recording->options->output),
                                 summary->missing);
         }
         /* The daemon's counts do not describe the file of a failed recording. */
-        if (!recording->failed && !tap_is_deserted(recording->tap) &&
+        if (!recording->failed && !transfer_is_deserted(recording->transfer) &&
                         (summary || recording->has_statistics))
                 recording_report_summary(recording, recording->n_recorded, recording->n_lost);
         if (recording->n_unpaired > 0) {
@@ -542,8 +542,8 @@ static void recording_report_early_end(Recording *recording) {
 
 static void recording_close(Recording *recording) {
         Reason reason;
-        bool is_early = is_stream_done(recording) && !tap_is_deserted(recording->tap) &&
-                        tap_get_result(recording->tap, &reason) == 0;
+        bool is_early = is_stream_done(recording) && !transfer_is_deserted(recording->transfer) &&
+                        transfer_get_result(recording->transfer, &reason) == 0;
 
         watch_set_patience(&recording->watch, recording->watch.n_signals + 1);
         recording_report_cut(recording);
@@ -552,9 +552,9 @@ static void recording_close(Recording *recording) {
         if (is_early)
                 recording_report_early_end(recording);
         recording->counts = live_counts_free(recording->counts);
-        if (!recording->tap)
+        if (!recording->transfer)
                 return;
-        tap_drain(recording->tap);
+        transfer_drain(recording->transfer);
         if (recording_await(recording, is_stream_done)) {
                 recording_report_sink(recording);
         } else if (!recording->watch.given_up) {

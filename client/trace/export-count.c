@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Counts the events of a .kts file that another process has just written, to report them. It
- * walks over the records once and decodes nothing. Called by tap.c for snapshots. It skips the
+ * walks over the records once and decodes nothing. Called by transfer.c for snapshots. It skips the
  * names of tasks, which are as large as a small trace. */
 
 #include "trace/export-count.h"

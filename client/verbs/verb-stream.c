@@ -10,7 +10,7 @@
 
 #include "call/proxy-session.h"
 #include "call/proxy.h"
-#include "recording/tap.h"
+#include "recording/transfer.h"
 #include "recording/watch.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
@@ -31,7 +31,7 @@ typedef struct StreamJob {
         Proxy *proxy;
         Watch watch;
         Output *output;
-        Tap *tap;
+        Transfer *transfer;
 } StreamJob;
 
 static int stream_check(StreamJob *job, const Context *context, int *ret_status) {
@@ -101,8 +101,8 @@ static int stream_open(StreamJob *job, Reason *reason) {
         (void)signal(SIGXFSZ, SIG_IGN);
         r = output_begin(job->output, reason);
         if (r == 0)
-                r = (job->is_snapshot ? tap_open_snapshot : tap_open_by_pipe)(
-                                job->proxy, session, job->output, &job->tap, reason);
+                r = (job->is_snapshot ? transfer_open_snapshot : transfer_open_by_pipe)(
+                                job->proxy, session, job->output, &job->transfer, reason);
         return r != 0 || job->is_snapshot ? r : output_publish(job->output, reason);
 }
 
@@ -110,14 +110,14 @@ static int stream_open(StreamJob *job, Reason *reason) {
  * then. */
 static int stream_follow(StreamJob *job) {
         watch_set_patience(&job->watch, 2);
-        while (!tap_is_done(job->tap) && !job->watch.given_up) {
+        while (!transfer_is_done(job->transfer) && !job->watch.given_up) {
                 int r = watch_run(&job->watch, UINT64_MAX);
 
                 if (r < 0)
                         return r;
                 if (job->watch.n_signals > 0 && !job->has_left) {
                         job->has_left = true;
-                        tap_hang_up(job->tap);
+                        transfer_hang_up(job->transfer);
                 }
         }
         return 0;
@@ -126,7 +126,7 @@ static int stream_follow(StreamJob *job) {
 /* Reports a stream without an end. When the user did not stop it, its worker was killed. When the
  * stream failed, the failure is already reported. */
 static bool stream_report_cut(const StreamJob *job, const ExportSummary *summary) {
-        const char *missing = tap_find_missing(job->tap, summary);
+        const char *missing = transfer_find_missing(job->transfer, summary);
 
         if (!missing || job->has_left)
                 return false;
@@ -147,8 +147,8 @@ static int stream_finish(StreamJob *job, const Context *context, bool *ret_lost,
 
         if (r != 0)
                 return r;
-        tap_count(job->tap, !context->quiet && !is_converted);
-        summary = tap_get_summary(job->tap);
+        transfer_count(job->transfer, !context->quiet && !is_converted);
+        summary = transfer_get_summary(job->transfer);
         if (is_converted)
                 summary = &converted;
         if (!context->quiet)
@@ -178,7 +178,7 @@ static int stream_conduct(StreamJob *job, const Context *context) {
         }
         r = stream_follow(job);
         if (r >= 0)
-                r = tap_get_result(job->tap, &reason);
+                r = transfer_get_result(job->transfer, &reason);
         if (r != 0)
                 (void)message_fail(r, &reason);
         reason = (Reason){};
@@ -199,7 +199,7 @@ static int verb_stream_run(Context *context, bool is_snapshot, int argc, char **
         if (job.is_notify)
                 return notify_run(context, job.session);
         status = stream_conduct(&job, context);
-        tap_free(job.tap);
+        transfer_free(job.transfer);
         watch_done(&job.watch);
         proxy_free(job.proxy);
         output_free(job.output);
