@@ -18,7 +18,7 @@
 #include "terminal/message.h"
 
 typedef struct HistRun {
-        HistWish *wish;
+        HistSpec *hist;
         Proxy *proxy;
         Watch watch;
         Child *child;
@@ -33,10 +33,10 @@ static int call(HistRun *run, const char *method, Reason *reason) {
 }
 
 static int hist_run_begin(HistRun *run, Reason *reason) {
-        int r = hist_wish_define(run->wish, run->proxy, reason);
+        int r = hist_spec_define(run->hist, run->proxy, reason);
 
         r = r
-                            ?: hist_wish_build(run->wish,
+                            ?: hist_spec_build(run->hist,
                                                run->child ? child_get_pid(run->child) : 0,
                                                &run->spec,
                                                reason);
@@ -109,7 +109,7 @@ static int hist_run_destroy(HistRun *run) {
         watch_await_daemon(&run->watch);
         if (!run->proxy->lost) {
                 Reason other = {};
-                int r2 = hist_wish_undefine(run->wish, run->proxy, &other);
+                int r2 = hist_spec_undefine(run->hist, run->proxy, &other);
 
                 if (r == 0 && r2 != 0) {
                         r = r2;
@@ -144,7 +144,7 @@ static int hist_run_run(HistRun *run,
         if (r == KT_E_CANCELLED && run->watch.given_up && !watch_is_cut(&run->watch))
                 r = reason_set(&reason, r, "given up before it was counted");
         if (r > 0)
-                hist_wish_hide_probe(run->wish, &reason);
+                hist_spec_hide_probe(run->hist, &reason);
         if (r != 0)
                 status = caret_report_failure(run->spec, &run->origins, r, &reason);
         int left = hist_run_destroy(run);
@@ -156,13 +156,13 @@ static int hist_run_run(HistRun *run,
 }
 
 int hist_run(const Context *context,
-                HistWish *wish,
+                HistSpec *hist,
                 char **command,
                 int (*print)(json_object *rows, void *userdata),
                 void *userdata) {
         ChildOptions child_options = {};
         _cleanup_(child_free_cleanup) Child *child = NULL;
-        HistRun run = { .wish = wish };
+        HistRun run = { .hist = hist };
         Reason reason = {};
         int status, r = watch_block_signals(&child_options.mask);
 
@@ -171,7 +171,7 @@ int hist_run(const Context *context,
         /* This runs after the fork, so the command keeps its own handlers. */
         (void)signal(SIGPIPE, SIG_IGN);
         run.child = child;
-        wish->spec.origins = &run.origins;
+        hist->spec.origins = &run.origins;
         r = r ?: proxy_open(&run.proxy, &reason);
         if (r == 0) {
                 run.proxy->may_ask = context->ask_password;

@@ -3,7 +3,7 @@
  * spec's setters report errors by path ("triggers[0].when column 3: ..."), but a user who gave
  * --snapshot-on never wrote that path. So this file replaces the path by the option, its text and
  * the column in that text. Parts that come from a file are named by their place in the file. The
- * code that makes the spec (spec-origin.c, flight.c, hist-wish.c) fills the list; the code that
+ * code that makes the spec (spec-origin.c, flight.c, hist-spec.c) fills the list; the code that
  * reports errors reads it. Owns its list and the paths; the texts belong to argv. */
 
 #include "spec/origin.h"

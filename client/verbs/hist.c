@@ -34,10 +34,10 @@ enum {
 
 typedef struct HistJob {
         const Context *context;
-        HistWish wish;
+        HistSpec hist;
         bool wants_bars;
         const char *verb; /* such as "hist-clear"; NULL: print it */
-        bool has_wish;
+        bool is_of_new;
 } HistJob;
 
 static unsigned hist_get_width(void) {
@@ -58,9 +58,9 @@ static int hist_print_rows(json_object *rows, void *userdata) {
                 .is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
                 .legend = job->context->legend,
                 .width = hist_get_width(),
-                .unit = job->wish.latency ? "us" : NULL,
-                .weight = job->wish.latency ? HIST_WISH_LATENCY : NULL,
-                .hides_weight = job->wish.adds_total,
+                .unit = job->hist.latency ? "us" : NULL,
+                .weight = job->hist.latency ? HIST_SPEC_LATENCY : NULL,
+                .hides_weight = job->hist.adds_total,
         };
         int r;
 
@@ -69,9 +69,9 @@ static int hist_print_rows(json_object *rows, void *userdata) {
         json_object *head = json_object_is_type(rows, json_type_array)
                                             ? json_object_array_get_idx(rows, 0)
                                             : NULL;
-        if (job->wish.latency && json_object_is_type(head, json_type_object))
+        if (job->hist.latency && json_object_is_type(head, json_type_object))
                 (void)json_object_object_add(
-                                head, "name", json_object_new_string(job->wish.latency));
+                                head, "name", json_object_new_string(job->hist.latency));
         if (job->context->json == JSON_OFF)
                 r = hist_table_print(stdout, rows, &options);
         else {
@@ -85,36 +85,36 @@ static int hist_print_rows(json_object *rows, void *userdata) {
 }
 
 static int hist_take(HistJob *job, int option, Reason *reason) {
-        HistWish *wish = &job->wish;
+        HistSpec *hist = &job->hist;
 
-        job->has_wish = job->has_wish ||
-                        (option != OPTION_BARS && option != OPTION_CLEAR &&
-                                        option != OPTION_PAUSE && option != OPTION_CONTINUE);
+        job->is_of_new = job->is_of_new ||
+                         (option != OPTION_BARS && option != OPTION_CLEAR &&
+                                         option != OPTION_PAUSE && option != OPTION_CONTINUE);
         switch (option) {
         case 'e':
-                if (wish->event)
+                if (hist->event)
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
                                         "-e %.100s: one event is counted: for more make a session with triggers",
                                         optarg);
-                wish->event = optarg;
+                hist->event = optarg;
                 return 0;
         case 'f':
-                wish->filter = optarg;
+                hist->filter = optarg;
                 return 0;
         case OPTION_KEY:
-                return hist_words_add(&wish->keys, "--key", optarg, reason);
+                return hist_words_add(&hist->keys, "--key", optarg, reason);
         case OPTION_VALUE:
-                return hist_words_add(&wish->values, "--value", optarg, reason);
+                return hist_words_add(&hist->values, "--value", optarg, reason);
         case OPTION_SORT:
-                return hist_words_add(&wish->sort, "--sort", optarg, reason);
+                return hist_words_add(&hist->sort, "--sort", optarg, reason);
         case OPTION_BY:
-                return hist_words_add(&wish->by, "--by", optarg, reason);
+                return hist_words_add(&hist->by, "--by", optarg, reason);
         case OPTION_SIZE:
-                wish->size = optarg;
+                hist->size = optarg;
                 return 0;
         case OPTION_LATENCY:
-                wish->latency = optarg;
+                hist->latency = optarg;
                 return 0;
         case OPTION_BARS:
                 job->wants_bars = true;
@@ -131,7 +131,7 @@ static int hist_take(HistJob *job, int option, Reason *reason) {
                                                      : "hist-continue";
                 return 0;
         default:
-                return spec_options_take(&wish->spec, option, optarg, reason);
+                return spec_options_take(&hist->spec, option, optarg, reason);
         }
 }
 
@@ -194,11 +194,11 @@ static int hist_show(HistJob *job, const char *session, const char *name) {
 }
 
 static int hist_execute(HistJob *job, Context *context, int argc, char **argv) {
-        bool is_new = job->wish.event || job->wish.latency;
+        bool is_new = job->hist.event || job->hist.latency;
         Reason reason = {};
         int status;
 
-        if (!is_new && job->has_wish)
+        if (!is_new && job->is_of_new)
                 return message_show_usage(context,
                                 "what to count is missing: -e EVENT, or --latency FROM..TO");
         if (!is_new)
@@ -210,11 +210,11 @@ static int hist_execute(HistJob *job, Context *context, int argc, char **argv) {
         if (job->verb)
                 return message_show_usage(
                                 context, "--clear, --pause and --continue are for a session's");
-        int r = hist_wish_check(&job->wish, &reason);
+        int r = hist_spec_check(&job->hist, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
         return hist_run(context,
-                        &job->wish,
+                        &job->hist,
                         optind < argc ? argv + optind : NULL,
                         hist_print_rows,
                         job);
@@ -226,7 +226,7 @@ static int verb_run_hist(Context *context, int argc, char **argv) {
 
         if (hist_parse_options(&job, context, argc, argv, &status) == OPTIONS_END)
                 status = hist_execute(&job, context, argc, argv);
-        hist_wish_done(&job.wish);
+        hist_spec_done(&job.hist);
         return status;
 }
 

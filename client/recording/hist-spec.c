@@ -3,7 +3,7 @@
  * has a probe made of two events (a synthetic event), which exists only during the run. The time
  * between the two events is the first key. The daemon checks the values, as for every trigger. */
 
-#include "recording/hist-wish.h"
+#include "recording/hist-spec.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "interfaces/spec-list.h"
 #include "interfaces/spec-trigger.h"
 
-#define LATENCY    HIST_WISH_LATENCY
+#define LATENCY    HIST_SPEC_LATENCY
 #define VALUES_MAX 2 /* limit of the kernel */
 /* No process reads this buffer, so it is small. */
 #define BUFFER_KB "64"
@@ -25,49 +25,49 @@
 #define BUSY_TRIES      50
 #define BUSY_RETRY_USEC 100000
 
-void hist_wish_done(HistWish *wish) {
-        spec_options_done(&wish->spec);
-        free(wish->probe_event);
+void hist_spec_done(HistSpec *hist) {
+        spec_options_done(&hist->spec);
+        free(hist->probe_event);
 }
 
 int hist_words_add(HistWords *words, const char *option, const char *text, Reason *reason) {
-        if (words->n == HIST_WISH_WORDS_MAX)
+        if (words->n == HIST_SPEC_WORDS_MAX)
                 return reason_set(reason, KT_E_INVALID_SPEC, "%s is given too often", option);
         words->items[words->n++] = text;
         return 0;
 }
 
 /* The groups of --by are ordered by their total time, so the trigger must count the sum. */
-static int add_total(HistWish *wish, Reason *reason) {
-        for (size_t i = 0; i < wish->values.n; i++)
-                if (strcmp(wish->values.items[i], LATENCY) == 0)
+static int add_total(HistSpec *hist, Reason *reason) {
+        for (size_t i = 0; i < hist->values.n; i++)
+                if (strcmp(hist->values.items[i], LATENCY) == 0)
                         return 0;
-        wish->adds_total = wish->latency && wish->by.n > 0 && wish->values.n < VALUES_MAX;
-        return wish->adds_total ? hist_words_add(&wish->values, "--value", LATENCY, reason) : 0;
+        hist->adds_total = hist->latency && hist->by.n > 0 && hist->values.n < VALUES_MAX;
+        return hist->adds_total ? hist_words_add(&hist->values, "--value", LATENCY, reason) : 0;
 }
 
-int hist_wish_check(HistWish *wish, Reason *reason) {
-        if (wish->event && wish->latency)
+int hist_spec_check(HistSpec *hist, Reason *reason) {
+        if (hist->event && hist->latency)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "-e and --latency exclude each other: one event, or the time between two");
-        if (wish->keys.n == 0)
+        if (hist->keys.n == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                wish->latency ? "--key is missing: the field that is the same in both events, "
+                                hist->latency ? "--key is missing: the field that is the same in both events, "
                                                 "as in --key pid=next_pid"
                                               : "--key is missing: the field to count by");
-        if (wish->by.n > 0 && !wish->latency)
+        if (hist->by.n > 0 && !hist->latency)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "--by goes with --latency: give --key more than once");
-        if (wish->latency && !strstr(wish->latency, ".."))
+        if (hist->latency && !strstr(hist->latency, ".."))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "--latency %.100s: write two events, FROM..TO",
-                                wish->latency);
-        int r = wish->filter ? spec_check_filter("-f", wish->filter, reason) : 0;
-        return r ?: add_total(wish, reason);
+                                hist->latency);
+        int r = hist->filter ? spec_check_filter("-f", hist->filter, reason) : 0;
+        return r ?: add_total(hist, reason);
 }
 
 /* The pair */
@@ -94,45 +94,45 @@ static int make_arg(const char *by, char **ret) {
         return 0;
 }
 
-static int hist_wish_send_pair(HistWish *wish,
+static int hist_spec_send_pair(HistSpec *hist,
                 Proxy *proxy,
                 const char *from,
                 const char *to,
                 Reason *reason) {
-        char *args[1 + HIST_WISH_WORDS_MAX] = { (char *)"$latency : us" };
+        char *args[1 + HIST_SPEC_WORDS_MAX] = { (char *)"$latency : us" };
         DefinitionMessage definition = {
-                .name = wish->probe,
+                .name = hist->probe,
                 .from = from,
                 .to = to,
-                .keys = wish->keys.items,
-                .n_keys = wish->keys.n,
+                .keys = hist->keys.items,
+                .n_keys = hist->keys.n,
                 .args = args,
                 .n_args = 1,
                 .file = -1,
         };
         int r = 0;
 
-        for (size_t i = 0; r == 0 && i < wish->by.n; i++)
-                r = make_arg(wish->by.items[i], &args[definition.n_args++]);
-        r = r ?: definition_send(proxy, &definition, &wish->probe_event, reason);
+        for (size_t i = 0; r == 0 && i < hist->by.n; i++)
+                r = make_arg(hist->by.items[i], &args[definition.n_args++]);
+        r = r ?: definition_send(proxy, &definition, &hist->probe_event, reason);
         for (size_t i = 1; i < definition.n_args; i++)
                 free(args[i]);
         return r;
 }
 
-static int add_pair_origins(const HistWish *wish) {
-        const Origin latency = { .option = "--latency", .text = wish->latency };
-        Origins *origins = wish->spec.origins;
+static int add_pair_origins(const HistSpec *hist) {
+        const Origin latency = { .option = "--latency", .text = hist->latency };
+        Origins *origins = hist->spec.origins;
 
         int r = origins_add(origins, &latency, "from");
         r = r ?: origins_add(origins, &latency, "to");
-        for (size_t i = 0; r == 0 && i < wish->keys.n; i++) {
-                const Origin key = { .option = "--key", .text = wish->keys.items[i] };
+        for (size_t i = 0; r == 0 && i < hist->keys.n; i++) {
+                const Origin key = { .option = "--key", .text = hist->keys.items[i] };
 
                 r = origins_add(origins, &key, "key[%zu]", i);
         }
-        for (size_t i = 0; r == 0 && i < wish->by.n; i++) {
-                Origin by = { .option = "--by", .text = wish->by.items[i] };
+        for (size_t i = 0; r == 0 && i < hist->by.n; i++) {
+                Origin by = { .option = "--by", .text = hist->by.items[i] };
 
                 by.shift = has_event(by.text) ? 0 : -(int)strlen("to.");
                 r = origins_add(origins, &by, "args[%zu]", i + 1);
@@ -141,54 +141,54 @@ static int add_pair_origins(const HistWish *wish) {
 }
 
 /* Removes the probe's name from the reason, because the user did not choose that name. */
-static void drop_probe(const HistWish *wish, Reason *reason) {
-        char named[sizeof(wish->probe) + 16];
+static void drop_probe(const HistSpec *hist, Reason *reason) {
+        char named[sizeof(hist->probe) + 16];
         Reason inner = *reason;
 
-        int n = snprintf(named, sizeof(named), "probe %s: ", wish->probe);
+        int n = snprintf(named, sizeof(named), "probe %s: ", hist->probe);
         if (strncmp(inner.text, named, (size_t)n) == 0)
                 (void)reason_set(reason, 0, "%s", inner.text + n);
 }
 
-int hist_wish_define(HistWish *wish, Proxy *proxy, Reason *reason) {
-        if (!wish->latency)
+int hist_spec_define(HistSpec *hist, Proxy *proxy, Reason *reason) {
+        if (!hist->latency)
                 return 0;
-        int r = add_pair_origins(wish);
+        int r = add_pair_origins(hist);
         if (r != 0)
                 return r;
-        const char *dots = strstr(wish->latency, "..");
-        _cleanup_free_ char *from = strndup(wish->latency, (size_t)(dots - wish->latency));
+        const char *dots = strstr(hist->latency, "..");
+        _cleanup_free_ char *from = strndup(hist->latency, (size_t)(dots - hist->latency));
 
         if (!from)
                 return -ENOMEM;
-        (void)snprintf(wish->probe, sizeof(wish->probe), LATENCY "_%d", (int)getpid());
-        r = hist_wish_send_pair(wish, proxy, from, dots + 2, reason);
+        (void)snprintf(hist->probe, sizeof(hist->probe), LATENCY "_%d", (int)getpid());
+        r = hist_spec_send_pair(hist, proxy, from, dots + 2, reason);
         if (r > 0)
-                drop_probe(wish, reason);
+                drop_probe(hist, reason);
         if (r != 0)
-                wish->probe[0] = '\0';
+                hist->probe[0] = '\0';
         return r;
 }
 
-int hist_wish_undefine(HistWish *wish, Proxy *proxy, Reason *reason) {
+int hist_spec_undefine(HistSpec *hist, Proxy *proxy, Reason *reason) {
         int r;
 
-        if (!wish->probe[0])
+        if (!hist->probe[0])
                 return 0;
         for (unsigned i = 0;; i++) {
                 *reason = (Reason){};
-                r = proxy_order(proxy, NULL, "RemoveProbe", wish->probe, reason);
+                r = proxy_order(proxy, NULL, "RemoveProbe", hist->probe, reason);
                 if (r != KT_E_BUSY || i == BUSY_TRIES)
                         break;
                 (void)usleep(BUSY_RETRY_USEC);
         }
-        wish->probe[0] = '\0';
+        hist->probe[0] = '\0';
         return r;
 }
 
-void hist_wish_hide_probe(const HistWish *wish, Reason *reason) {
+void hist_spec_hide_probe(const HistSpec *hist, Reason *reason) {
         static const char hint[] = "'ktracectl events -v ";
-        const char *event = wish->probe_event;
+        const char *event = hist->probe_event;
         char *found = event ? strstr(reason->text, hint) : NULL;
 
         /* The hint has "; " or ": " before it. The event ends with this process. */
@@ -232,7 +232,7 @@ static int set_size(SpecTriggerList *list, const char *text, Reason *reason) {
         return r ?: spec_triggers_set_number(list, field, n, reason);
 }
 
-static int hist_wish_set_words(SpecTriggerList *list,
+static int hist_spec_set_words(SpecTriggerList *list,
                 const char *key,
                 const HistWords *words,
                 Reason *reason) {
@@ -247,15 +247,15 @@ static int hist_wish_set_words(SpecTriggerList *list,
         return r;
 }
 
-static int hist_wish_set_keys(const HistWish *wish, SpecTriggerList *list, Reason *reason) {
+static int hist_spec_set_keys(const HistSpec *hist, SpecTriggerList *list, Reason *reason) {
         HistWords keys = { .items = { LATENCY ".log2" }, .n = 1 };
         int r = 0;
 
-        if (!wish->latency)
-                return hist_wish_set_words(list, "keys", &wish->keys, reason);
-        for (size_t i = 0; r == 0 && i < wish->by.n; i++)
-                r = hist_words_add(&keys, "--by", get_field(wish->by.items[i]), reason);
-        return r ?: hist_wish_set_words(list, "keys", &keys, reason);
+        if (!hist->latency)
+                return hist_spec_set_words(list, "keys", &hist->keys, reason);
+        for (size_t i = 0; r == 0 && i < hist->by.n; i++)
+                r = hist_words_add(&keys, "--by", get_field(hist->by.items[i]), reason);
+        return r ?: hist_spec_set_words(list, "keys", &keys, reason);
 }
 
 static int add_word_origins(Origins *origins,
@@ -274,79 +274,79 @@ static int add_word_origins(Origins *origins,
 }
 
 /* With --latency the first key is the time, so the user's keys begin at the second. */
-static int add_origins(const HistWish *wish) {
+static int add_origins(const HistSpec *hist) {
         const Origin event = {
-                .option = wish->latency ? "--latency" : "-e",
-                .text = wish->latency ?: wish->event,
+                .option = hist->latency ? "--latency" : "-e",
+                .text = hist->latency ?: hist->event,
         };
-        const Origin filter = { .of_filter = true, .option = "-f", .text = wish->filter };
-        const Origin size = { .option = "--size", .text = wish->size };
+        const Origin filter = { .of_filter = true, .option = "-f", .text = hist->filter };
+        const Origin size = { .option = "--size", .text = hist->size };
         const Origin pair = { .place = "--latency" };
-        const Origin name = { .kind = ORIGIN_VALUE, .option = "-e", .text = wish->event };
-        Origins *origins = wish->spec.origins;
+        const Origin name = { .kind = ORIGIN_VALUE, .option = "-e", .text = hist->event };
+        Origins *origins = hist->spec.origins;
 
-        int r = wish->filter ? origins_add(origins, &filter, "triggers[0]") : 0;
+        int r = hist->filter ? origins_add(origins, &filter, "triggers[0]") : 0;
         /* The user did not choose the probe's name. */
-        if (r == 0 && wish->probe[0])
-                r = origins_add(origins, &pair, "probe %s", wish->probe);
+        if (r == 0 && hist->probe[0])
+                r = origins_add(origins, &pair, "probe %s", hist->probe);
         r = r ?: origins_add(origins, &event, "triggers[0]");
-        if (r == 0 && wish->event)
-                r = origins_add(origins, &name, "%s", wish->event);
+        if (r == 0 && hist->event)
+                r = origins_add(origins, &name, "%s", hist->event);
         r = r
                             ?: add_word_origins(origins,
-                                               wish->latency ? "--by" : "--key",
-                                               wish->latency ? &wish->by : &wish->keys,
+                                               hist->latency ? "--by" : "--key",
+                                               hist->latency ? &hist->by : &hist->keys,
                                                "keys",
-                                               !!wish->latency);
-        r = r ?: add_word_origins(origins, "--value", &wish->values, "values", 0);
-        r = r ?: add_word_origins(origins, "--sort", &wish->sort, "sort", 0);
+                                               !!hist->latency);
+        r = r ?: add_word_origins(origins, "--value", &hist->values, "values", 0);
+        r = r ?: add_word_origins(origins, "--sort", &hist->sort, "sort", 0);
         return r ?: origins_add(origins, &size, "triggers[0].size");
 }
 
-static int hist_wish_add_trigger(const HistWish *wish, Spec *spec, Reason *reason) {
+static int hist_spec_add_trigger(const HistSpec *hist, Spec *spec, Reason *reason) {
         SpecTriggerList list = spec_triggers_begin(spec, SPEC_NO_ENTRY);
         _cleanup_free_ char *when = NULL;
 
         if (asprintf(&when,
                             "%s%s%s",
-                            wish->latency ? wish->probe_event ?: "ktrace:" LATENCY : wish->event,
-                            wish->filter ? " if " : "",
-                            wish->filter ?: "") < 0) {
+                            hist->latency ? hist->probe_event ?: "ktrace:" LATENCY : hist->event,
+                            hist->filter ? " if " : "",
+                            hist->filter ?: "") < 0) {
                 when = NULL;
                 return -ENOMEM;
         }
         int r = spec_triggers_add(&list, reason);
         r = r ?: set_string(&list, "when", when, reason);
         r = r ?: set_string(&list, "do", "hist", reason);
-        r = r ?: hist_wish_set_keys(wish, &list, reason);
-        r = r ?: hist_wish_set_words(&list, "values", &wish->values, reason);
-        r = r ?: hist_wish_set_words(&list, "sort", &wish->sort, reason);
-        if (r == 0 && wish->size)
-                r = set_size(&list, wish->size, reason);
+        r = r ?: hist_spec_set_keys(hist, &list, reason);
+        r = r ?: hist_spec_set_words(&list, "values", &hist->values, reason);
+        r = r ?: hist_spec_set_words(&list, "sort", &hist->sort, reason);
+        if (r == 0 && hist->size)
+                r = set_size(&list, hist->size, reason);
         return r ?: spec_triggers_end(&list, NULL, reason);
 }
 
 /* The probe's records are turned off: only the histogram needs them. */
-static int add_probe(const HistWish *wish, Spec *spec, Reason *reason) {
-        if (!wish->probe[0])
+static int add_probe(const HistSpec *hist, Spec *spec, Reason *reason) {
+        if (!hist->probe[0])
                 return 0;
-        int r = spec_add_probe(spec, wish->probe, NULL, reason);
+        int r = spec_add_probe(spec, hist->probe, NULL, reason);
         if (r == 0)
                 spec_turn_off_last(spec, spec_field_find("probes"));
         return r;
 }
 
-int hist_wish_build(const HistWish *wish, pid_t command, json_object **ret, Reason *reason) {
+int hist_spec_build(const HistSpec *hist, pid_t command, json_object **ret, Reason *reason) {
         _cleanup_spec_ Spec *spec = NULL;
-        SpecOptions options = wish->spec;
+        SpecOptions options = hist->spec;
 
         options.buffer = options.buffer ?: BUFFER_KB;
         int r = spec_options_build(&options, command, NULL, NULL, &spec, reason);
         if (r == 0 && !spec->has_scope)
                 r = spec_set_string(spec, "scope", geteuid() == 0 ? "system" : "own", reason);
-        r = r ?: add_probe(wish, spec, reason);
-        r = r ?: add_origins(wish);
-        r = r ?: hist_wish_add_trigger(wish, spec, reason);
+        r = r ?: add_probe(hist, spec, reason);
+        r = r ?: add_origins(hist);
+        r = r ?: hist_spec_add_trigger(hist, spec, reason);
         r = r ?: spec_complete(spec, reason);
         return r ?: spec_to_json(spec, ret);
 }
