@@ -13,11 +13,11 @@
 
 #define COMM_SIZE 16 /* TASK_COMM_LEN */
 
-static const ShapeField *find_string(const Shape *shape, const char *name) {
-        for (size_t i = 0; i < shape->n_fields; i++)
-                if (shape->fields[i].kind == SHAPE_STRING &&
-                                strcmp(shape->fields[i].name, name) == 0)
-                        return &shape->fields[i];
+static const EventLayoutField *find_string(const EventLayout *layout, const char *name) {
+        for (size_t i = 0; i < layout->n_fields; i++)
+                if (layout->fields[i].kind == EVENT_LAYOUT_STRING &&
+                                strcmp(layout->fields[i].name, name) == 0)
+                        return &layout->fields[i];
         return NULL;
 }
 
@@ -31,14 +31,14 @@ static void comm_set(Decode *decode, int pid, const char *text, size_t size) {
 }
 
 /* An exec sets the task's name to the cut name of the file: begin_new_exec() in fs/exec.c. */
-static void learn_exec(Decode *decode, const Shape *shape, const Record *record) {
-        const ShapeField *file = find_string(shape, "filename");
+static void learn_exec(Decode *decode, const EventLayout *layout, const Record *record) {
+        const EventLayoutField *file = find_string(layout, "filename");
         uint32_t offset, size;
         const char *path, *slash;
 
         if (!file)
                 return;
-        shape_locate(file, record->data, record->size, &offset, &size);
+        event_layout_locate(file, record->data, record->size, &offset, &size);
         path = (const char *)record->data + offset;
         size = (uint32_t)strnlen(path, size);
         slash = memrchr(path, '/', size);
@@ -50,22 +50,24 @@ static void learn_exec(Decode *decode, const Shape *shape, const Record *record)
 }
 
 void comm_learn(Decode *decode, const Record *record) {
-        const Shape *shape = decode_find(decode, record);
+        const EventLayout *layout = decode_find(decode, record);
 
-        if (!shape || !shape_fits(shape, record->data, record->size))
+        if (!layout || !event_layout_fits(layout, record->data, record->size))
                 return;
-        for (size_t i = 0; i < shape->n_names; i++) {
-                const ShapeField *pid = shape->names[i].pid;
+        for (size_t i = 0; i < layout->n_names; i++) {
+                const EventLayoutField *pid = layout->names[i].pid;
                 uint32_t offset, size;
 
-                shape_locate(shape->names[i].name, record->data, record->size, &offset, &size);
+                event_layout_locate(
+                                layout->names[i].name, record->data, record->size, &offset, &size);
                 comm_set(decode,
-                                (int)shape_number(record->data + pid->offset, pid->size, true),
+                                (int)event_layout_number(
+                                                record->data + pid->offset, pid->size, true),
                                 (const char *)record->data + offset,
                                 size);
         }
-        if (strcmp(shape->event->name, "sched_process_exec") == 0)
-                learn_exec(decode, shape, record);
+        if (strcmp(layout->event->name, "sched_process_exec") == 0)
+                learn_exec(decode, layout, record);
 }
 
 void comm_look_up(Decode *decode, int pid) {

@@ -164,7 +164,7 @@ static int read_printk(DatInput *input, Decode *decode, Reason *reason) {
 
         if (!dat_get_u32(input, &size) || !(text = dat_get_text(input, size)))
                 return dat_cut(reason, "the printk formats");
-        if (shape_check_widths(text))
+        if (event_layout_check_widths(text))
                 add_printk_formats(decode, text);
         return 0;
 }

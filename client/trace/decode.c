@@ -3,7 +3,7 @@
 /* The only interface to libtraceevent: formats in, text out. Called by the trace readers and the
  * exporters. Owns the tep handle and its plugins. Relies on the common fields, which have had
  * the same place in every kernel since 2.6.31 (common_type at 0, common_pid at 4); other formats
- * are refused. libtraceevent does not check all data of a file: shape does. */
+ * are refused. libtraceevent does not check all data of a file: event-layout.c does. */
 
 #include <endian.h>
 #include <errno.h>
@@ -47,9 +47,9 @@ int decode_new(bool with_plugins, Decode **ret) {
 Decode *decode_free(Decode *decode) {
         if (!decode)
                 return NULL;
-        for (size_t i = 0; i < decode->n_shapes; i++)
-                shape_free(decode->shapes[i]);
-        free(decode->shapes);
+        for (size_t i = 0; i < decode->n_layouts; i++)
+                event_layout_free(decode->layouts[i]);
+        free(decode->layouts);
         if (decode->plugins)
                 tep_unload_plugins(decode->plugins, decode->tep);
         if (decode->tep)
@@ -82,19 +82,19 @@ static bool common_is_known(struct tep_event *event) {
                pid->size == 4 && flags && flags->offset == 2 && flags->size == 1;
 }
 
-static int store_shape(Decode *decode, int id, Shape *shape) {
-        if ((size_t)id >= decode->n_shapes) {
+static int store_layout(Decode *decode, int id, EventLayout *layout) {
+        if ((size_t)id >= decode->n_layouts) {
                 size_t n = ((size_t)id + 256) & ~(size_t)255;
-                Shape **shapes = reallocarray(decode->shapes, n, sizeof(*shapes));
+                EventLayout **layouts = reallocarray(decode->layouts, n, sizeof(*layouts));
 
-                if (!shapes)
+                if (!layouts)
                         return -ENOMEM;
-                memset(shapes + decode->n_shapes, 0, (n - decode->n_shapes) * sizeof(*shapes));
-                decode->shapes = shapes;
-                decode->n_shapes = n;
+                memset(layouts + decode->n_layouts, 0, (n - decode->n_layouts) * sizeof(*layouts));
+                decode->layouts = layouts;
+                decode->n_layouts = n;
         }
-        shape_free(decode->shapes[id]);
-        decode->shapes[id] = shape; /* consumes shape */
+        event_layout_free(decode->layouts[id]);
+        decode->layouts[id] = layout; /* consumes layout */
         return 0;
 }
 
@@ -103,7 +103,7 @@ int decode_add_event(Decode *decode,
                 const char *text,
                 size_t size,
                 Reason *reason) {
-        _cleanup_(shape_free_cleanup) Shape *shape = NULL;
+        _cleanup_(event_layout_free_cleanup) EventLayout *layout = NULL;
         _cleanup_free_ char *safe = NULL;
         struct tep_event *event;
         int id, r;
@@ -112,7 +112,7 @@ int decode_add_event(Decode *decode,
         if (r < 0)
                 return r == -EBADMSG ? 0 : r;
         /* With two events of one id, libtraceevent keeps both and may find either. */
-        if ((size_t)id < decode->n_shapes && decode->shapes[id])
+        if ((size_t)id < decode->n_layouts && decode->layouts[id])
                 return 0;
 
         (void)tep_parse_event(decode->tep, safe, strlen(safe), system);
@@ -125,12 +125,12 @@ int decode_add_event(Decode *decode,
                                 "the common fields of %s:%s are not where kernels have them",
                                 system,
                                 event->name);
-        r = shape_new(event, &shape, reason);
+        r = event_layout_new(event, &layout, reason);
         if (r != 0)
                 return r;
-        r = store_shape(decode, id, shape);
+        r = store_layout(decode, id, layout);
         if (r == 0)
-                shape = NULL;
+                layout = NULL;
         return r;
 }
 
@@ -154,7 +154,7 @@ int decode_check_cpus(const Decode *decode, const CpuList *cpus, Reason *reason)
 }
 
 int decode_record_pid(const Record *record) {
-        return record->size < 8 ? -1 : (int)(int32_t)shape_number(record->data + 4, 4, true);
+        return record->size < 8 ? -1 : (int)(int32_t)event_layout_number(record->data + 4, 4, true);
 }
 
 bool decode_knows_command(const Decode *decode, int pid) {
@@ -165,13 +165,13 @@ const char *decode_command(Decode *decode, int pid) {
         return tep_data_comm_from_pid(decode->tep, pid);
 }
 
-const Shape *decode_find(const Decode *decode, const Record *record) {
+const EventLayout *decode_find(const Decode *decode, const Record *record) {
         size_t id;
 
         if (record->size < 8)
                 return NULL;
-        id = shape_number(record->data, 2, false);
-        return id < decode->n_shapes ? decode->shapes[id] : NULL;
+        id = event_layout_number(record->data, 2, false);
+        return id < decode->n_layouts ? decode->layouts[id] : NULL;
 }
 
 static uint8_t *scratch_load(Decode *decode, const Record *record, uint32_t size) {
@@ -183,7 +183,7 @@ static uint8_t *scratch_load(Decode *decode, const Record *record, uint32_t size
 }
 
 const char *decode_print(Decode *decode,
-                const Shape *shape,
+                const EventLayout *layout,
                 const Record *record,
                 size_t *ret_size) {
         uint32_t size = MIN_OF(record->size, (uint32_t)(SCRATCH_SIZE - SCRATCH_SLACK));
@@ -195,7 +195,7 @@ const char *decode_print(Decode *decode,
                 .data = scratch_load(decode, record, size),
                 .ref_count = 1,
         };
-        bool pretty = shape_may_print(shape, r.data, size);
+        bool pretty = event_layout_may_print(layout, r.data, size);
 
         trace_seq_reset(&decode->seq);
         tep_print_event(decode->tep,

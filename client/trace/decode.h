@@ -8,7 +8,7 @@
 
 #include "interfaces/cpu-list.h"
 #include "interfaces/error.h"
-#include "trace/shape.h"
+#include "trace/event-layout.h"
 
 /* One record of a sub-buffer. data is borrowed and valid until the next record. */
 typedef struct Record {
@@ -22,8 +22,8 @@ typedef struct Record {
 typedef struct Decode {
         struct tep_handle *tep;
         struct tep_plugin_list *plugins;
-        Shape **shapes; /* by event id */
-        size_t n_shapes;
+        EventLayout **layouts; /* by event id */
+        size_t n_layouts;
         char clock[32];
         unsigned long_size; /* of the traced kernel */
         unsigned n_cpus;
@@ -58,10 +58,10 @@ int decode_record_pid(const Record *record);
 bool decode_knows_command(const Decode *decode, int pid);
 const char *decode_command(Decode *decode, int pid);
 /* NULL: no such event. */
-const Shape *decode_find(const Decode *decode, const Record *record);
+const EventLayout *decode_find(const Decode *decode, const Record *record);
 /* Returns the record's text by the kernel's print format (or a plugin), valid until the next
  * call. The record must fit. */
 const char *decode_print(Decode *decode,
-                const Shape *shape,
+                const EventLayout *layout,
                 const Record *record,
                 size_t *ret_size);

@@ -81,7 +81,7 @@ static void add_signed(Printer *printer, uint64_t value, bool is_signed) {
 }
 
 static void add_array(Printer *printer,
-                const ShapeField *field,
+                const EventLayoutField *field,
                 const uint8_t *data,
                 uint32_t size) {
         line_char(printer, '[');
@@ -89,7 +89,7 @@ static void add_array(Printer *printer,
                 if (i > 0)
                         line_char(printer, ',');
                 add_signed(printer,
-                                shape_number(data + i, field->element, field->is_signed),
+                                event_layout_number(data + i, field->element, field->is_signed),
                                 field->is_signed);
         }
         line_char(printer, ']');
@@ -100,40 +100,42 @@ static uint64_t swap(uint64_t value, uint32_t size) {
 }
 
 /* The kernel adds a newline to text written to trace_marker. */
-static size_t count_text(const ShapeField *field, const char *text, size_t size) {
+static size_t count_text(const EventLayoutField *field, const char *text, size_t size) {
         size_t n = strnlen(text, size);
 
         return field->size == 0 && n > 0 && text[n - 1] == '\n' ? n - 1 : n;
 }
 
-static void export_json_add_field(Printer *printer, const ShapeField *field, const Record *record) {
+static void export_json_add_field(Printer *printer,
+                const EventLayoutField *field,
+                const Record *record) {
         uint32_t offset, size;
 
         export_json_add_string(printer, field->name, strlen(field->name));
         line_char(printer, ':');
-        shape_locate(field, record->data, record->size, &offset, &size);
+        event_layout_locate(field, record->data, record->size, &offset, &size);
         if (size == 0) {
-                line_add(printer, field->kind == SHAPE_STRING ? "\"\"" : "[]", 2);
+                line_add(printer, field->kind == EVENT_LAYOUT_STRING ? "\"\"" : "[]", 2);
                 return;
         }
         switch (field->kind) {
-        case SHAPE_STRING:
+        case EVENT_LAYOUT_STRING:
                 export_json_add_string(printer,
                                 (const char *)record->data + offset,
                                 count_text(field, (const char *)record->data + offset, size));
                 return;
-        case SHAPE_ARRAY:
+        case EVENT_LAYOUT_ARRAY:
                 add_array(printer, field, record->data + offset, size);
                 return;
-        case SHAPE_POINTER:
+        case EVENT_LAYOUT_POINTER:
                 line_format(printer,
                                 "\"0x%" PRIx64 "\"",
-                                shape_number(record->data + offset, size, false));
+                                event_layout_number(record->data + offset, size, false));
                 return;
         default:
                 break;
         }
-        uint64_t number = shape_number(record->data + offset, size, field->is_signed);
+        uint64_t number = event_layout_number(record->data + offset, size, field->is_signed);
         add_signed(printer, field->is_swapped ? swap(number, size) : number, field->is_signed);
 }
 
@@ -142,7 +144,10 @@ static void add_error(Printer *printer, const char *error) {
         line_add(printer, "}\n", 2);
 }
 
-void json_record(Printer *printer, const Shape *shape, const Record *record, const char *buffer) {
+void json_record(Printer *printer,
+                const EventLayout *layout,
+                const Record *record,
+                const char *buffer) {
         int pid = decode_record_pid(record);
 
         export_json_add_time(printer, record->ts);
@@ -152,21 +157,21 @@ void json_record(Printer *printer, const Shape *shape, const Record *record, con
         line_add(printer, ",\"pid\":", 7);
         add_signed(printer, (uint64_t)(int64_t)pid, true);
         add_key_string(printer, "comm", decode_command(printer->decode, pid));
-        if (!shape) {
+        if (!layout) {
                 add_error(printer, "a record of an event whose format is not known");
                 return;
         }
-        add_key_string(printer, "system", shape->event->system);
-        add_key_string(printer, "event", shape->event->name);
-        if (!shape_fits(shape, record->data, record->size)) {
+        add_key_string(printer, "system", layout->event->system);
+        add_key_string(printer, "event", layout->event->name);
+        if (!event_layout_fits(layout, record->data, record->size)) {
                 add_error(printer, "a record that is not as its format says");
                 return;
         }
         line_add(printer, ",\"fields\":{", 11);
-        for (size_t i = 0; i < shape->n_fields; i++) {
+        for (size_t i = 0; i < layout->n_fields; i++) {
                 if (i > 0)
                         line_char(printer, ',');
-                export_json_add_field(printer, &shape->fields[i], record);
+                export_json_add_field(printer, &layout->fields[i], record);
         }
         line_add(printer, "}}\n", 3);
 }

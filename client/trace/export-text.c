@@ -101,30 +101,30 @@ static void export_text_add_time(Printer *printer, uint64_t ts) {
         line_format(printer, " %5" PRIu64 ".%06" PRIu64 ":", usec / 1000000, usec % 1000000);
 }
 
-void text_record(Printer *printer, const Shape *shape, const Record *record) {
+void text_record(Printer *printer, const EventLayout *layout, const Record *record) {
         const char *text;
         size_t size;
 
         add_task(printer, record);
         export_text_add_time(printer, record->ts);
-        if (!shape) {
+        if (!layout) {
                 line_format(printer, " (unknown event): [%" PRIu32 " BYTES]\n", record->size);
                 return;
         }
         line_char(printer, ' ');
-        line_add(printer, shape->event->name, strlen(shape->event->name));
+        line_add(printer, layout->event->name, strlen(layout->event->name));
         line_add(printer, ": ", 2);
-        size = strlen(shape->event->name);
+        size = strlen(layout->event->name);
         line_add(printer, "                    ", size < 20 ? 20 - size : 0);
-        if (!shape_fits(shape, record->data, record->size)) {
+        if (!event_layout_fits(layout, record->data, record->size)) {
                 line_format(printer, "[DAMAGED RECORD OF %" PRIu32 " BYTES]\n", record->size);
                 return;
         }
-        text = decode_print(printer->decode, shape, record, &size);
+        text = decode_print(printer->decode, layout, record, &size);
         if (size > 0 && text[size - 1] == '\n')
                 size--;
         /* trace-cmd stops at the first NUL. */
-        add_escaped(printer, text, strnlen(text, size), shape->is_multiline);
+        add_escaped(printer, text, strnlen(text, size), layout->is_multiline);
         line_char(printer, '\n');
 }
 

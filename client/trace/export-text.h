@@ -3,5 +3,5 @@
 
 #include "trace/printer.h"
 
-void text_record(Printer *printer, const Shape *shape, const Record *record);
+void text_record(Printer *printer, const EventLayout *layout, const Record *record);
 void text_loss(Printer *printer, unsigned cpu, int64_t lost);

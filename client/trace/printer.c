@@ -108,17 +108,17 @@ int printer_begin(Printer *printer) {
 }
 
 int printer_record(Printer *printer, const Record *record, const char *buffer) {
-        const Shape *shape;
+        const EventLayout *layout;
 
         printer->n_events++;
         if (printer->format == EXPORT_KTS)
                 return 0;
-        shape = decode_find(printer->decode, record);
+        layout = decode_find(printer->decode, record);
         if (printer->format == EXPORT_JSON)
-                json_record(printer, shape, record, buffer);
+                json_record(printer, layout, record, buffer);
         else {
                 text_buffer(printer, buffer);
-                text_record(printer, shape, record);
+                text_record(printer, layout, record);
         }
         return line_write(printer);
 }

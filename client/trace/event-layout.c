@@ -2,21 +2,21 @@
 
 /* Checks records before libtraceevent 1.7 prints them, because that library trusts records. It
  * reads fields beyond a record's end, follows array lengths from the record, and pads to any width
- * that a format names. (guard parses the formats.) A Shape describes the format of one event and is
- * made once. Each record is checked against it before it is printed. The Shape also contains the
- * field list of the JSON export. Called by decode. Borrows the tep_event, owns the rest. */
+ * that a format names. (guard.c parses the formats.) An EventLayout describes the format of one
+ * event and is made once. Each record is checked against it before it is printed. It also contains
+ * the field list of the JSON export. Called by decode. Borrows the tep_event, owns the rest. */
 
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
 
-#include "trace/shape.h"
+#include "trace/event-layout.h"
 
 #define TREE_MAX 512
 /* A record fits into one sub-buffer, and offsets in __data_loc have 16 bits. */
 #define OFFSET_MAX 65536
 
-uint64_t shape_number(const uint8_t *data, uint32_t size, bool is_signed) {
+uint64_t event_layout_number(const uint8_t *data, uint32_t size, bool is_signed) {
         uint64_t value = 0;
         unsigned shift = 64 - size * 8;
 
@@ -27,7 +27,7 @@ uint64_t shape_number(const uint8_t *data, uint32_t size, bool is_signed) {
         return value;
 }
 
-static bool shape_is_word(uint32_t size) {
+static bool event_layout_is_word(uint32_t size) {
         return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
@@ -49,15 +49,15 @@ static uint32_t element_of(const struct tep_format_field *f) {
         };
 
         if (!(f->flags & TEP_FIELD_IS_DYNAMIC))
-                return shape_is_word(f->elementsize) ? f->elementsize : 1;
+                return event_layout_is_word(f->elementsize) ? f->elementsize : 1;
         for (size_t i = 0; i < ELEMENTSOF(sizes); i++)
                 if (strstr(f->type, sizes[i].type))
                         return sizes[i].size;
         return 1;
 }
 
-static void field_init(ShapeField *field, const struct tep_format_field *f) {
-        *field = (ShapeField){
+static void field_init(EventLayoutField *field, const struct tep_format_field *f) {
+        *field = (EventLayoutField){
                 .name = f->name,
                 .offset = (uint32_t)f->offset,
                 .size = (uint32_t)f->size,
@@ -69,17 +69,18 @@ static void field_init(ShapeField *field, const struct tep_format_field *f) {
         /* libtraceevent also marks u8[] as a string. */
         if (f->flags & TEP_FIELD_IS_STRING && strstr(f->type, "char") &&
                         !strstr(f->type, "unsigned char"))
-                field->kind = SHAPE_STRING;
-        else if (f->flags & TEP_FIELD_IS_ARRAY || !shape_is_word(field->size))
-                field->kind = SHAPE_ARRAY;
+                field->kind = EVENT_LAYOUT_STRING;
+        else if (f->flags & TEP_FIELD_IS_ARRAY || !event_layout_is_word(field->size))
+                field->kind = EVENT_LAYOUT_ARRAY;
         else if (f->flags & TEP_FIELD_IS_POINTER)
-                field->kind = SHAPE_POINTER;
+                field->kind = EVENT_LAYOUT_POINTER;
         else
-                field->kind = SHAPE_NUMBER;
+                field->kind = EVENT_LAYOUT_NUMBER;
         /* The kernel uses these type names in C, and ktraced uses them in the formats of probes. */
-        field->is_swapped = field->kind == SHAPE_NUMBER && strncmp(f->type, "__be", 4) == 0;
+        field->is_swapped = field->kind == EVENT_LAYOUT_NUMBER && strncmp(f->type, "__be", 4) == 0;
         /* In "char *[]" and the like, the elements decide. Only their numbers are printed. */
-        if (field->kind == SHAPE_ARRAY && !field->is_dynamic && field->size % field->element != 0)
+        if (field->kind == EVENT_LAYOUT_ARRAY && !field->is_dynamic &&
+                        field->size % field->element != 0)
                 field->element = 1;
 }
 
@@ -89,11 +90,11 @@ static bool field_is_sane(const struct tep_format_field *f) {
         return !(f->flags & TEP_FIELD_IS_DYNAMIC) || f->size == 4;
 }
 
-static int collect_fields(Shape *shape, Reason *reason) {
-        const struct tep_format *format = &shape->event->format;
+static int collect_fields(EventLayout *layout, Reason *reason) {
+        const struct tep_format *format = &layout->event->format;
         /* Some ftrace events, such as ftrace:kernel_stack, declare a stack with another length than
          * they write. */
-        bool is_ftrace = strcmp(shape->event->system, "ftrace") == 0;
+        bool is_ftrace = strcmp(layout->event->system, "ftrace") == 0;
         size_t n = 0;
 
         for (struct tep_format_field *f = format->common_fields; f; f = f->next)
@@ -101,21 +102,21 @@ static int collect_fields(Shape *shape, Reason *reason) {
                         goto insane;
         for (struct tep_format_field *f = format->fields; f; f = f->next)
                 n++;
-        shape->fields = calloc(n + 1, sizeof(*shape->fields));
-        if (!shape->fields)
+        layout->fields = calloc(n + 1, sizeof(*layout->fields));
+        if (!layout->fields)
                 return -ENOMEM;
 
-        shape->min_size = 8;
+        layout->min_size = 8;
         for (struct tep_format_field *f = format->fields; f; f = f->next) {
                 bool may_be_short = is_ftrace && !f->next && f->flags & TEP_FIELD_IS_ARRAY;
-                ShapeField *field = &shape->fields[shape->n_fields++];
+                EventLayoutField *field = &layout->fields[layout->n_fields++];
 
                 if (!field_is_sane(f))
                         goto insane;
                 field_init(field, f);
                 if (may_be_short)
                         field->size = 0;
-                shape->min_size = MAX_OF(shape->min_size, field->offset + field->size);
+                layout->min_size = MAX_OF(layout->min_size, field->offset + field->size);
         }
         return 0;
 
@@ -123,18 +124,20 @@ insane:
         return reason_set(reason,
                         KT_E_FAILED,
                         "damaged: the format of %s:%s has a field beyond any record",
-                        shape->event->system,
-                        shape->event->name);
+                        layout->event->system,
+                        layout->event->name);
 }
 
-static const ShapeField *shape_find_field(const Shape *shape, const char *name, ShapeKind kind) {
-        for (size_t i = 0; i < shape->n_fields; i++)
-                if (shape->fields[i].kind == kind && strcmp(shape->fields[i].name, name) == 0)
-                        return &shape->fields[i];
+static const EventLayoutField *event_layout_find_field(const EventLayout *layout,
+                const char *name,
+                EventLayoutKind kind) {
+        for (size_t i = 0; i < layout->n_fields; i++)
+                if (layout->fields[i].kind == kind && strcmp(layout->fields[i].name, name) == 0)
+                        return &layout->fields[i];
         return NULL;
 }
 
-static void collect_names(Shape *shape) {
+static void collect_names(EventLayout *layout) {
         static const char *const pairs[][2] = {
                 { "comm", "pid" },
                 { "newcomm", "pid" },          /* task:task_rename */
@@ -143,18 +146,18 @@ static void collect_names(Shape *shape) {
                 { "next_comm", "next_pid" },
         };
 
-        for (size_t i = 0; i < ELEMENTSOF(pairs) && shape->n_names < SHAPE_NAMES_MAX; i++) {
-                ShapeName *name = &shape->names[shape->n_names];
+        for (size_t i = 0; i < ELEMENTSOF(pairs) && layout->n_names < EVENT_LAYOUT_NAMES_MAX; i++) {
+                EventLayoutName *name = &layout->names[layout->n_names];
 
-                name->name = shape_find_field(shape, pairs[i][0], SHAPE_STRING);
-                name->pid = shape_find_field(shape, pairs[i][1], SHAPE_NUMBER);
+                name->name = event_layout_find_field(layout, pairs[i][0], EVENT_LAYOUT_STRING);
+                name->pid = event_layout_find_field(layout, pairs[i][1], EVENT_LAYOUT_NUMBER);
                 if (name->name && name->pid)
-                        shape->n_names++;
+                        layout->n_names++;
         }
 }
 
 /* Evaluates expressions of known safe operations. *ret_known says whether all were known. */
-static uint64_t shape_evaluate(const struct tep_print_arg *arg,
+static uint64_t event_layout_evaluate(const struct tep_print_arg *arg,
                 const uint8_t *data,
                 uint32_t size,
                 bool *ret_known) {
@@ -165,23 +168,23 @@ static uint64_t shape_evaluate(const struct tep_print_arg *arg,
         case TEP_PRINT_ATOM:
                 return strtoull(arg->atom.atom, NULL, 0);
         case TEP_PRINT_TYPE:
-                return shape_evaluate(arg->typecast.item, data, size, ret_known);
+                return event_layout_evaluate(arg->typecast.item, data, size, ret_known);
         case TEP_PRINT_FIELD:
                 f = arg->field.field;
-                if (f && shape_is_word((uint32_t)f->size) &&
+                if (f && event_layout_is_word((uint32_t)f->size) &&
                                 (uint32_t)(f->offset + f->size) <= size)
-                        return shape_number(data + f->offset, (uint32_t)f->size, false);
+                        return event_layout_number(data + f->offset, (uint32_t)f->size, false);
                 break;
         case TEP_PRINT_DYNAMIC_ARRAY_LEN:
                 f = arg->dynarray.field;
                 if (f && f->size == 4 && (uint32_t)(f->offset + f->size) <= size)
-                        return shape_number(data + f->offset, 4, false) >> 16;
+                        return event_layout_number(data + f->offset, 4, false) >> 16;
                 break;
         case TEP_PRINT_OP:
                 if (!strchr("/*+-", arg->op.op[0]) || arg->op.op[1] != '\0')
                         break;
-                left = shape_evaluate(arg->op.left, data, size, ret_known);
-                right = shape_evaluate(arg->op.right, data, size, ret_known);
+                left = event_layout_evaluate(arg->op.left, data, size, ret_known);
+                right = event_layout_evaluate(arg->op.right, data, size, ret_known);
                 switch (arg->op.op[0]) {
                 case '/':
                         return right == 0 ? UINT64_MAX : left / right;
@@ -199,27 +202,27 @@ static uint64_t shape_evaluate(const struct tep_print_arg *arg,
         return 0;
 }
 
-static bool add_loop(Shape *shape,
+static bool add_loop(EventLayout *layout,
                 const struct tep_print_arg *array,
                 const struct tep_print_arg *count,
                 const struct tep_print_arg *element) {
-        if (shape->n_loops == SHAPE_LOOPS_MAX || !array || !count)
+        if (layout->n_loops == EVENT_LAYOUT_LOOPS_MAX || !array || !count)
                 return false;
-        shape->loops[shape->n_loops++] =
-                        (ShapeLoop){ .array = array, .count = count, .element = element };
+        layout->loops[layout->n_loops++] =
+                        (EventLayoutLoop){ .array = array, .count = count, .element = element };
         return true;
 }
 
-static bool tree_is_safe(Shape *shape, struct tep_print_arg *arg, unsigned depth);
+static bool tree_is_safe(EventLayout *layout, struct tep_print_arg *arg, unsigned depth);
 
-static bool list_is_safe(Shape *shape, struct tep_print_arg *args, unsigned depth) {
+static bool list_is_safe(EventLayout *layout, struct tep_print_arg *args, unsigned depth) {
         for (; args; args = args->next)
-                if (!tree_is_safe(shape, args, depth))
+                if (!tree_is_safe(layout, args, depth))
                         return false;
         return true;
 }
 
-static bool tree_is_safe(Shape *shape, struct tep_print_arg *arg, unsigned depth) {
+static bool tree_is_safe(EventLayout *layout, struct tep_print_arg *arg, unsigned depth) {
         if (!arg || depth > TREE_MAX)
                 return false;
         switch (arg->type) {
@@ -227,31 +230,31 @@ static bool tree_is_safe(Shape *shape, struct tep_print_arg *arg, unsigned depth
                 /* The library finds fields by name at the first print, but the loops need them
                  * now. */
                 if (!arg->field.field)
-                        arg->field.field = tep_find_any_field(shape->event, arg->field.name);
+                        arg->field.field = tep_find_any_field(layout->event, arg->field.name);
                 return true;
         case TEP_PRINT_FLAGS:
-                return tree_is_safe(shape, arg->flags.field, depth + 1);
+                return tree_is_safe(layout, arg->flags.field, depth + 1);
         case TEP_PRINT_SYMBOL:
-                return tree_is_safe(shape, arg->symbol.field, depth + 1);
+                return tree_is_safe(layout, arg->symbol.field, depth + 1);
         case TEP_PRINT_HEX:
         case TEP_PRINT_HEX_STR:
-                return add_loop(shape, arg->hex.field, arg->hex.size, NULL) &&
-                       tree_is_safe(shape, arg->hex.field, depth + 1) &&
-                       tree_is_safe(shape, arg->hex.size, depth + 1);
+                return add_loop(layout, arg->hex.field, arg->hex.size, NULL) &&
+                       tree_is_safe(layout, arg->hex.field, depth + 1) &&
+                       tree_is_safe(layout, arg->hex.size, depth + 1);
         case TEP_PRINT_INT_ARRAY:
-                return add_loop(shape,
+                return add_loop(layout,
                                        arg->int_array.field,
                                        arg->int_array.count,
                                        arg->int_array.el_size) &&
-                       tree_is_safe(shape, arg->int_array.field, depth + 1) &&
-                       tree_is_safe(shape, arg->int_array.count, depth + 1);
+                       tree_is_safe(layout, arg->int_array.field, depth + 1) &&
+                       tree_is_safe(layout, arg->int_array.count, depth + 1);
         case TEP_PRINT_TYPE:
-                return tree_is_safe(shape, arg->typecast.item, depth + 1);
+                return tree_is_safe(layout, arg->typecast.item, depth + 1);
         case TEP_PRINT_OP:
-                return (!arg->op.left || tree_is_safe(shape, arg->op.left, depth + 1)) &&
-                       tree_is_safe(shape, arg->op.right, depth + 1);
+                return (!arg->op.left || tree_is_safe(layout, arg->op.left, depth + 1)) &&
+                       tree_is_safe(layout, arg->op.right, depth + 1);
         case TEP_PRINT_FUNC:
-                return list_is_safe(shape, arg->func.args, depth + 1);
+                return list_is_safe(layout, arg->func.args, depth + 1);
         case TEP_PRINT_DYNAMIC_ARRAY:
         case TEP_PRINT_DYNAMIC_ARRAY_LEN:
                 return arg->dynarray.field != NULL;
@@ -261,7 +264,7 @@ static bool tree_is_safe(Shape *shape, struct tep_print_arg *arg, unsigned depth
 }
 
 /* A width of four digits, or one from the record, could make a line of gigabytes. */
-bool shape_check_widths(const char *format) {
+bool event_layout_check_widths(const char *format) {
         for (const char *p = format; (p = strchr(p, '%'));) {
                 if (p[1] == '%') {
                         p += 2;
@@ -280,38 +283,39 @@ bool shape_check_widths(const char *format) {
         return true;
 }
 
-int shape_new(struct tep_event *event, Shape **ret, Reason *reason) {
-        _cleanup_(shape_free_cleanup) Shape *shape = NULL;
+int event_layout_new(struct tep_event *event, EventLayout **ret, Reason *reason) {
+        _cleanup_(event_layout_free_cleanup) EventLayout *layout = NULL;
         int r;
 
-        shape = calloc(1, sizeof(*shape));
-        if (!shape)
+        layout = calloc(1, sizeof(*layout));
+        if (!layout)
                 return -ENOMEM;
-        shape->event = event;
+        layout->event = event;
 
-        r = collect_fields(shape, reason);
+        r = collect_fields(layout, reason);
         if (r != 0)
                 return r;
-        collect_names(shape);
-        shape->is_multiline = strcmp(event->system, "ftrace") == 0 &&
-                              (strcmp(event->name, "kernel_stack") == 0 ||
-                                              strcmp(event->name, "user_stack") == 0);
-        shape->is_printable =
-                        (!event->print_fmt.format || shape_check_widths(event->print_fmt.format)) &&
-                        list_is_safe(shape, event->print_fmt.args, 0);
-        *ret = TAKE_PTR(shape);
+        collect_names(layout);
+        layout->is_multiline = strcmp(event->system, "ftrace") == 0 &&
+                               (strcmp(event->name, "kernel_stack") == 0 ||
+                                               strcmp(event->name, "user_stack") == 0);
+        layout->is_printable =
+                        (!event->print_fmt.format ||
+                                        event_layout_check_widths(event->print_fmt.format)) &&
+                        list_is_safe(layout, event->print_fmt.args, 0);
+        *ret = TAKE_PTR(layout);
         return 0;
 }
 
-Shape *shape_free(Shape *shape) {
-        if (!shape)
+EventLayout *event_layout_free(EventLayout *layout) {
+        if (!layout)
                 return NULL;
-        free(shape->fields);
-        free(shape);
+        free(layout->fields);
+        free(layout);
         return NULL;
 }
 
-void shape_locate(const ShapeField *field,
+void event_layout_locate(const EventLayoutField *field,
                 const uint8_t *data,
                 uint32_t size,
                 uint32_t *ret_offset,
@@ -323,27 +327,27 @@ void shape_locate(const ShapeField *field,
                 *ret_size = field->size > 0 ? field->size : size - MIN_OF(size, field->offset);
                 return;
         }
-        word = (uint32_t)shape_number(data + field->offset, 4, false);
+        word = (uint32_t)event_layout_number(data + field->offset, 4, false);
         *ret_offset = (word & 0xffff) + (field->is_relative ? field->offset + 4 : 0);
         *ret_size = word >> 16;
 }
 
-bool shape_fits(const Shape *shape, const uint8_t *data, uint32_t size) {
-        if (size < shape->min_size)
+bool event_layout_fits(const EventLayout *layout, const uint8_t *data, uint32_t size) {
+        if (size < layout->min_size)
                 return false;
-        for (size_t i = 0; i < shape->n_fields; i++) {
+        for (size_t i = 0; i < layout->n_fields; i++) {
                 uint32_t offset, length;
 
-                if (!shape->fields[i].is_dynamic)
+                if (!layout->fields[i].is_dynamic)
                         continue;
-                shape_locate(&shape->fields[i], data, size, &offset, &length);
+                event_layout_locate(&layout->fields[i], data, size, &offset, &length);
                 if (length > 0 && (offset > size || length > size - offset))
                         return false;
         }
         return true;
 }
 
-static bool loop_ends(const ShapeLoop *loop, const uint8_t *data, uint32_t size) {
+static bool loop_ends(const EventLayoutLoop *loop, const uint8_t *data, uint32_t size) {
         const struct tep_format_field *f = NULL;
         uint64_t count, element = 1, start;
         bool known = true;
@@ -356,22 +360,22 @@ static bool loop_ends(const ShapeLoop *loop, const uint8_t *data, uint32_t size)
                 return false;
         start = (uint64_t)f->offset;
         if (f->flags & TEP_FIELD_IS_DYNAMIC)
-                start = (shape_number(data + f->offset, 4, false) & 0xffff) +
+                start = (event_layout_number(data + f->offset, 4, false) & 0xffff) +
                         (f->flags & TEP_FIELD_IS_RELATIVE ? start + 4 : 0);
 
-        count = shape_evaluate(loop->count, data, size, &known);
+        count = event_layout_evaluate(loop->count, data, size, &known);
         if (loop->element)
-                element = shape_evaluate(loop->element, data, size, &known);
-        if (!shape_is_word((uint32_t)element))
+                element = event_layout_evaluate(loop->element, data, size, &known);
+        if (!event_layout_is_word((uint32_t)element))
                 element = 1;
         return known && (count == 0 || (start <= size && count <= (size - start) / element));
 }
 
-bool shape_may_print(const Shape *shape, const uint8_t *data, uint32_t size) {
-        if (!shape->is_printable)
+bool event_layout_may_print(const EventLayout *layout, const uint8_t *data, uint32_t size) {
+        if (!layout->is_printable)
                 return false;
-        for (size_t i = 0; i < shape->n_loops; i++)
-                if (!loop_ends(&shape->loops[i], data, size))
+        for (size_t i = 0; i < layout->n_loops; i++)
+                if (!loop_ends(&layout->loops[i], data, size))
                         return false;
         return true;
 }

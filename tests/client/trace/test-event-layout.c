@@ -4,9 +4,9 @@
 
 #include "stream-fixture.h"
 #include "trace/decode.h"
-#include "trace/shape.h"
+#include "trace/event-layout.h"
 
-static const Shape *shape_of(Decode *decode, const char *format) {
+static const EventLayout *layout_of(Decode *decode, const char *format) {
         Record record = { .size = 8 };
         uint8_t id[8] = { 0 };
         const char *line = strstr(format, "ID: ");
@@ -19,50 +19,50 @@ static const Shape *shape_of(Decode *decode, const char *format) {
 }
 
 static void test_widths(void) {
-        g_assert_true(shape_check_widths("%d %-20s %016llx %.*s 100%% %*pbl %999d"));
-        g_assert_false(shape_check_widths("%1000000000d"));
-        g_assert_false(shape_check_widths("%.100000d"));
-        g_assert_false(shape_check_widths("%*d"));
-        g_assert_true(shape_check_widths("%%1000000000d"));
+        g_assert_true(event_layout_check_widths("%d %-20s %016llx %.*s 100%% %*pbl %999d"));
+        g_assert_false(event_layout_check_widths("%1000000000d"));
+        g_assert_false(event_layout_check_widths("%.100000d"));
+        g_assert_false(event_layout_check_widths("%*d"));
+        g_assert_true(event_layout_check_widths("%%1000000000d"));
 }
 
 static void test_fits(void) {
         _cleanup_(decode_free_cleanup) Decode *decode = NULL;
         uint8_t record[64] = { FIXTURE_HELLO_ID };
-        const Shape *shape;
+        const EventLayout *layout;
 
         g_assert_cmpint(decode_new(false, &decode), ==, 0);
-        shape = shape_of(decode, fixture_hello_format);
-        g_assert_nonnull(shape);
-        g_assert_cmpuint(shape->n_fields, ==, 5);
-        g_assert_true(shape_fits(shape, record, 56));
-        g_assert_false(shape_fits(shape, record, 55));
+        layout = layout_of(decode, fixture_hello_format);
+        g_assert_nonnull(layout);
+        g_assert_cmpuint(layout->n_fields, ==, 5);
+        g_assert_true(event_layout_fits(layout, record, 56));
+        g_assert_false(event_layout_fits(layout, record, 55));
         /* A string of 4 bytes at 56, of 5, and one at 60000. */
         memcpy(record + 28, &(uint32_t){ 4 << 16 | 56 }, 4);
-        g_assert_true(shape_fits(shape, record, 60));
+        g_assert_true(event_layout_fits(layout, record, 60));
         memcpy(record + 28, &(uint32_t){ 5 << 16 | 56 }, 4);
-        g_assert_false(shape_fits(shape, record, 60));
+        g_assert_false(event_layout_fits(layout, record, 60));
         memcpy(record + 28, &(uint32_t){ 1 << 16 | 60000 }, 4);
-        g_assert_false(shape_fits(shape, record, 60));
+        g_assert_false(event_layout_fits(layout, record, 60));
 }
 
 /* libtraceevent would print as many bytes as the record claims. */
 static void test_loop(void) {
         _cleanup_(decode_free_cleanup) Decode *decode = NULL;
         uint8_t record[24] = { FIXTURE_BYTES_ID };
-        const Shape *shape;
+        const EventLayout *layout;
 
         g_assert_cmpint(decode_new(false, &decode), ==, 0);
-        shape = shape_of(decode, fixture_bytes_format);
-        g_assert_nonnull(shape);
-        g_assert_cmpuint(shape->n_loops, ==, 1);
+        layout = layout_of(decode, fixture_bytes_format);
+        g_assert_nonnull(layout);
+        g_assert_cmpuint(layout->n_loops, ==, 1);
         memcpy(record + 12, &(uint32_t){ 4 << 16 | 16 }, 4);
         memcpy(record + 8, &(uint32_t){ 4 }, 4);
-        g_assert_true(shape_may_print(shape, record, 20));
+        g_assert_true(event_layout_may_print(layout, record, 20));
         memcpy(record + 8, &(uint32_t){ 5 }, 4);
-        g_assert_false(shape_may_print(shape, record, 20));
+        g_assert_false(event_layout_may_print(layout, record, 20));
         memcpy(record + 8, &(uint32_t){ UINT32_MAX }, 4);
-        g_assert_false(shape_may_print(shape, record, 20));
+        g_assert_false(event_layout_may_print(layout, record, 20));
 }
 
 static char *with_print(const char *print) {
@@ -86,12 +86,12 @@ static void test_wide(void) {
         for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
                 _cleanup_(decode_free_cleanup) Decode *decode = NULL;
                 g_autofree char *format = with_print(cases[i].print);
-                const Shape *shape;
+                const EventLayout *layout;
 
                 g_assert_cmpint(decode_new(false, &decode), ==, 0);
-                shape = shape_of(decode, format);
-                g_assert_nonnull(shape);
-                g_assert_cmpint(shape->is_printable, ==, cases[i].is_printable);
+                layout = layout_of(decode, format);
+                g_assert_nonnull(layout);
+                g_assert_cmpint(layout->is_printable, ==, cases[i].is_printable);
         }
 }
 
@@ -112,26 +112,26 @@ static void test_insane_field(void) {
                                 1);
                 g_assert_cmpint(decode_new(false, &decode), ==, 0);
                 /* The event stays unknown, nothing else suffers. */
-                g_assert_null(shape_of(decode, format->str));
+                g_assert_null(layout_of(decode, format->str));
         }
 }
 
 static void test_number(void) {
         static const uint8_t bytes[8] = { 0xff, 0xff, 0xff, 0xff, 0x01 };
 
-        g_assert_cmpint((int64_t)shape_number(bytes, 1, true), ==, -1);
-        g_assert_cmpuint(shape_number(bytes, 1, false), ==, 255);
-        g_assert_cmpint((int64_t)shape_number(bytes, 4, true), ==, -1);
-        g_assert_cmphex(shape_number(bytes, 8, true), ==, UINT64_C(0x1ffffffff));
+        g_assert_cmpint((int64_t)event_layout_number(bytes, 1, true), ==, -1);
+        g_assert_cmpuint(event_layout_number(bytes, 1, false), ==, 255);
+        g_assert_cmpint((int64_t)event_layout_number(bytes, 4, true), ==, -1);
+        g_assert_cmphex(event_layout_number(bytes, 8, true), ==, UINT64_C(0x1ffffffff));
 }
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
-        g_test_add_func("/shape/widths", test_widths);
-        g_test_add_func("/shape/fits", test_fits);
-        g_test_add_func("/shape/loop", test_loop);
-        g_test_add_func("/shape/wide", test_wide);
-        g_test_add_func("/shape/insane-field", test_insane_field);
-        g_test_add_func("/shape/number", test_number);
+        g_test_add_func("/event-layout/widths", test_widths);
+        g_test_add_func("/event-layout/fits", test_fits);
+        g_test_add_func("/event-layout/loop", test_loop);
+        g_test_add_func("/event-layout/wide", test_wide);
+        g_test_add_func("/event-layout/insane-field", test_insane_field);
+        g_test_add_func("/event-layout/number", test_number);
         return g_test_run();
 }
