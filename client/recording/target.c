@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A file that ktracectl writes: record, stream, snapshot, convert and spool fetch open theirs here.
- * place.c decides where; this file creates, names and removes it.
+ * output-place.c decides where; this file creates, names and removes it.
  *
  * A regular file is always a new one with mode 0600, also where an older file has the name. Other
  * users may have the older file open, or may read it. The new file has no name until it is
  * published (O_TMPFILE), then it replaces the older one by a rename. Where the file system has no
  * O_TMPFILE, it has a hidden random name until then. All names are relative to the directory that
- * place.c opened: a rename of that directory redirects nothing.
+ * output-place.c opened: a rename of that directory redirects nothing.
  *
  * Owns the place, the descriptors and the hidden names.
  *
@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recording/place.h"
+#include "recording/output-place.h"
 
 #define HIDDEN_PREFIX ".ktrace-"
 #define HIDDEN_TRIES  100
@@ -37,7 +37,7 @@ typedef struct NewFile {
 } NewFile;
 
 struct Target {
-        Place *place;
+        OutputPlace *place;
         NewFile file, draft;
         bool is_published;
 };
@@ -131,7 +131,7 @@ static int set_blocking(int fd) {
 }
 
 static int target_open_special(Target *target, int flags, Reason *reason) {
-        const Place *place = target->place;
+        const OutputPlace *place = target->place;
 
         flags |= O_CLOEXEC | O_NOCTTY | O_NOFOLLOW;
         target->file.fd = openat(place->dir_fd, place->name, flags);
@@ -140,28 +140,29 @@ static int target_open_special(Target *target, int flags, Reason *reason) {
                 target->file.fd =
                                 openat(place->dir_fd, place->name, (flags & ~O_ACCMODE) | O_WRONLY);
         if (target->file.fd < 0)
-                return place_refuse_path(place, strerror(errno), reason);
+                return output_place_refuse_path(place, strerror(errno), reason);
         return set_blocking(target->file.fd);
 }
 
 /* Duplicates the descriptor that the caller has open. The position stays, because the file is not
  * opened again. */
 static int target_take_descriptor(Target *target, Reason *reason) {
-        const Place *place = target->place;
+        const OutputPlace *place = target->place;
         int flags;
 
         target->file.fd = fcntl(atoi(place->name), F_DUPFD_CLOEXEC, 3);
         if (target->file.fd < 0 || (flags = fcntl(target->file.fd, F_GETFL)) < 0)
-                return place_refuse_path(place, strerror(errno), reason);
+                return output_place_refuse_path(place, strerror(errno), reason);
         return (flags & O_ACCMODE) == O_RDONLY
-                               ? place_refuse_path(place, "it is open for reading only", reason)
+                               ? output_place_refuse_path(
+                                                 place, "it is open for reading only", reason)
                                : 0;
 }
 
 static int target_create(Target *target, Reason *reason) {
         int r = new_file_create(&target->file, target->place->dir_fd);
 
-        return r < 0 ? place_refuse_path(target->place, strerror(-r), reason) : 0;
+        return r < 0 ? output_place_refuse_path(target->place, strerror(-r), reason) : 0;
 }
 
 int target_open(const char *path, int special_flags, Target **ret, Reason *reason) {
@@ -170,12 +171,12 @@ int target_open(const char *path, int special_flags, Target **ret, Reason *reaso
         if (!target)
                 return -ENOMEM;
         target->file.fd = target->draft.fd = -1;
-        int r = place_find(path, &target->place, reason);
+        int r = output_place_find(path, &target->place, reason);
         if (r != 0)
                 return r;
         if (target_is_new_file(target))
                 r = target_create(target, reason);
-        else if (target->place->kind == PLACE_DESCRIPTOR)
+        else if (target->place->kind == OUTPUT_PLACE_DESCRIPTOR)
                 r = target_take_descriptor(target, reason);
         else
                 r = target_open_special(target, special_flags, reason);
@@ -189,7 +190,7 @@ int target_get_fd(const Target *target) {
 }
 
 bool target_is_new_file(const Target *target) {
-        return target->place->kind == PLACE_NEW || target->place->kind == PLACE_FILE;
+        return target->place->kind == OUTPUT_PLACE_NEW || target->place->kind == OUTPUT_PLACE_FILE;
 }
 
 int target_open_stdio(const Target *target, FILE **ret) {
@@ -208,13 +209,13 @@ int target_open_stdio(const Target *target, FILE **ret) {
 }
 
 int target_refuse(const Target *target, int error, Reason *reason) {
-        return place_refuse_path(target->place, strerror(error), reason);
+        return output_place_refuse_path(target->place, strerror(error), reason);
 }
 
 int target_open_draft(Target *target, Reason *reason) {
         int r = new_file_create(&target->draft, target->place->dir_fd);
 
-        return r < 0 ? place_refuse_path(target->place, strerror(-r), reason) : 0;
+        return r < 0 ? output_place_refuse_path(target->place, strerror(-r), reason) : 0;
 }
 
 int target_get_draft_fd(const Target *target) {
@@ -222,7 +223,7 @@ int target_get_draft_fd(const Target *target) {
 }
 
 int target_keep_draft(Target *target, char **ret_path) {
-        const Place *place = target->place;
+        const OutputPlace *place = target->place;
         _cleanup_free_ char *path = NULL, *name = NULL;
 
         if (asprintf(&path, "%s.kts", place->path) < 0)
@@ -236,11 +237,11 @@ int target_keep_draft(Target *target, char **ret_path) {
 }
 
 int target_check(const Target *target, Reason *reason) {
-        return target_is_new_file(target) ? place_check_file(target->place, reason) : 0;
+        return target_is_new_file(target) ? output_place_check_file(target->place, reason) : 0;
 }
 
 int target_publish(Target *target, Reason *reason) {
-        const Place *place = target->place;
+        const OutputPlace *place = target->place;
 
         if (target->is_published || !target_is_new_file(target))
                 return 0;
@@ -249,13 +250,13 @@ int target_publish(Target *target, Reason *reason) {
                 return r;
         r = new_file_replace(&target->file, place->dir_fd, place->name);
         if (r < 0)
-                return place_refuse_path(place, strerror(-r), reason);
+                return output_place_refuse_path(place, strerror(-r), reason);
         target->is_published = true;
         return 0;
 }
 
 void target_discard(Target *target) {
-        const Place *place = target->place;
+        const OutputPlace *place = target->place;
         struct stat own, named;
 
         /* Another user may have put another file there. Only our own file is removed. */
@@ -273,7 +274,7 @@ Target *target_free(Target *target) {
                 new_file_close(&target->file, target->place->dir_fd);
                 new_file_close(&target->draft, target->place->dir_fd);
         }
-        place_free(target->place);
+        output_place_free(target->place);
         free(target);
         return NULL;
 }

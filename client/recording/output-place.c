@@ -14,7 +14,7 @@
  * used. A file of another user is never replaced in any directory. Links in /proc/PID bypass the
  * names of directories, so only the descriptors of this process are accepted there. */
 
-#include "recording/place.h"
+#include "recording/output-place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@
 #define DIRECTORY_OPEN (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
 typedef struct Walk {
-        Place *place;
+        OutputPlace *place;
         bool is_exchangeable; /* another user can put another directory under a name on the way */
         bool is_shared;
         bool is_sticky;
@@ -41,7 +41,7 @@ typedef struct Walk {
         char rest[PATH_MAX]; /* of the path, below place->dir_fd */
 } Walk;
 
-int place_refuse_path(const Place *place, const char *why, Reason *reason) {
+int output_place_refuse_path(const OutputPlace *place, const char *why, Reason *reason) {
         return reason_set(reason,
                         KT_E_FAILED,
                         "%s: cannot be written: %s; choose another file with -o",
@@ -50,7 +50,8 @@ int place_refuse_path(const Place *place, const char *why, Reason *reason) {
 }
 
 static int walk_refuse_errno(const Walk *walk, int error, Reason *reason) {
-        return error == ENOMEM ? -ENOMEM : place_refuse_path(walk->place, strerror(error), reason);
+        return error == ENOMEM ? -ENOMEM
+                               : output_place_refuse_path(walk->place, strerror(error), reason);
 }
 
 static bool owner_is_trusted(uid_t owner) {
@@ -108,7 +109,7 @@ static int walk_enter(Walk *walk, int fd, Reason *reason) {
 
 /* Begins at the root or, for a relative path, in the working directory. The directories above the
  * working directory need no check: their owners can rename it, but it stays the same directory. */
-static int place_walk_begin(Walk *walk, Reason *reason) {
+static int output_place_walk_begin(Walk *walk, Reason *reason) {
         walk->is_exchangeable = walk->is_shared = walk->is_sticky = false;
         return walk_enter(walk, open(walk->rest[0] == '/' ? "/" : ".", DIRECTORY_OPEN), reason);
 }
@@ -148,11 +149,12 @@ static int walk_follow(Walk *walk, const char *name, Reason *reason) {
         int dir_fd = walk->place->dir_fd;
 
         if (walk->is_shared)
-                return place_refuse_path(walk->place,
+                return output_place_refuse_path(walk->place,
                                 "the path has a symbolic link in a directory that other users can change",
                                 reason);
         if (is_process_link(dir_fd))
-                return place_refuse_path(walk->place, "the path has a link in /proc/PID", reason);
+                return output_place_refuse_path(
+                                walk->place, "the path has a link in /proc/PID", reason);
         if (walk->n_links++ == LINKS_MAX)
                 return walk_refuse_errno(walk, ELOOP, reason);
         ssize_t n = readlinkat(dir_fd, name, target, sizeof(target) - 1);
@@ -162,7 +164,7 @@ static int walk_follow(Walk *walk, const char *name, Reason *reason) {
         if (snprintf(rest, sizeof(rest), "%s%s", target, walk->rest) >= (int)sizeof(rest))
                 return walk_refuse_errno(walk, ENAMETOOLONG, reason);
         memcpy(walk->rest, rest, sizeof(rest));
-        return rest[0] == '/' ? place_walk_begin(walk, reason) : 0;
+        return rest[0] == '/' ? output_place_walk_begin(walk, reason) : 0;
 }
 
 static int walk_descend(Walk *walk, const char *name, Reason *reason) {
@@ -177,39 +179,39 @@ static int walk_descend(Walk *walk, const char *name, Reason *reason) {
         return walk_enter(walk, fd, reason);
 }
 
-static int place_refuse_foreign(const Place *place, Reason *reason) {
-        return place_refuse_path(place, "the existing file belongs to another user", reason);
+static int output_place_refuse_foreign(const OutputPlace *place, Reason *reason) {
+        return output_place_refuse_path(place, "the existing file belongs to another user", reason);
 }
 
 static int walk_judge_existing(Walk *walk, const struct stat *st, Reason *reason) {
-        Place *place = walk->place;
+        OutputPlace *place = walk->place;
 
         if (S_ISDIR(st->st_mode))
                 return walk_refuse_errno(walk, EISDIR, reason);
         if (S_ISREG(st->st_mode) && st->st_uid != geteuid())
-                return place_refuse_foreign(place, reason);
+                return output_place_refuse_foreign(place, reason);
         if (!S_ISREG(st->st_mode) && walk->is_shared)
-                return place_refuse_path(walk->place,
+                return output_place_refuse_path(walk->place,
                                 "it is a FIFO, a device or a socket in a directory that other users can change",
                                 reason);
-        place->kind = S_ISREG(st->st_mode) ? PLACE_FILE : PLACE_SPECIAL;
+        place->kind = S_ISREG(st->st_mode) ? OUTPUT_PLACE_FILE : OUTPUT_PLACE_SPECIAL;
         return 0;
 }
 
 /* Decides about the last component. ret_is_done is false after a link: its target comes next. */
 static int walk_judge(Walk *walk, const char *name, bool *ret_is_done, Reason *reason) {
-        Place *place = walk->place;
+        OutputPlace *place = walk->place;
         struct stat st;
 
         *ret_is_done = true;
         if (fstatat(place->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-                place->kind = PLACE_NEW;
+                place->kind = OUTPUT_PLACE_NEW;
                 return errno == ENOENT ? 0 : walk_refuse_errno(walk, errno, reason);
         }
         if (!S_ISLNK(st.st_mode))
                 return walk_judge_existing(walk, &st, reason);
         if (is_own_descriptors(place->dir_fd)) {
-                place->kind = PLACE_DESCRIPTOR;
+                place->kind = OUTPUT_PLACE_DESCRIPTOR;
                 return 0;
         }
         *ret_is_done = false;
@@ -225,16 +227,17 @@ static int walk_check_system(const Walk *walk, Reason *reason) {
                 SECURITYFS_MAGIC,
                 CGROUP_SUPER_MAGIC,
                 CGROUP2_SUPER_MAGIC };
-        const Place *place = walk->place;
+        const OutputPlace *place = walk->place;
         struct statfs fs;
 
-        if (place->kind == PLACE_DESCRIPTOR)
+        if (place->kind == OUTPUT_PLACE_DESCRIPTOR)
                 return 0;
         if (fstatfs(place->dir_fd, &fs) < 0)
                 return walk_refuse_errno(walk, errno, reason);
         for (size_t i = 0; i < ELEMENTSOF(systems); i++)
                 if (fs.f_type == systems[i])
-                        return place_refuse_path(place, "its file system holds no data", reason);
+                        return output_place_refuse_path(
+                                        place, "its file system holds no data", reason);
         return 0;
 }
 
@@ -242,7 +245,7 @@ static int walk(Walk *walk, Reason *reason) {
         char name[NAME_SIZE];
         bool is_last, is_done = false;
 
-        int r = place_walk_begin(walk, reason);
+        int r = output_place_walk_begin(walk, reason);
         while (r == 0 && !is_done) {
                 if (!walk_take_name(walk, name, &is_last))
                         return walk_refuse_errno(walk, EISDIR, reason);
@@ -257,8 +260,8 @@ static int walk(Walk *walk, Reason *reason) {
         return r;
 }
 
-int place_find(const char *path, Place **ret, Reason *reason) {
-        _cleanup_(place_free_cleanup) Place *place = calloc(1, sizeof(*place));
+int output_place_find(const char *path, OutputPlace **ret, Reason *reason) {
+        _cleanup_(output_place_free_cleanup) OutputPlace *place = calloc(1, sizeof(*place));
         Walk state = { .place = place };
 
         if (!place)
@@ -275,19 +278,20 @@ int place_find(const char *path, Place **ret, Reason *reason) {
         return r;
 }
 
-int place_check_file(const Place *place, Reason *reason) {
+int output_place_check_file(const OutputPlace *place, Reason *reason) {
         struct stat st;
 
         if (fstatat(place->dir_fd, place->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return errno == ENOENT ? 0 : place_refuse_path(place, strerror(errno), reason);
+                return errno == ENOENT ? 0
+                                       : output_place_refuse_path(place, strerror(errno), reason);
         if (!S_ISREG(st.st_mode))
-                return place_refuse_path(place,
+                return output_place_refuse_path(place,
                                 "this name now belongs to something that is not a regular file",
                                 reason);
-        return st.st_uid == geteuid() ? 0 : place_refuse_foreign(place, reason);
+        return st.st_uid == geteuid() ? 0 : output_place_refuse_foreign(place, reason);
 }
 
-Place *place_free(Place *place) {
+OutputPlace *output_place_free(OutputPlace *place) {
         if (!place)
                 return NULL;
         close_cleanup(&place->dir_fd);
