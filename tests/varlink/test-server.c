@@ -255,7 +255,7 @@ static void test_oneway(void) {
         /* … also from who has left already. */
         fixture_send(fd, CALL("Echo", ",\"oneway\":true,\"parameters\":{\"text\":\"c\"}"));
         close(fd);
-        fixture_wait_for(&fixture->n_handled, 3);
+        fixture_wait_for(&fixture->n_handled, 4);
         fixture_wait_for(&fixture->n_disconnected, 1);
         fixture_free(fixture);
 }
