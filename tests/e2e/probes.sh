@@ -75,10 +75,10 @@ case_probes_raw_mistakes() { # [guest] of a definition in the kernel's syntax th
                 head -n 1 err | grep -qE -- "$3" || fail "no '$3': $(cat err)"
                 same "$(printf '%*s^' $(($1 + 1)) '')" "$(tail -n 1 err)" "the caret below $4"
         }
-        raw 3 2 'raw column 3: expected a group' 'p:/bar vfs_read'
-        raw 7 2 'raw column 7: expected a name' 'p:foo/1bar vfs_read'
+        raw 3 2 '^ktracectl: probe bad: --raw .* column 3: expected a group' 'p:/bar vfs_read'
+        raw 7 2 '^ktracectl: probe bad: --raw .* column 7: expected a name' 'p:foo/1bar vfs_read'
         kprobes
-        raw 32 1 'raw column 32: the kernel refuses the probe: Unknown type' 'p:x   vfs_read a=$arg1 b=$arg1:u7'
+        raw 32 1 '^ktracectl: probe bad: --raw .* column 32: the kernel refuses the probe: Unknown type' 'p:x   vfs_read a=$arg1 b=$arg1:u7'
         refused 1 'do_int3: the kernel forbids probes there \(kprobes/blacklist\)' ktracectl probes add bad --raw 'p do_int3'
 }
 
