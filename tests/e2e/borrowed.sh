@@ -66,8 +66,8 @@ case_borrowed_refused() { # names that are paths, ours, absent; keys that would 
         refused 2 'instance: ".." is a directory' $try --instance ..
         refused 2 "belongs to ktraced" $try --instance ktrace-0123456789abcdef
         refused 2 'there is no nobody-made-it' $try --instance nobody-made-it
-        refused 2 '--buffer "64": is the instance' $try --instance $BORROWED -b 64
-        refused 2 '--clock "boot": is the instance' $try --instance $BORROWED --clock boot
+        refused 2 '--buffer "64": cannot be set' $try --instance $BORROWED -b 64
+        refused 2 '--clock "boot": cannot be set' $try --instance $BORROWED --clock boot
         refused 2 'write mode stream' $try --instance $BORROWED --mode flight
         refused 2 '--cpus "0": would change' $try --instance $BORROWED --cpus 0
         refused 2 'write scope system' ktracectl create x --scope own --instance $BORROWED

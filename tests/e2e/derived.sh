@@ -338,10 +338,10 @@ case_pair_fence() { # [guest] of users: of their own processes, of one task, and
         user ktracectl probes add copy --event sched:sched_switch next_comm prev_pid
         refused 2 'made of events itself: name sched:sched_switch' user ktracectl probes add bad --from copy \
                 --to raw_syscalls:sys_exit --key common_pid 'c = from.next_comm'
-        refused 3 'granted whole|speaks of tasks beside' user ktracectl record --probe copy -f 'prev_pid == 1' -o /dev/null -- true
+        refused 3 'granted whole|can describe tasks' user ktracectl record --probe copy -f 'prev_pid == 1' -o /dev/null -- true
         user ktracectl probes add plain --event sched:sched_switch prev_pid
-        refused 3 'speaks of tasks beside' user ktracectl record --probe plain -f 'prev_pid == 1' -o /dev/null -- true
-        refused 3 'speaks of tasks beside' user ktracectl record --probe plain --where 'common_pid == 1' -o /dev/null -- true
+        refused 3 'can describe tasks' user ktracectl record --probe plain -f 'prev_pid == 1' -o /dev/null -- true
+        refused 3 'can describe tasks' user ktracectl record --probe plain --where 'common_pid == 1' -o /dev/null -- true
         for probe in copy plain; do user ktracectl probes remove $probe; done
         refused 1 'no such probe' stranger ktracectl probes add bad --from "ktrace_u$USER_UID:calls" --to raw_syscalls:sys_exit --key common_pid '$latency'
         refused 3 'add common_pid to its keys' user ktracectl record --probe others -o /dev/null -- true

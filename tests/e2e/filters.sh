@@ -64,7 +64,7 @@ case_filter_limits() { # 2 KB are taken, 10,000 parentheses refused at once
         calls $SYSCALL -f "$long"
         deep=$(printf '%10000s' '' | tr ' ' '(')
         refused 2 '10000 bytes' ktracectl record $SYSCALL -f "$deep" -o t.kts -- touch ran
-        caret 33 'more than 32 parentheses' $SYSCALL -f "${deep:0:2000}"
+        caret 33 'more than 32 nested parentheses' $SYSCALL -f "${deep:0:2000}"
 }
 
 case_filter_function() { # names of functions: judged with the spec, and for those who may see addresses

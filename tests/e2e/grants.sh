@@ -38,7 +38,7 @@ case_grant_switch() { # sched_switch of one's own: the others that ran are cut, 
         same 0 "$(fields t.kts sched_switch 'select(.next_comm == "") | .next_pid')" "their pids"
         for filter in 'prev_pid == 1' 'next_pid == 1' 'common_pid == 1' 'CPU == 0' 'comm == "x"'; do
                 expect 3 user ktracectl record -q -e sched:sched_switch -f "$filter" -o t.kts -- true
-                grep -q 'speaks of tasks beside the traced ones' err || fail "$filter: $(cat err)"
+                grep -q 'can describe tasks that are not traced' err || fail "$filter: $(cat err)"
         done
         expect 3 user ktracectl record -q -e sched:sched_switch -e task:task_rename --where 'common_pid == 1' -o t.kts -- true
 }

@@ -261,7 +261,7 @@ case_hist_refused() { # [asan] each with its place, and the remedy; also on kern
         try 2 'triggers\[0\].keys\[1\]: "ide": raw_syscalls:sys_enter has no such field, did you mean id' "{$when, keys: [\"common_pid\", \"ide\"]}"
         try 2 'triggers\[0\].keys\[0\]: "id.foo": .*write .log2' "{$when, keys: [\"id.foo\"]}"
         try 2 'triggers\[0\].keys\[0\]: "id.buckets=0"' "{$when, keys: [\"id.buckets=0\"]}"
-        try 2 'triggers\[0\].keys\[0\]: "id.execname": .*common_pid alone' "{$when, keys: [\"id.execname\"]}"
+        try 2 'triggers\[0\].keys\[0\]: "id.execname": .*only knows the name of common_pid' "{$when, keys: [\"id.execname\"]}"
         try 2 'triggers\[0\].keys\[1\]: "id.hex": is already a key' "{$when, keys: [\"id\", \"id.hex\"]}"
         try 2 'triggers\[0\].keys\[0\]: "hitcount"' "{$when, keys: [\"hitcount\"]}"
         try 2 'triggers\[0\].keys: .*3' "{$when, keys: [\"id\", \"common_pid\", \"common_cpu\", \"common_flags\"]}"
@@ -270,7 +270,7 @@ case_hist_refused() { # [asan] each with its place, and the remedy; also on kern
         try 2 'triggers\[0\].values\[0\]: "filename": is not a number' '{when: "sched:sched_process_exec", do: "hist", keys: ["pid"], values: ["filename"]}'
         try 3 'triggers\[0\].keys\[0\]: "stacktrace": only users who may see kernel addresses may count by kernel functions' "{$when, keys: [\"stacktrace\"]}"
         try 3 'triggers\[0\].keys\[0\]: "id.sym": functions of the kernel' "{$when, keys: [\"id.sym\"]}"
-        try 3 'triggers\[0\].when: sched:sched_switch speaks of tasks beside the traced' '{when: "sched:sched_switch", do: "hist", keys: ["next_pid"]}'
+        try 3 'triggers\[0\].when: sched:sched_switch can describe tasks that are not traced' '{when: "sched:sched_switch", do: "hist", keys: ["next_pid"]}'
         refused 2 'key is missing' user ktracectl hist -e $ENTER
         refused 2 'exclude each other' user ktracectl hist -e $ENTER --latency a:b..c:d --key id
         refused 2 'write two events, FROM..TO' user ktracectl hist --latency sched:sched_waking --key pid
@@ -289,7 +289,7 @@ case_hist_refused_in_words() { # what was typed is named, and not the spec that 
         said 2 "--key: \"ide\": $ENTER has no such field, did you mean id: 'ktracectl events -v $ENTER' lists them" -e $ENTER --key id --key ide
         said 2 '--size: 1000 is not a power of two: write 1024' -e $ENTER --key id --size 1000
         said 2 "$ENTER: -f \"id == 1 && foo\" column 15: expected one of == != < <= > >= & ~, got the end" -e $ENTER --key id -f 'id == 1 && foo'
-        refused 3 'ktracectl: -e: sched:sched_switch speaks of tasks beside the traced' user ktracectl hist -e sched:sched_switch --key next_pid -- true
+        refused 3 'ktracectl: -e: sched:sched_switch can describe tasks that are not traced' user ktracectl hist -e sched:sched_switch --key next_pid -- true
         said 3 "--latency \"sched:nosuch..$ENTER\": \"sched:nosuch\": not granted; 'ktracectl events' lists what you may use" --latency "sched:nosuch..$ENTER" --key id
         said 2 "-e: \"sys_enter\" is not one event: write system:event, as 'ktracectl events sys_enter' lists them" -e sys_enter --key id
         [ -e "$TRACEFS/synthetic_events" ] ||

@@ -197,7 +197,7 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
         try 2 '--trigger: snapshot on .*requires mode flight' --trigger "$ENTER do snapshot"
         try 3 'do stacktrace": stacktrace: kernel addresses are cut' --trigger "$ENTER do stacktrace"
         try 3 'do stop": it can describe tasks' -e sched:sched_switch --trigger 'sched:sched_switch if next_pid == 1 do stop'
-        try 3 'do hist next_pid": sched:sched_switch speaks of tasks beside' -e sched:sched_switch --trigger 'sched:sched_switch do hist next_pid'
+        try 3 'do hist next_pid": sched:sched_switch can describe tasks' -e sched:sched_switch --trigger 'sched:sched_switch do hist next_pid'
         try 2 'do hist args": "args": is neither a number nor a text' --trigger "$ENTER do hist args"
         try 2 'do hist nosuch": "nosuch": raw_syscalls:sys_enter has no such field' --trigger "$ENTER do hist nosuch"
         try 1 'turns each of the session.s .* events on or off, 32 at most' -e 'syscalls:sys_enter_*' --trigger "$ENTER do stop"
