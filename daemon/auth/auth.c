@@ -150,7 +150,7 @@ static int on_credentials(sd_bus_message *m, void *userdata, sd_bus_error *ret_e
                                 NULL,
                                 "No credentials of bus peer %s, refusing it",
                                 entry->peer.unique_name);
-                refuse_held(entry, SD_BUS_ERROR_ACCESS_DENIED, "The bus does not tell who you are");
+                refuse_held(entry, SD_BUS_ERROR_ACCESS_DENIED, "The bus does not say who you are");
                 entry_gone(entry);
         }
         return 0;
@@ -222,7 +222,7 @@ static int auth_hold(Entry *entry, sd_bus_message *m) {
         if (entry->n_held == AUTH_HELD_MAX)
                 return sd_bus_reply_method_errorf(m,
                                 SD_BUS_ERROR_LIMITS_EXCEEDED,
-                                "More than %d calls before the first was answered",
+                                "More than %d calls before the reply to the first",
                                 AUTH_HELD_MAX);
         entry->held[entry->n_held++] = sd_bus_message_ref(m);
         /* When the peer is known, this call must follow the held calls that were put back. */
@@ -287,7 +287,7 @@ static int auth_on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_
                         r = auth_hold(entry, m);
         }
         if (r < 0) {
-                log_errno(r, LOG_WARNING, NULL, "Cannot hold back a call of bus peer %s", sender);
+                log_errno(r, LOG_WARNING, NULL, "Cannot delay a call of bus peer %s", sender);
                 sd_bus_reply_method_errorf(m, SD_BUS_ERROR_FAILED, "Internal error");
         }
         return 1;
@@ -443,8 +443,9 @@ static int check_process(pid_t pid, uint64_t start, uid_t uid, Reason *reason) {
                 return 0;
         return reason_set(reason,
                         KT_E_ACCESS_DENIED,
-                        "this needs authentication by polkit, which wants to know your process: the one that opened "
-                        "this connection has ended or runs as another user by now; connect anew, or use D-Bus");
+                        "this needs authentication by polkit, which requires your process: the "
+                        "process that opened this connection has ended or now runs as another "
+                        "user; connect again, or use D-Bus");
 }
 
 static void on_socket_answer(int result, const Reason *said, void *userdata) {

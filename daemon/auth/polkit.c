@@ -131,8 +131,9 @@ static int judge_answer(const Question *question, sd_bus_message *m, Reason *rea
         if (question->interactive)
                 return reason_set(reason,
                                 KT_E_AUTH_REQUIRED,
-                                "this needs authentication (polkit action %s), and there is no agent to ask for "
-                                "it: run it in a terminal where pkttyagent is installed, or on a desktop",
+                                "this needs authentication (polkit action %s), and there is no "
+                                "polkit agent: run it in a terminal where pkttyagent is "
+                                "installed, or on a desktop",
                                 question->action);
         return reason_set(reason,
                         KT_E_AUTH_REQUIRED,
@@ -168,7 +169,7 @@ static int judge_error(const Question *question, const sd_bus_error *error, Reas
         if (sd_bus_error_has_name(error, SD_BUS_ERROR_NO_REPLY))
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "this needs authentication by polkit (%s), which has not answered",
+                                "this needs authentication by polkit (%s), which does not reply",
                                 question->action);
         return reason_set(reason,
                         KT_E_ACCESS_DENIED,

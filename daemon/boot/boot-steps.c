@@ -50,7 +50,7 @@ static int check_tracer(const Boot *boot, Reason *reason) {
         if (r == 0 && !is_idle)
                 r = reason_set(reason,
                                 KT_E_FAILED,
-                                "somebody traces functions with the top buffer");
+                                "another user traces functions with the top buffer");
         return r;
 }
 
@@ -67,7 +67,7 @@ static int check_enabled(Boot *boot, Reason *reason) {
                 if (*event && !boot_line_has(boot->line, event) && defence_is_on("boot-others"))
                         r = reason_set(reason,
                                         KT_E_FAILED,
-                                        "somebody has turned on %s besides",
+                                        "another user has also turned on %s",
                                         event);
         }
         return r;
@@ -237,7 +237,7 @@ static int step_clean(void *context, Reason *reason _unused_) {
         if (r == 0 && boot->line->is_instance && !boot->line->is_persistent)
                 r = instance_remove(tracefs, boot->line->mark.name);
         if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "cannot remove what is left of the boot trace");
+                log_errno(r, LOG_WARNING, NULL, "cannot remove the rest of the boot trace");
         return 0;
 }
 

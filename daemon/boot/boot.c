@@ -127,7 +127,7 @@ static void boot_set_timer(Boot *boot, uint64_t usec, sd_event_time_handler_t ha
 
 static void boot_cleaned(Boot *boot, int result _unused_, const Reason *reason _unused_) {
         if (boot->line->is_persistent && !boot->is_of_crash) {
-                boot_end(boot, "left", "the boot before this one has left nothing");
+                boot_end(boot, "left", "the previous boot left no records");
                 return;
         }
         log_notice("the boot trace %s is entry %s of the spool",

@@ -94,8 +94,8 @@ static void batch_give_up(Crash *crash, const char *why) {
         char aside[sizeof(crash->batch) + 1];
 
         (void)snprintf(aside, sizeof(aside), ".%s", crash->batch);
-        log_warning("entry %s of the spool has only a part of what a crash has left: the rest stays "
-                    "in %s/%s",
+        log_warning("entry %s of the spool has only a part of the records of a crash: the "
+                    "rest stays in %s/%s",
                         spool_get_id(crash->entry),
                         crash->options.path,
                         aside);
@@ -114,7 +114,7 @@ static void batch_give_up(Crash *crash, const char *why) {
  * yet. */
 static void batch_fail(Crash *crash, const char *why) {
         if (crash->n_tries == 0)
-                log_error("cannot keep what a crash has left: %s", why);
+                log_error("cannot keep the records of a crash: %s", why);
         bool is_over = crash->n_tries++ >= RETRIES ||
                        sd_event_add_time_relative(crash->options.event,
                                        &crash->timer,
@@ -132,7 +132,7 @@ static void batch_fail(Crash *crash, const char *why) {
 }
 
 static void batch_end(Crash *crash) {
-        log_notice("what a crash of the machine has left is entry %s of the spool",
+        log_notice("the records of a crash of the machine are entry %s of the spool",
                         spool_get_id(crash->entry));
         spool_end(TAKE_PTR(crash->entry), "crash", "left by a crash of the machine");
         for (size_t i = 0; i < crash->n_files; i++)

@@ -405,7 +405,7 @@ static int read_as_user(sd_bus_message *m, uid_t *ret, Reason *reason) {
         if (number >= UINT32_MAX)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                AS_USER ": %" PRIu64 " is no uid",
+                                AS_USER ": %" PRIu64 " is not a uid",
                                 number);
         *ret = (uid_t)number;
         return 0;

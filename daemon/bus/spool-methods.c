@@ -55,7 +55,8 @@ static int spool_methods_read_file(sd_bus_message *m,
                 if (r >= 0 && (strlen(text) > FILE_MAX || *text == '\0'))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "file: %s is no name of one: ListSpool tells them",
+                                        "file: %s is not a name of a file: ListSpool returns "
+                                        "the names",
                                         quote(text).text);
                 if (r >= 0)
                         (void)snprintf(file, FILE_MAX + 1, "%s", text);

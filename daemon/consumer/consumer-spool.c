@@ -81,7 +81,8 @@ int consumer_set_up_spool(Consumer *c, const ControlMessage *message) {
                 consumer_report(c,
                                 CONTROL_REFUSED,
                                 -r,
-                                "spool.rotate-bytes: what describes these events leaves no room for them in a file of that size");
+                                "spool.rotate-bytes: a file of that size has no room for events "
+                                "after their description");
                 return r;
         }
         c->queue.spool = &c->spool;

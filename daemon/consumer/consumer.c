@@ -165,8 +165,8 @@ static void consumer_report_end(Consumer *c) {
         } else if (c->pump.tally.n_doubtful > 0)
                 snprintf(c->end_text + at,
                                 sizeof(c->end_text) - at,
-                                "%s%" PRIu64
-                                " records were cut: after losses nobody knows whose they were",
+                                "%s%" PRIu64 " records were cut: after losses it is unknown "
+                                "whose they were",
                                 at > 0 ? "; " : "",
                                 c->pump.tally.n_doubtful);
 }

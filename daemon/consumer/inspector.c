@@ -111,7 +111,7 @@ static int examine(Inspector *inspector, uint64_t *ret_type, char *text) {
                         fstatfs(inspector->file_fd, &system) < 0)
                 return -errno;
         if (!S_ISREG(inspector->status.st_mode))
-                return inspector_refuse(text, "it is no regular file");
+                return inspector_refuse(text, "it is not a regular file");
         *ret_type = (uint64_t)system.f_type &
                     UINT32_MAX; /* a long, which some file systems sign-extend */
         if (is_local(*ret_type))
@@ -182,7 +182,7 @@ static int check_unchanged(const Inspector *inspector, Reason *reason) {
         if (now.st_size == before->st_size && is_same_time(&now.st_mtim, &before->st_mtim) &&
                         is_same_time(&now.st_ctim, &before->st_ctim))
                 return 0;
-        return reason_set(reason, KT_E_FAILED, "the file has changed meanwhile");
+        return reason_set(reason, KT_E_FAILED, "the file changed while it was read");
 }
 
 static int inspector_look(const Inspector *inspector,

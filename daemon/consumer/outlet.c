@@ -45,7 +45,8 @@ static int examine_file(int fd, OutletKind *ret, char *text, size_t size) {
         if (!is_known_file_system(fs.f_type)) {
                 snprintf(text,
                                 size,
-                                "the sink's file system is none of ext4, xfs, btrfs, tmpfs, overlay: use OpenStream");
+                                "the sink's file system is not ext4, xfs, btrfs, tmpfs or "
+                                "overlay: use OpenStream");
                 return -EMEDIUMTYPE;
         }
         *ret = OUTLET_FILE;
@@ -59,7 +60,7 @@ static int examine_socket(int fd, OutletKind *ret, char *text, size_t size) {
         if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) < 0)
                 return -errno;
         if (type != SOCK_STREAM) {
-                snprintf(text, size, "the sink is no stream socket");
+                snprintf(text, size, "the sink is not a stream socket");
                 return -EPROTOTYPE;
         }
         *ret = OUTLET_SOCKET;
@@ -87,7 +88,9 @@ int outlet_examine(int fd, OutletKind *ret, char *text, size_t size) {
                 *ret = OUTLET_FOREIGN_PIPE;
                 return 0;
         }
-        snprintf(text, size, "the sink is no regular file, pipe or stream socket: use OpenStream");
+        snprintf(text,
+                        size,
+                        "the sink is not a regular file, pipe or stream socket: use OpenStream");
         return -EINVAL;
 }
 

@@ -49,7 +49,7 @@ static int compile_pair_check_key(const ProbeTree *tree,
                 return 0;
         return probe_refuse(tree,
                         word->p,
-                        "%s is %s: what is told apart by has to be a number",
+                        "%s is %s: a key must be a number",
                         field->name,
                         field->type);
 }
@@ -144,8 +144,8 @@ static int compile_pair_check_values(const ProbeForm *form, Reason *reason) {
         if (n[SIDE_FROM] == 0 && n[SIDE_LATENCY] == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "args: nothing of the first event is taken: write $latency or "
-                                "from.FIELD, or make a probe on the second event alone");
+                                "args: they use nothing of the first event: write $latency or "
+                                "from.FIELD, or make a probe on the second event only");
         return 0;
 }
 

@@ -83,8 +83,8 @@ static int compile_user_check_same(const ProbeForm *a, const ProbeForm *b, Reaso
                 if (strcmp(a->fields[i].type, b->fields[i].type) != 0)
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "args[%zu] column 1: it is %s at one place of the marker and "
-                                        "%s at another: say what it is read as, as : %s",
+                                        "args[%zu] column 1: it is %s at one place of the "
+                                        "marker and %s at another: write the type, as : %s",
                                         i,
                                         a->fields[i].type,
                                         b->fields[i].type,

@@ -149,7 +149,7 @@ int probe_compile(ProbeKernel *kernel,
         if (r == 0 && definition->is_return && function.offset > 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "on: a function returns as a whole: leave the offset away");
+                                "on: a function returns as a whole: leave out the offset");
         r = r ?: compile_make_place(&function, &form->place);
         if (r != 0)
                 return r;

@@ -104,7 +104,7 @@ static int definition_check_text(const char *key, const char *value, size_t max,
         size_t at = utf8_find_unprintable(value, size);
         if (at == 0)
                 return 0;
-        return reason_set(reason, KT_E_INVALID_SPEC, "%s: byte %zu is no printable text", key, at);
+        return reason_set(reason, KT_E_INVALID_SPEC, "%s: byte %zu is not printable text", key, at);
 }
 
 int definition_set_string(Definition *d, const char *key, const char *value, Reason *reason) {
@@ -205,7 +205,7 @@ int definition_add_arg(Definition *d, const char *value, Reason *reason) {
         if (d->n_args == DEFINITION_ARGS_MAX)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "args: more than %d, the most that the kernel takes",
+                                "args: more than %d, the maximum of the kernel",
                                 DEFINITION_ARGS_MAX);
         (void)snprintf(key, sizeof(key), "args[%zu]", d->n_args);
         int r = definition_check_text(key, value, DEFINITION_ARG_MAX, reason);
@@ -228,7 +228,7 @@ int definition_add_key(Definition *d, const char *value, Reason *reason) {
         if (d->n_keys == DEFINITION_KEYS_MAX)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "key: more than %d, the most that the kernel takes",
+                                "key: more than %d, the maximum of the kernel",
                                 DEFINITION_KEYS_MAX);
         (void)snprintf(key, sizeof(key), "key[%zu]", d->n_keys);
         int r = definition_check_text(key, value, DEFINITION_ARG_MAX, reason);
@@ -277,7 +277,7 @@ int definition_complete(const Definition *d, Reason *reason) {
                 if (kinds[i].is_given && first)
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s: stands alone, without %s",
+                                        "%s: not together with %s",
                                         first,
                                         kinds[i].key);
                 if (kinds[i].is_given)
@@ -289,16 +289,15 @@ int definition_complete(const Definition *d, Reason *reason) {
                                 "on: missing: name a function of the kernel or a place in a program, or "
                                 "an event by the key event, or two by from and to");
         if (d->raw && (d->n_args > 0 || d->is_return))
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "raw: stands alone, without args and return");
+                return reason_set(
+                                reason, KT_E_INVALID_SPEC, "raw: not together with args or return");
         if (!d->on && d->is_return)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "return: an event returns nothing: that is a key beside on");
+                                "return: an event does not return: use it only with on");
         if (d->file != 0 && (d->raw || !definition_is_user(d)))
                 return reason_set(
-                                reason, KT_E_INVALID_SPEC, "file: belongs to an on that is a path");
+                                reason, KT_E_INVALID_SPEC, "file: only with an on that is a path");
         return kinds[2].is_given ? complete_pair(d, reason) : 0;
 }
 

@@ -157,8 +157,8 @@ int probe_function_describe(const ProbeFunction *function, json_object **ret) {
         else if (r == 0)
                 r = describe_function_put(o,
                                 "note",
-                                "the kernel tells nothing of its arguments: take registers, as "
-                                "%di, or nothing");
+                                "the kernel has no description of its arguments: use registers, "
+                                "as %di, or no arguments");
         r = r ?: add_pair(takes, "expression", "$comm", "char [16]");
         if (r == 0 && json_object_object_add(o, "takes", takes) == 0) {
                 *ret = o;

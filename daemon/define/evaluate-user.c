@@ -91,8 +91,8 @@ static int evaluate_function_argument(ProbeTree *tree,
         if (number < 1 || number > USER_FUNCTION_MAX)
                 return probe_refuse(tree,
                                 word->p,
-                                "a function has $arg1 to $arg%d in registers; what comes behind "
-                                "them is $stack1 and so on",
+                                "a function has $arg1 to $arg%d in registers; further arguments "
+                                "are $stack1 and so on",
                                 USER_FUNCTION_MAX);
         if (tree->context->is_return)
                 return probe_refuse(tree,
@@ -164,8 +164,8 @@ static int evaluate_register(ProbeTree *tree, const ProbeNode *node, Place *plac
         if (!name)
                 return probe_refuse(tree,
                                 word->p,
-                                "no register is called like this: %%%s is one, and a part of it is "
-                                "taken by a type, as : u32",
+                                "no register has this name: %%%s is one, and a type takes a "
+                                "part of it, as : u32",
                                 user_register_of_argument(0));
         (void)snprintf(place->base, sizeof(place->base), "%%%s", name);
         place->label = word->p + 1;
@@ -179,7 +179,7 @@ static int evaluate_user_dereference(ProbeTree *tree,
                 uint64_t offset,
                 Place *place) {
         if (place->is_text || (place->has_type && place->type.size != POINTER_SIZE))
-                return probe_refuse(tree, word->p, "what stands behind it is no pointer");
+                return probe_refuse(tree, word->p, "the expression after it is not a pointer");
         int r = probe_follow(tree, word, place);
         if (r != 0)
                 return r;

@@ -104,8 +104,8 @@ static int evaluate_parameter(ProbeTree *tree, const Word *word, uint32_t index,
                 if (type.class == TYPE_STRUCT || type.size > ARGUMENT_SIZE_MAX)
                         return probe_refuse(tree,
                                         word->p,
-                                        "argument %u is passed by value and not in a register: it "
-                                        "and those behind it cannot be taken by name",
+                                        "argument %u is passed by value and not in a register: "
+                                        "neither it nor the arguments after it have a name",
                                         i + 1);
         }
         (void)snprintf(place->base, sizeof(place->base), "$arg%u", index + 1);
@@ -119,8 +119,8 @@ static int evaluate_argument(ProbeTree *tree, const ProbeNode *node, Place *plac
         if (!f->proto)
                 return probe_refuse(tree,
                                 node->word.p,
-                                "the kernel tells nothing of the arguments of %s: write $arg1, or "
-                                "((struct x *)$arg1).member",
+                                "the kernel has no description of the arguments of %s: write "
+                                "$arg1, or ((struct x *)$arg1).member",
                                 f->name);
         int r = evaluate_check_entry(tree, &node->word);
         if (r != 0)
@@ -186,10 +186,8 @@ int probe_follow(ProbeTree *tree, const Word *word, Place *place) {
         if (!place->in_memory)
                 return 0;
         if (place->n_steps == PROBE_STEPS_MAX)
-                return probe_refuse(tree,
-                                word->p,
-                                "more than %d pointers are to be followed",
-                                PROBE_STEPS_MAX);
+                return probe_refuse(
+                                tree, word->p, "it follows more than %d pointers", PROBE_STEPS_MAX);
         place->steps[place->n_steps++] = place->offset;
         place->in_memory = false;
         place->offset = 0;
@@ -205,14 +203,13 @@ static int evaluate_refuse_type(ProbeTree *tree,
         if (!place->has_type)
                 return probe_refuse(tree,
                                 word->p,
-                                "nobody knows what stands before it: write "
-                                "((struct x *)%s).member",
+                                "the type before it is unknown: write ((struct x *)%s).member",
                                 place->base);
         if (place->declared == 0)
-                return probe_refuse(tree, word->p, "what stands before it %s", wanted);
+                return probe_refuse(tree, word->p, "the value before it %s", wanted);
         return probe_refuse(tree,
                         word->p,
-                        "what stands before it is %s, which %s",
+                        "the value before it is %s, which %s",
                         type_format(place->type.btf, place->declared, type),
                         wanted);
 }
@@ -279,7 +276,8 @@ static int evaluate_index(ProbeTree *tree, const ProbeNode *node, Place *place) 
                                         place->type.n_items);
                 set_type(place, place->type.btf, place->type.target);
         } else
-                return evaluate_refuse_type(tree, &node->word, place, "is no array and no pointer");
+                return evaluate_refuse_type(
+                                tree, &node->word, place, "is neither an array nor a pointer");
         if (r == 0 && place->type.size == 0)
                 return probe_refuse(tree, node->word.p, "the size of an element is not known");
         place->offset += (int64_t)node->number * place->type.size;
@@ -291,7 +289,7 @@ static int evaluate_star(ProbeTree *tree, const ProbeNode *node, Place *place) {
         if (r != 0)
                 return r;
         if (!place->has_type || place->type.class != TYPE_POINTER)
-                return evaluate_refuse_type(tree, &node->word, place, "is no pointer");
+                return evaluate_refuse_type(tree, &node->word, place, "is not a pointer");
         return evaluate_dereference(tree, &node->word, place);
 }
 
@@ -306,7 +304,7 @@ static int evaluate_cast(ProbeTree *tree, const ProbeNode *node, Place *place) {
                         (place->has_type && place->type.size != ARGUMENT_SIZE_MAX))
                 return probe_refuse(tree,
                                 node->inner->word.p,
-                                "only what has the size of a pointer can be cast to one");
+                                "only a value with the size of a pointer can be cast to one");
         int id = btf ? btf__find_by_name_kind(btf,
                                        name.text,
                                        node->is_union ? BTF_KIND_UNION : BTF_KIND_STRUCT)
@@ -336,7 +334,7 @@ static int evaluate(ProbeTree *tree, const ProbeNode *node, Place *place) {
                 return evaluate_special(tree, node, place);
         case PROBE_NODE_REGISTER:
                 if (node->word.size >= sizeof(place->base))
-                        return probe_refuse(tree, node->word.p, "no register is called like this");
+                        return probe_refuse(tree, node->word.p, "no register has this name");
                 (void)snprintf(place->base,
                                 sizeof(place->base),
                                 "%.*s",

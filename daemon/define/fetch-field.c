@@ -91,7 +91,8 @@ static int fetch_field_find_field(const ProbeTree *tree, const FormatField **ret
         if (r == 0 && (*ret)->is_common)
                 return probe_refuse(tree,
                                 word->p,
-                                "every record has %s by itself, the kernel lets no probe take it",
+                                "every record already has %s, and the kernel does not accept it "
+                                "in a probe",
                                 (*ret)->name);
         return r;
 }
@@ -102,8 +103,8 @@ static int fetch_field_set_fetch(const ProbeTree *tree, const char *source, Prob
         if (n < 0 || n > PROBE_FETCH_MAX)
                 return probe_refuse(tree,
                                 tree->text,
-                                "what it becomes for the kernel is longer than the %d bytes that it "
-                                "takes",
+                                "in the kernel's syntax it is longer than the maximum of %d "
+                                "bytes",
                                 PROBE_FETCH_MAX);
         return 0;
 }
@@ -115,14 +116,13 @@ static int fetch_field_text(const ProbeTree *tree,
         if (!source->is_string && !source->is_pointer)
                 return probe_refuse(tree,
                                 wish->at,
-                                "text is in an array of characters or behind a pointer: %s is %s",
+                                "text is an array of characters or a pointer to text: %s is %s",
                                 source->name,
                                 source->type);
         if (source->is_string && wish->is_user)
                 return probe_refuse(tree,
                                 wish->at,
-                                "the text lies in the record: user is for what a pointer of a "
-                                "program leads to");
+                                "the text is in the record: user is for a pointer of a program");
         /* A pointer that is not marked as one of a program may point anywhere. */
         ret->is_free = source->is_pointer && !wish->is_user;
         (void)snprintf(ret->type, sizeof(ret->type), wish->is_user ? "ustring" : "string");
@@ -175,18 +175,17 @@ static int fetch_field_fetch(const ProbeTree *tree,
         if (source->kind != FIELD_PLAIN && !source->is_string)
                 return probe_refuse(tree,
                                 tree->root->word.p,
-                                "%s is %s, and the kernel takes no such thing",
+                                "%s is %s, which the kernel does not accept",
                                 source->name,
                                 source->type);
         if (source->is_string && wish->type && !wants_text)
-                return probe_refuse(tree, wish->at, "%s is text, and no number", source->name);
+                return probe_refuse(tree, wish->at, "%s is text, not a number", source->name);
         if (source->is_string || wants_text || (wish->is_user && source->is_pointer))
                 return fetch_field_text(tree, source, wish, ret);
         if (wish->is_user)
                 return probe_refuse(tree,
                                 wish->at,
-                                "nothing of it is read from memory: user is for what a pointer of a "
-                                "program leads to");
+                                "it is not read from memory: user is for a pointer of a program");
         if (source->n_elements > 0 || (source->size != 1 && source->size != 2 &&
                                                       source->size != 4 && source->size != 8))
                 return probe_refuse(tree,
@@ -202,7 +201,7 @@ static int fetch_comm(const ProbeTree *tree, const Wish *wish, ProbeField *ret) 
         const Word *word = &tree->root->word;
 
         if (wish->at)
-                return probe_refuse(tree, wish->at, "$comm is text and nothing else");
+                return probe_refuse(tree, wish->at, "$comm is text and has no other type");
         (void)snprintf(ret->type, sizeof(ret->type), "string");
         int r = fetch_field_set_fetch(tree, "COMM", ret);
         return r ?: probe_set_name(tree, word->p + 1, word->size - 1, ret);

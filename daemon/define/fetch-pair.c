@@ -31,12 +31,12 @@ static int fetch_latency(ProbeTree *tree, ProbeForm *form, ProbeField *ret) {
                                                  !fetch_pair_is_named(unit, "ns")))
                 return probe_refuse(tree,
                                 tree->words[tree->n_words - 1].p,
-                                "$latency is a number of ns or, with : us, of us, and nothing else");
+                                "$latency is a number of ns, or of us with : us");
         for (size_t i = 0; i + 1 < form->n_fields; i++)
                 if (form->fields[i].side == SIDE_LATENCY)
                         return probe_refuse(tree,
                                         tree->root->word.p,
-                                        "$latency is taken by args[%zu] already",
+                                        "$latency is already in args[%zu]",
                                         i);
         form->in_usec = tree->n_words == 1 && fetch_pair_is_named(unit, "us");
         ret->side = SIDE_LATENCY;
@@ -97,7 +97,7 @@ static int fetch_pair_number(const ProbeTree *tree,
 
 static int fetch_pair_text(const ProbeTree *tree, const Wish *wish, ProbeField *ret) {
         if (wish->at && (!wish->type || wish->size > 0 || wish->is_user))
-                return probe_refuse(tree, wish->at, "it is text, and nothing else");
+                return probe_refuse(tree, wish->at, "it is text and has no other type");
         (void)snprintf(ret->type, sizeof(ret->type), "string");
         (void)snprintf(ret->fetch, sizeof(ret->fetch), "char[]");
         return 0;
@@ -114,8 +114,8 @@ static int fetch_pair_fetch(const ProbeTree *tree,
         if (source->is_pointer && strstr(source->type, "char"))
                 return probe_refuse(tree,
                                 at,
-                                "the kernel would follow %s wherever it leads: take the text by a "
-                                "probe on the event, and that as one of the two",
+                                "the kernel would follow %s to any address: take the text by a "
+                                "probe on the event, and use that probe as one of the two",
                                 source->name);
         if (source->kind != FIELD_PLAIN || source->n_elements > 0 ||
                         (source->size != 1 && source->size != 2 && source->size != 4 &&
@@ -151,8 +151,8 @@ int probe_fetch_pair(ProbeTree *tree, ProbeForm *form, ProbeField *ret) {
         if (source->is_common && (ret->side == SIDE_TO || strcmp(source->name, "common_pid") != 0))
                 return probe_refuse(tree,
                                 word->p,
-                                "every record has %s of the second event by itself; of the first, "
-                                "common_pid can be had",
+                                "every record already has %s of the second event; of the first "
+                                "event, common_pid can be used",
                                 source->name);
         r = probe_set_name(tree, word->p, word->size, ret);
         r = r ?: fetch_pair_fetch(tree, source, &wish, ret);

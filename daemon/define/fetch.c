@@ -54,8 +54,9 @@ static int check_user_word(const ProbeTree *tree, const Word *word) {
                 return 0;
         return probe_refuse(tree,
                         word->p,
-                        is_user ? "user is for what the kernel reads of a program: here everything is"
-                                : "symbol is of the kernel's addresses: write x64");
+                        is_user ? "user is for values that the kernel reads from a "
+                                  "program: here all are"
+                                : "symbol is for kernel addresses: write x64");
 }
 
 static void set_wish(Wish *wish, const char *word, size_t size) {
@@ -85,12 +86,12 @@ int probe_read_wish(const ProbeTree *tree, Wish *ret) {
                 else if (!found.type)
                         return probe_refuse(tree,
                                         word->p,
-                                        "there is no type %.*s: there are u8 to u64, s8 to s64, x8 to "
-                                        "x64, be16 to be64, ip4, symbol, string, and user",
+                                        "no type %.*s: expected u8 to u64, s8 to s64, x8 to "
+                                        "x64, be16 to be64, ip4, symbol, string, or user",
                                         (int)MIN_OF(word->size, (size_t)32),
                                         word->p);
                 else if (ret->type)
-                        return probe_refuse(tree, word->p, "one type is enough, besides user");
+                        return probe_refuse(tree, word->p, "expected one type, apart from user");
                 else
                         *ret = found;
         }
@@ -135,8 +136,8 @@ static int fetch_set_fetch(const ProbeTree *tree,
         if (text[0] == '\0' || n < 0 || n > PROBE_FETCH_MAX)
                 return probe_refuse(tree,
                                 tree->text,
-                                "what it becomes for the kernel is longer than the %d bytes that it "
-                                "takes: follow fewer pointers",
+                                "in the kernel's syntax it is longer than the maximum of %d "
+                                "bytes: follow fewer pointers",
                                 PROBE_FETCH_MAX);
         memcpy(field->fetch, whole, (size_t)n + 1);
         return 0;
@@ -154,7 +155,7 @@ static int fetch_text(ProbeTree *tree, Place *place, const Wish *wish, ProbeFiel
                 if (place->in_memory && place->n_steps == PROBE_STEPS_MAX)
                         return probe_refuse(tree,
                                         at,
-                                        "more than %d pointers are to be followed",
+                                        "it follows more than %d pointers",
                                         PROBE_STEPS_MAX);
                 field->is_free = !place->has_type || place->type.class != TYPE_POINTER;
                 if (place->in_memory)
@@ -162,7 +163,7 @@ static int fetch_text(ProbeTree *tree, Place *place, const Wish *wish, ProbeFiel
                 place->in_memory = true;
                 place->offset = 0;
         } else
-                return probe_refuse(tree, at, "text is in an array or behind a pointer");
+                return probe_refuse(tree, at, "text is an array or a pointer to text");
         (void)snprintf(field->type, sizeof(field->type), wish->is_user ? "ustring" : "string");
         return fetch_set_fetch(tree, place, false, field);
 }
@@ -181,7 +182,7 @@ static int fetch_number(ProbeTree *tree, const Place *place, const Wish *wish, P
         if (place->in_memory && (wish->size > natural || place->bitfield_size > 0))
                 return probe_refuse(tree,
                                 wish->at,
-                                "%s has %u bytes, what is read there has %u%s",
+                                "%s has %u bytes, the value there has %u%s",
                                 wish->type,
                                 wish->size,
                                 natural,
@@ -256,12 +257,12 @@ static int refuse_class(const ProbeTree *tree, const Place *place) {
         if (place->type.class == TYPE_STRUCT)
                 return probe_refuse(tree,
                                 tree->text,
-                                "it is %s as a whole: name one of its members behind a dot",
+                                "it is %s as a whole: write a dot and the name of a member",
                                 name);
         return probe_refuse(tree,
                         tree->text,
-                        "it is %s, and the kernel takes no such thing: say what it is read as, as "
-                        ": x64",
+                        "it is %s, which the kernel does not accept: write the type to read it "
+                        "as, such as : x64",
                         name);
 }
 
@@ -329,7 +330,7 @@ static int fetch_natural(ProbeTree *tree, Place *place, const Wish *wish, ProbeF
 static int fetch(ProbeTree *tree, Place *place, Wish *wish, ProbeField *field) {
         if (place->is_text) {
                 if (wish->at)
-                        return probe_refuse(tree, wish->at, "$comm is text and nothing else");
+                        return probe_refuse(tree, wish->at, "$comm is text and has no other type");
                 (void)snprintf(field->type, sizeof(field->type), "string");
                 return fetch_set_fetch(tree, place, false, field);
         }
@@ -338,8 +339,7 @@ static int fetch(ProbeTree *tree, Place *place, Wish *wish, ProbeField *field) {
         if (wish->is_user && !is_text(place) && !place->in_memory)
                 return probe_refuse(tree,
                                 wish->at,
-                                "nothing of it is read from memory: user is for what a pointer of a "
-                                "program leads to");
+                                "it is not read from memory: user is for a pointer of a program");
         if (!wish->type && !place->has_type)
                 set_wish(wish, "x64", strlen("x64"));
         return wish->type ? fetch_number(tree, place, wish, field)

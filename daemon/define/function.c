@@ -126,7 +126,8 @@ static int parse_place(const char *on, ProbeFunction *ret, Reason *reason) {
         if (!end || *end || ret->offset > OFFSET_MAX)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: an offset is a number of bytes, as +0x10, of at most 0x%x",
+                                "%s: expected an offset as a number of bytes, such as +0x10, "
+                                "and at most 0x%x",
                                 quote(on).text,
                                 OFFSET_MAX);
         return 0;
@@ -184,8 +185,8 @@ static int refuse_missing(const ProbeKernel *kernel, const ProbeFunction *f, Rea
                         symbols_exists(kernel->symbols, f->name, variant))
                 return reason_set(reason,
                                 KT_E_NO_SUCH_FUNCTION,
-                                "%s: the kernel has it, but lets nobody trace it (notrace): choose a "
-                                "function that calls it or that it calls",
+                                "%s: the kernel has it, but does not allow tracing it "
+                                "(notrace): choose a function that calls it or that it calls",
                                 f->name);
         if (variant[0])
                 return reason_set(reason,
@@ -232,9 +233,11 @@ static int check_symbol(const ProbeKernel *kernel, ProbeFunction *f, Reason *rea
                                 "%s: %zu functions have this name%s",
                                 f->name,
                                 n,
-                                f->module[0] ? ", and nothing tells them apart: choose another"
-                                             : ": write MODULE:FUNCTION, with vmlinux for what is "
-                                               "built in, or choose another");
+                                f->module[0] ? ", and they cannot be distinguished: choose "
+                                               "another"
+                                             : ": write MODULE:FUNCTION, with "
+                                               "vmlinux for a built-in function, "
+                                               "or choose another");
         (void)snprintf(f->module, sizeof(f->module), "%s", symbol->module ?: "");
         return 0;
 }

@@ -64,10 +64,12 @@ static int lex_symbol(ProbeTree *tree) {
                 return 0;
         }
         if (*p == '&')
-                return probe_refuse(tree, p, "there is no &: name the member, its value is taken");
+                return probe_refuse(tree,
+                                p,
+                                "there is no &: write the name of the member for its value");
         if (*p && strchr("+-/<>|^!?,;", *p))
-                return probe_refuse(tree, p, "nothing is computed: take the values themselves");
-        return probe_refuse(tree, p, "nothing that a definition has begins like this");
+                return probe_refuse(tree, p, "expressions compute nothing: use the values");
+        return probe_refuse(tree, p, "no part of a definition begins like this");
 }
 
 int probe_lex(ProbeTree *tree) {

@@ -55,7 +55,7 @@ static int parse_add_node(ProbeTree *tree, ProbeNodeType type, ProbeNode *inner,
         if (tree->n_nodes == PROBE_NODES_MAX)
                 return probe_refuse(tree,
                                 tree->word.p,
-                                "it is longer than the %d parts that are followed",
+                                "it is longer than the maximum of %d parts",
                                 PROBE_NODES_MAX);
         *ret = &tree->nodes[tree->n_nodes++];
         **ret = (ProbeNode){ .type = type, .word = tree->word, .inner = inner };
@@ -191,7 +191,7 @@ static int parse_value(ProbeTree *tree, ProbeNode **ret) {
         if (++tree->depth > PROBE_DEPTH_MAX)
                 return probe_refuse(tree,
                                 tree->word.p,
-                                "more than %d parentheses and stars within each other",
+                                "more than %d nested parentheses and stars",
                                 PROBE_DEPTH_MAX);
         if (is_symbol(tree, '*')) {
                 r = parse_add_node(tree, PROBE_NODE_STAR, NULL, &node);

@@ -88,19 +88,19 @@ int desk_find_session(const Desk *desk,
         if (!peer || !registry_find(registry, &peer->subject, reach, id))
                 return reason_set(reason,
                                 KT_E_NO_SUCH_SESSION,
-                                "%s: no such session: ListSessions tells yours",
+                                "%s: no such session: ListSessions returns yours",
                                 quote(id).text);
         return reason_set(reason,
                         KT_E_ACCESS_DENIED,
-                        "the session is another user's: Administrate lets look at it, stop it and "
-                        "destroy it; its owner and root start and read it");
+                        "the session belongs to another user: with Administrate you can show, "
+                        "stop and destroy it; only its owner and root can start and read it");
 }
 
 int desk_find_asked(const Peer *peer, uid_t as_user, Subject *ret, Reason *reason) {
         if (as_user == (uid_t)-1)
                 return subject_copy(ret, &peer->subject);
         if (peer->subject.uid != 0)
-                return reason_set(reason, KT_E_ACCESS_DENIED, "as-user: root alone may ask so");
+                return reason_set(reason, KT_E_ACCESS_DENIED, "as-user: only root may use this");
         return auth_make_subject(as_user, ret);
 }
 

@@ -523,7 +523,7 @@ static void feed_send_members(Feed *feed, const FeedMembers *members, size_t fir
                         n > 0 ? members->members + first : NULL,
                         n * sizeof(ControlMember));
         if (fd < 0) { /* their records stay removed */
-                log_errno(fd, LOG_ERR, NULL, "cannot tell a consumer of members");
+                log_errno(fd, LOG_ERR, NULL, "cannot send the members to a consumer");
                 return;
         }
         feed_send(feed, &message, &fd, 1);

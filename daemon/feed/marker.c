@@ -77,13 +77,13 @@ static int marker_try_again(const Trace *trace, const char *text, size_t size, R
         if (count_dropped(trace) != n_dropped)
                 return reason_set(reason,
                                 KT_E_BUSY,
-                                "the ring buffer is full, the mark is lost: read the session's stream, or "
-                                "use a larger buffer-kb");
+                                "the ring buffer is full and the mark is lost: read the "
+                                "session's stream, or use a larger buffer-kb");
         return reason_set(reason,
                         KT_E_WRONG_STATE,
-                        trace->grant->fenced
-                                        ? "the guard has ended the recording"
-                                        : "nothing is recorded now: the session's triggers keep its window closed");
+                        trace->grant->fenced ? "the guard has ended the recording"
+                                             : "nothing is recorded now: the session's "
+                                               "triggers have closed its window");
 }
 
 int marker_write(const Trace *trace, const char *text, Reason *reason) {
@@ -94,13 +94,13 @@ int marker_write(const Trace *trace, const char *text, Reason *reason) {
         if (size > MARK_MAX)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "text: a mark has %d bytes at most",
+                                "text: a mark has at most %d bytes",
                                 MARK_MAX);
         for (size_t i = 0, n; i < size; i += n)
                 if (!marker_is_printable(text + i, size - i, &n))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "text: byte %zu is no printable text",
+                                        "text: byte %zu is not printable text",
                                         i + 1);
         int r = write_mark(trace, text, size);
         return r == -EBADF ? marker_try_again(trace, text, size, reason) : r;
@@ -191,7 +191,8 @@ int marker_open(struct MarkerList *list,
         if (n == MARKERS_MAX)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
-                                "a session has %d marker pipes at most: give yours to the other writers",
+                                "a session has at most %d marker pipes: share yours with the "
+                                "other writers",
                                 MARKERS_MAX);
         if (pipe2(fds, O_CLOEXEC | O_DIRECT) < 0)
                 return -errno;

@@ -72,7 +72,7 @@ static int trim(const char *filter, char **ret, Reason *reason) {
                 if (*p < 0x20 || *p == 0x7f)
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "filter holds a control character at column %zu",
+                                        "filter contains a control character at column %zu",
                                         (size_t)(p - (const unsigned char *)filter) + 1);
 
         filter += strspn(filter, " ");

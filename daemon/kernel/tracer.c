@@ -91,9 +91,8 @@ static int check_functions(const Instance *instance, Reason *reason) {
 }
 
 static int refuse_all(Reason *reason) {
-        return reason_set(reason,
-                        KT_E_KERNEL_REFUSED,
-                        "tracer: this kernel lets no functions be traced");
+        return reason_set(
+                        reason, KT_E_KERNEL_REFUSED, "tracer: this kernel cannot trace functions");
 }
 
 /* The list is separated by blanks. */

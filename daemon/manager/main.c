@@ -45,23 +45,27 @@ static void ktraced_print_help(void) {
         Configuration preset;
 
         configuration_init(&preset);
-        printf("ktraced [OPTION…]\n\n"
-               "Serves kernel traces to users whom policy allows, over D-Bus as org.ktrace1.\n"
-               "systemd usually starts it at the first request.\n\n"
+        printf("ktraced [OPTION…]\n"
+               "\n"
+               "Records kernel events for users, as the policy allows. Its interface "
+               "is\n"
+               "org.ktrace1 on D-Bus. systemd usually starts it at the first request.\n"
+               "\n"
                "  --config-dir=DIR      the administrator's configuration and rules\n"
                "                        (%s)\n"
                "  --lib-dir=DIR         configuration and rules as shipped (%s)\n"
-               "  --state-dir=DIR       what outlives a boot (%s)\n"
-               "  --runtime-dir=DIR     what does not (%s)\n"
-               "  --tracefs=DIR         where tracefs is mounted (%s)\n"
+               "  --state-dir=DIR       state that is kept over a reboot (%s)\n"
+               "  --runtime-dir=DIR     state that is not (%s)\n"
+               "  --tracefs=DIR         the mount point of tracefs (%s)\n"
                "  --consumer=FILE       the stream worker (%s)\n"
-               "  --consumer-user=USER  whom it runs as, never root (%s)\n"
-               "  --check-policy[=FILE] read the rules, or this file of rules, report whether\n"
-               "                        they are well-formed, and exit\n"
-               "  --collect             hand over what a crash has left in pstore, and exit\n"
-               "  -h, --help            this\n"
-               "  --version             the version\n\n"
-               "The bus is the system bus, or the one that DBUS_SYSTEM_BUS_ADDRESS names.\n"
+               "  --consumer-user=USER  the user that it runs as, never root (%s)\n"
+               "  --check-policy[=FILE] check the rules, or this file of rules, and "
+               "exit\n"
+               "  --collect             save what a crash left in pstore, and exit\n"
+               "  -h, --help            this text\n"
+               "  --version             the version\n"
+               "\n"
+               "The bus is the system bus, or the bus of DBUS_SYSTEM_BUS_ADDRESS.\n"
                "See ktraced(8).\n",
                         preset.config_dir,
                         preset.lib_dir,
@@ -86,11 +90,11 @@ static int collect(const Configuration *configuration) {
         log_open(LOG_TARGET_AUTO);
         int r = collect_run(&wanted, &n);
         if (r < 0) {
-                log_errno(r, LOG_ERR, NULL, "cannot collect what a crash has left");
+                log_errno(r, LOG_ERR, NULL, "cannot collect the records of a crash");
                 return KT_EXIT_FAILED;
         }
         if (n > 0)
-                log_notice("files that a crash of the machine has left: %zu", n);
+                log_notice("files of a crash of the machine: %zu", n);
         return KT_EXIT_OK;
 }
 

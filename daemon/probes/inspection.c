@@ -195,13 +195,14 @@ static int inspection_on_timer(sd_event_source *source _unused_,
         case INSPECTION_WAITING:
                 reason_set(&reason,
                                 KT_E_LIMIT_REACHED,
-                                "%d files are being looked into: wait for one of them",
+                                "%d files are being inspected: wait for one of them",
                                 INSPECTIONS_PER_UID_MAX);
                 inspection_end(inspection, KT_E_LIMIT_REACHED, &reason);
                 break;
         case INSPECTION_STARTING:
                 inspection_fail(inspection,
-                                "no worker came to look into it: see the journal of ktrace-consumer");
+                                "no worker started to inspect it: see the journal of "
+                                "ktrace-consumer");
                 break;
         case INSPECTION_READY:
                 if (inspection->handler)
@@ -213,7 +214,7 @@ static int inspection_on_timer(sd_event_source *source _unused_,
                 inspection_fail(inspection, "its file system does not answer");
                 break;
         case INSPECTION_ASKED:
-                inspection_fail(inspection, "it takes too long to look into it");
+                inspection_fail(inspection, "its inspection takes too long");
                 break;
         case INSPECTION_KNOWN: /* no question arrived */
         case INSPECTION_FAILED:
@@ -287,7 +288,7 @@ static void on_place(Inspection *inspection, const UserPlace *place) {
                                         &inspection->question, &inspected->facts, place)) {
                 log_warning("consumer %d gave a place that cannot be",
                                 consumer_get_pid(inspection->consumer));
-                inspection_fail(inspection, "what was found in it makes no sense");
+                inspection_fail(inspection, "the result of its inspection is invalid");
                 return;
         }
         UserPlace *grown = reallocarray(
@@ -339,7 +340,7 @@ static void inspection_on_message(Consumer *consumer,
                 log_warning("consumer %d sent message %u",
                                 consumer_get_pid(consumer),
                                 message->type);
-                inspection_fail(inspection, "the worker that looks into it is confused");
+                inspection_fail(inspection, "the worker that inspects it sent a wrong message");
         }
 }
 
@@ -355,7 +356,7 @@ static void inspection_on_closed(Consumer *consumer _unused_, void *userdata) {
                                                  : "it was not sent");
         else if (inspection->state != INSPECTION_FAILED)
                 inspection_fail(inspection,
-                                "the worker that looks into it ended: it may be damaged");
+                                "the worker that inspects it ended: the file may be damaged");
 }
 
 /* Start of an inspection */
@@ -435,7 +436,7 @@ static int inspection_add(Inspections *set,
         if (n >= WAITING_MAX)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
-                                "%u files wait to be looked into: try again later",
+                                "%u files wait for their inspection: try again later",
                                 n);
         int r = sd_event_add_time_relative(set->launcher->event,
                         &inspection->timer,
@@ -521,9 +522,8 @@ int inspections_ask(Inspections *set,
         if (!inspection)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "file: %" PRIu32
-                                " is no file of this connection's: ask OpenProbeFile for one and use it once, "
-                                "within 10 s",
+                                "file: %" PRIu32 " is not a file of this connection: get one "
+                                "from OpenProbeFile and use it once, within 10 s",
                                 ticket);
         inspection->ticket = 0;
         int r = check_question(question, reason);

@@ -34,8 +34,8 @@ int probe_check_user(ProbeSet *set,
         if (d->raw && subject->uid != 0)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "raw: a place in a program that nobody looks into is root's alone: "
-                                "name it by the key on");
+                                "raw: only root may probe a program without inspection: use the "
+                                "key on");
         return policy_decide_probe(set->policy, subject, &request, ret_action, reason);
 }
 
@@ -70,7 +70,7 @@ int probe_check_own(ProbeSet *set,
         else
                 r = probe_check_define(set, subject, d, probe_get_takes(probe), &action, reason);
         if (r == 0 && action && !is_authorized)
-                r = reason_set(reason, KT_E_AUTH_REQUIRED, "polkit has to allow this (%s)", action);
+                r = reason_set(reason, KT_E_AUTH_REQUIRED, "polkit must allow this (%s)", action);
         return r;
 }
 

@@ -209,7 +209,7 @@ static int probe_batch_take_next(ProbeBatch *batch, Reason *reason) {
         if (r == KT_E_AUTH_REQUIRED)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "%s: polkit has to be asked about it: add it by itself",
+                                "%s: it requires authentication by polkit: add it by itself",
                                 (*definition)->name);
         if (r != 0)
                 return r;

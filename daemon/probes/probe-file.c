@@ -140,7 +140,8 @@ static int check_named(const ProbeFile *file, Reason *reason) {
         return ends_with(file->path, DELETED)
                                ? reason_set(reason,
                                                  KT_E_FAILED,
-                                                 "on: %s: nobody could find it again: it needs a name",
+                                                 "on: %s: the file has no name: a probe "
+                                                 "requires one",
                                                  quote(file->path).text)
                                : 0;
 }
@@ -151,15 +152,15 @@ static int check_place(const ProbeFile *file, uid_t uid, Reason *reason) {
         if (file->inspected->facts.fs_type == OVERLAYFS_SUPER_MAGIC)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "on: %s: on an overlay in a mount namespace of its own, of which "
-                                "nobody knows what it lies on",
+                                "on: %s: an overlay in its own mount namespace, of which the "
+                                "lower file is unknown",
                                 quote(file->path).text);
         if (uid == 0 || probe_file_is_own(file, uid))
                 return 0;
         return reason_set(reason,
                         KT_E_ACCESS_DENIED,
-                        "on: %s: in a mount namespace of its own, where a path says nothing: name a "
-                        "file that is yours alone to write, or have root define it",
+                        "on: %s: in its own mount namespace, where a path has no meaning: name "
+                        "a file that only you can write to, or have root define it",
                         quote(file->path).text);
 }
 
@@ -174,14 +175,14 @@ static int check_kept(const ProbeFile *file, Reason *reason) {
                         status.st_dev != facts->dev || status.st_ino != facts->ino)
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "what is kept is another file than %s",
+                                "the stored file is not %s",
                                 quote(file->path).text);
         if ((uint64_t)status.st_size != facts->size || status.st_uid != facts->uid ||
                         status.st_gid != facts->gid || status.st_mode != facts->mode ||
                         probe_file_is_changed(file))
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "%s has changed since it was looked into",
+                                "%s has changed since its inspection",
                                 quote(file->path).text);
         return 0;
 }

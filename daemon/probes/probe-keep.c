@@ -105,9 +105,7 @@ static int check_stands(Probe *probe, Reason *reason) {
                                 &stands);
         if (r != 0 || !stands || probe_line_is_same(stands, probe->line))
                 return r;
-        return reason_set(reason,
-                        KT_E_FAILED,
-                        "another definition stands in the kernel under its name");
+        return reason_set(reason, KT_E_FAILED, "the kernel has another definition of this name");
 }
 
 static int adopt_program(Probe *probe, json_object *file, Reason *reason) {
@@ -153,7 +151,7 @@ static int adopt(ProbeSet *set, json_object *object, Reason *reason) {
         if (r == 0)
                 return 0;
         if (!reason->text[0])
-                reason_set(reason, KT_E_FAILED, "what was kept of its file cannot be read");
+                reason_set(reason, KT_E_FAILED, "the stored data of its file cannot be read");
         probe->look_failed = *reason;
         return r;
 }

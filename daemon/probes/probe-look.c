@@ -23,7 +23,7 @@ static bool probe_look_is_needed(const Probe *probe) {
 static void set_failed(Probe *probe, int result, const Reason *reason) {
         probe->look_failed = *reason;
         if (!reason->text[0])
-                reason_set(&probe->look_failed, result, "its file cannot be looked into");
+                reason_set(&probe->look_failed, result, "its file cannot be inspected");
 }
 
 static void probe_look_on_inspected(int result,

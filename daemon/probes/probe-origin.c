@@ -79,8 +79,7 @@ static int probe_origin_read_format(const Tracefs *tracefs,
         if (r == 0 && strcmp(origin->system, TRACER_SYSTEM) == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: %s is written by a tracer and is no event that a probe could be "
-                                "made of",
+                                "%s: %s is written by a tracer, and a probe requires an event",
                                 key,
                                 origin->full);
         return r ?: format_parse(text, size, ret, NULL);
@@ -89,8 +88,8 @@ static int probe_origin_read_format(const Tracefs *tracefs,
 static int refuse_probe(const char *key, const char *event, Reason *reason) {
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
-                        "%s: %s is a probe itself, of which the kernel makes no other: take its "
-                        "arguments where it is defined",
+                        "%s: %s is itself a probe, and the kernel makes no probe on it: take "
+                        "its arguments where it is defined",
                         key,
                         quote(event).text);
 }
@@ -148,8 +147,8 @@ static int find_one(const Probe *probe,
         if (r == 0 && other->definition->raw)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: %s is in the kernel's own syntax, so nobody knows its fields: "
-                                "define it by its arguments",
+                                "%s: %s is in the kernel's own syntax, so its fields are "
+                                "unknown: define it by its arguments",
                                 key,
                                 quote(event).text);
         if (r != 0)
@@ -350,8 +349,8 @@ static int judge_filter(const Grant *grant, const Probe *probe, size_t side, Rea
                 return 0;
         return reason_set(reason,
                         KT_E_ACCESS_DENIED,
-                        "probe %s: filter: %s speaks of tasks beside the traced ones, of which a "
-                        "filter would tell (%s): leave it out, filter what you read",
+                        "probe %s: filter: %s can describe tasks that are not traced, and a "
+                        "filter would reveal them (%s): leave it out, and filter the recording",
                         probe->definition->name,
                         probe->origins[side].full,
                         grant->rule);
@@ -367,8 +366,8 @@ int probe_origin_judge(const Tracefs *tracefs,
                         defence_is_on("members"))
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "probe %s: %s lets you trace processes of your own only, so both "
-                                "events have to be of one task: add common_pid to its keys",
+                                "probe %s: %s only grants traces of your own processes, so both "
+                                "events must be of one task: add common_pid to its keys",
                                 probe->definition->name,
                                 grant->rule);
         /* Its records would have the same flags as those of probes in programs, and those flags
@@ -379,8 +378,8 @@ int probe_origin_judge(const Tracefs *tracefs,
                         probe_origin_is_in_program(&probe->origins[1]))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "probe %s: where %s lets you trace processes of your own only, a pair "
-                                "that ends in a program has to begin in one",
+                                "probe %s: %s only grants traces of your own processes, so a "
+                                "pair that ends in a program must begin in one",
                                 probe->definition->name,
                                 grant->rule);
         for (size_t side = 0; r == 0 && side < probe->n_origins; side++)

@@ -105,7 +105,7 @@ int probe_raw_make_line(const Probe *probe, char **ret, Reason *reason) {
         if (comment)
                 return refuse_at(raw,
                                 comment,
-                                "the kernel takes # and what follows it for a comment: leave it out",
+                                "in the kernel's syntax, # begins a comment: leave it out",
                                 reason);
         size_t room = strlen(raw) + strlen(probe->group) + strlen(probe->definition->name) +
                       sizeof(":/ ");

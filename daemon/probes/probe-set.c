@@ -202,7 +202,7 @@ static int compile_user(Probe *probe, Reason *reason) {
                 return KT_E_FAILED;
         }
         if (!probe->file)
-                return reason_set(reason, KT_E_BUSY, "its file is being looked into: try again");
+                return reason_set(reason, KT_E_BUSY, "its file is being inspected: try again");
         return probe_compile_user(probe->definition,
                         probe->file->name,
                         probe->file->inspected->places,
@@ -289,7 +289,7 @@ int probe_resolve(Probe *probe, Reason *reason) {
         if (probe->line && probe_is_pair(probe) && probe->n_origins == 0)
                 return reason_set(reason,
                                 KT_E_BUSY,
-                                "probe %s: what it is made of has been removed: try again",
+                                "probe %s: its event or probe has been removed: try again",
                                 probe->definition->name);
         if (probe->line)
                 return 0;
@@ -399,11 +399,11 @@ int probe_check_file(const Probe *probe, Reason *reason) {
                 return 0;
         return reason_set(reason,
                         KT_E_FAILED,
-                        "probe %s: %s has changed since it was looked into, so its places may be "
-                        "others: %s",
+                        "probe %s: %s has changed since its inspection, so the places may be "
+                        "wrong: %s",
                         probe->definition->name,
                         probe->file->path,
-                        probe->source ? "'ktracectl policy reload' has it looked into again"
+                        probe->source ? "'ktracectl policy reload' inspects it again"
                                       : "remove the probe and add it again");
 }
 
@@ -422,8 +422,8 @@ int probe_check_lost(const Probe *probe, Reason *reason) {
                 return 0;
         return reason_set(reason,
                         KT_E_BUSY,
-                        "probe %s: somebody else has removed it from the kernel: try again when the "
-                        "sessions that had it have ended",
+                        "probe %s: another program has removed it from the kernel: try again "
+                        "when the sessions that had it have ended",
                         probe->definition->name);
 }
 
@@ -438,9 +438,9 @@ static int probe_set_define_now(const Tracefs *tracefs, const Probe *probe, Reas
         if (r > 0 && probe->form && probe->form->takes_entry)
                 return reason_set(reason,
                                 r,
-                                "probe %s: this kernel does not know a function's arguments when it "
-                                "returns: take $retval alone here, and the arguments by a probe "
-                                "without --return (%s)",
+                                "probe %s: this kernel does not know a function's arguments "
+                                "when it returns: use only $retval here, and a probe without "
+                                "--return for the arguments (%s)",
                                 probe->definition->name,
                                 inner.text);
         return r > 0 ? probe_refuse_line(probe, column, r, inner.text, reason) : r;

@@ -114,7 +114,7 @@ static int check_again(const Probe *probe,
         if (probe->file && file && !probe_file_is_same(probe->file, file))
                 return reason_set(reason,
                                 KT_E_NAME_TAKEN,
-                                "probe %s stands in the file that had this path before: remove it "
+                                "probe %s is on the previous file of this path: remove it "
                                 "first, or choose another name",
                                 definition->name);
         if (!definition_is_same(probe->definition, definition))
@@ -255,13 +255,13 @@ static int probe_verbs_check_number(const ProbeSet *set, uid_t uid, bool is_user
         if (n >= PROBE_SET_MAX || (is_user && n_files >= PROBE_FILES_MAX))
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
-                                "you have %zu probes%s, which is the most: remove some",
+                                "you have %zu probes%s, the maximum: remove some",
                                 n >= PROBE_SET_MAX ? n : n_files,
                                 n >= PROBE_SET_MAX ? "" : " in programs");
         if (is_user && uid != 0 && count_programs(set) >= PROBE_FILES_ALL_MAX)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
-                                "all users have %d probes in programs, which is the most",
+                                "all users together have %d probes in programs, the maximum",
                                 PROBE_FILES_ALL_MAX);
         return 0;
 }
@@ -394,7 +394,8 @@ int probe_set_undefine(ProbeSet *set, Request *request, const char *name, Reason
         if (n > 0 || probe->in_plan)
                 return reason_set(reason,
                                 KT_E_BUSY,
-                                "probe %s: %u session%s it, whose records would be lost: end %s first",
+                                "probe %s: %u session%s it and would lose its records: end %s "
+                                "first",
                                 probe->definition->name,
                                 n,
                                 n == 1 ? " has" : "s have",

@@ -184,7 +184,7 @@ void probe_set_watch(ProbeSet *set) {
         int r = watch_probes(set->watch);
         if (r == 0)
                 return;
-        log_errno(r, LOG_WARNING, NULL, "what others do to probes is not noticed");
+        log_errno(r, LOG_WARNING, NULL, "changes of probes by other programs are not noticed");
         set->watch = probe_watch_free(set->watch);
 }
 

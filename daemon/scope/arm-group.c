@@ -323,7 +323,7 @@ int arm_list_group(Arm *arm, const ArmGroup *group, Reason *reason) {
                 return cgroup_refuse(group->name, reason);
         return reason_set(reason,
                         KT_E_ACCESS_DENIED,
-                        "scope own: none of your %zu processes may be traced: %s",
+                        "scope own: not one of your %zu processes may be traced: %s",
                         arm->report.n_left_out,
                         arm->report.left_out);
 }

@@ -138,7 +138,8 @@ static int arm_list_threads(Arm *arm, pid_t pid, size_t *ret_n, Reason *reason) 
         if (r == 0 && arm->listed.n + n > ARM_TASKS_MAX)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
-                                "more than %d threads were to be traced: name fewer processes, or try again when they are calmer",
+                                "more than %d threads to trace: name fewer processes, or try "
+                                "again when they start fewer threads",
                                 ARM_TASKS_MAX);
         r = r ?: arm_list(arm, tasks, n);
         r = r ?: arm_is_whole(pid, tasks, &n, &whole);
@@ -205,7 +206,8 @@ static int arm_whole(Arm *arm, pid_t pid, Reason *reason) {
         if (arm->single_thread && n != 1)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "scope command: process %d has %zu threads: hold back a process of one",
+                                "scope command: process %d has %zu threads: expected a process "
+                                "with one thread",
                                 pid,
                                 n);
         arm->report.n_processes++;

@@ -74,7 +74,8 @@ static int match_check(const Match *match, Reason *reason) {
         if (match->n_found == 0)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_PROCESS,
-                                "process %d: none of your processes has this number in a pid namespace like yours",
+                                "process %d: you have no process with this number in a pid "
+                                "namespace like yours",
                                 match->wanted);
         if (match->n_found > 1)
                 return reason_set(reason,

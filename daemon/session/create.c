@@ -89,7 +89,7 @@ static int session_check_authorized(Request *request, Grant **grant, Reason *rea
                 request->wanted = TAKE_PTR(*grant);
                 return reason_set(reason,
                                 KT_E_AUTH_REQUIRED,
-                                "%s: polkit has to allow this first (%s)",
+                                "%s: polkit must allow this first (%s)",
                                 request->wanted->rule,
                                 action);
         }

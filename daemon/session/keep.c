@@ -284,7 +284,10 @@ void session_keep_notices(const Session *session) {
         int r = notices_save(session->notices, &object);
         r = r ?: store_save(session->registry->store, name, object);
         if (r < 0) /* a restart may repeat notices */
-                log_errno(r, LOG_WARNING, SESSION_CONTEXT(session), "cannot keep what was told");
+                log_errno(r,
+                                LOG_WARNING,
+                                SESSION_CONTEXT(session),
+                                "cannot store which notices were sent");
 }
 
 void session_load_notices(Session *session) {
@@ -296,7 +299,7 @@ void session_load_notices(Session *session) {
                         notices_load(session->notices, object) < 0)
                 log_write(LOG_WARNING,
                                 SESSION_CONTEXT(session),
-                                "what was told is not known any more: it is told again");
+                                "the stored notices cannot be read, so notices may be repeated");
 }
 
 void session_unkeep(const Session *session) {

@@ -56,7 +56,11 @@ static void silence(const Tracefs *tracefs, const char *name) {
         if (r == 0)
                 r = instance_disable_all(instance);
         if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "cannot turn off what records into %s", name);
+                log_errno(r,
+                                LOG_WARNING,
+                                NULL,
+                                "cannot turn off the events that record into %s",
+                                name);
 }
 
 /* Returns 0 if it is gone. Fails with -EBUSY if it is in use. */

@@ -91,7 +91,7 @@ static void on_probe_lost(const Probe *probe, bool is_held, const char *why, voi
 
         snprintf(text,
                         sizeof(text),
-                        "somebody else removed probe %s from the kernel%s%s",
+                        "another program removed probe %s from the kernel%s%s",
                         probe->definition->name,
                         is_held ? ""
                         : why   ? ", and it cannot be put back: "
@@ -122,7 +122,7 @@ static void look_for_crashes(Registry *registry) {
                 return;
         int r = crash_new(&options, &registry->crash);
         if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "cannot look for what a crash has left");
+                log_errno(r, LOG_WARNING, NULL, "cannot look for records of a crash");
 }
 
 void registry_open(Registry *registry) {

@@ -56,7 +56,8 @@ static int switch_matching(Session *session, const char *pattern, bool on, Reaso
                 } else if (!glob_is_pattern(pattern))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s:%s stays on: by it the session knows whose the other records are",
+                                        "%s:%s stays on: the session needs it to know whose the "
+                                        "other records are",
                                         event->system,
                                         event->name);
         }
@@ -127,7 +128,8 @@ static int session_control_check_size(const Session *session, uint64_t kb, Reaso
         if (trace_is_judged(trace) && (trace->has_list || trace->is_armed))
                 return reason_set(reason,
                                 KT_E_WRONG_STATE,
-                                "buffer-kb: what guards a trace of your own processes would see nothing meanwhile: before its first start only");
+                                "buffer-kb: the guard of a trace of your own processes would "
+                                "miss changes: possible only before its first start");
         if (!TAILQ_EMPTY(&session->snapshots))
                 return reason_set(reason, KT_E_BUSY, "a snapshot is being taken: try again");
         return registry_check_resize(session, kb, reason);
@@ -170,11 +172,13 @@ int session_clear(Session *session, Request *request, Reason *reason) {
         if (trace_is_judged(&session->trace))
                 return reason_set(reason,
                                 KT_E_WRONG_MODE,
-                                "the buffer also has what tells whose the records are: it can be cleared in a trace of all processes only");
+                                "the buffer also contains the records that show whose the "
+                                "others are: only a trace of all processes can be cleared");
         if (session->spec->instance)
                 return reason_set(reason,
                                 KT_E_WRONG_MODE,
-                                "the instance is not the session's own: what it holds is others' too");
+                                "the instance is not the session's own and contains data of "
+                                "others");
         if (!TAILQ_EMPTY(&session->snapshots))
                 return reason_set(reason, KT_E_BUSY, "a snapshot is being taken: try again");
         session->request = request;

@@ -64,7 +64,7 @@ static int session_describe_notes(const Session *session, json_object *notes) {
         if (r == 0 && report->n_joined > 0) {
                 snprintf(note,
                                 sizeof(note),
-                                "%zu processes came while it ran, other than as children",
+                                "%zu processes joined while it ran, and are not children",
                                 report->n_joined);
                 r = describe_append(notes, json_object_new_string(note));
         }

@@ -219,7 +219,11 @@ void session_end_now(Session *session) {
                 (void)usleep(REMOVE_RETRY_USEC);
         }
         if (r < 0)
-                log_errno(r, LOG_ERR, SESSION_CONTEXT(session), "instance %s is left behind", name);
+                log_errno(r,
+                                LOG_ERR,
+                                SESSION_CONTEXT(session),
+                                "instance %s was not removed",
+                                name);
         else
                 (void)cred_guard_remove_unused(session->registry->tracefs);
         request_answer_cancelled(&session->request, session->end_reason);
@@ -274,7 +278,7 @@ static void on_unit_gone(void *userdata) {
 
         (void)snprintf(reason,
                         sizeof(reason),
-                        "unit %.200s has no processes any more",
+                        "unit %.200s has no processes",
                         session->spec->lifetime_unit);
         session_end(session, "unit-gone", reason);
 }

@@ -90,7 +90,7 @@ static void end_cancelled(HistCall *call) {
         session_histogram_end(call,
                         reason_set(&reason,
                                         KT_E_CANCELLED,
-                                        "the session ended meanwhile: %s",
+                                        "the session ended: %s",
                                         call->session->end_reason[0] ? call->session->end_reason
                                                                      : "destroyed"),
                         &reason);
@@ -176,7 +176,7 @@ static void on_entry(HistCall *call, const ControlMessage *message) {
                 row = hist_rows_make_entry(
                                 &grant->triggers[call->hist.trigger].hist.layout, message);
         if (!row || json_object_array_add(call->rows, row) < 0)
-                end_failed(call, "what its reader tells makes no sense");
+                end_failed(call, "its reader sent invalid data");
 }
 
 static void session_histogram_send_table(HistCall *call) {
@@ -380,7 +380,7 @@ static int session_histogram_find(const Session *session,
                                 name);
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
-                        "%.*s%s%zu histograms are meant: give each a name and ask for it by that",
+                        "%.*s%s%zu histograms match: name each trigger, and use its name",
                         SPEC_EVENT_NAME_MAX,
                         name,
                         *name ? ": " : "",

@@ -36,7 +36,7 @@ int session_subscribe(Session *session, const char *peer, Reason *reason) {
         if (i == SUBSCRIBERS_MAX)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
-                                "%d connections are told of the session already",
+                                "%d connections already get notices of the session",
                                 SUBSCRIBERS_MAX);
         session->subscribers[i] = strdup(peer);
         if (!session->subscribers[i])
@@ -173,7 +173,7 @@ void session_make_notices(Session *session) {
                 log_errno(r,
                                 LOG_ERR,
                                 SESSION_CONTEXT(session),
-                                "cannot tell the owner what happens");
+                                "cannot send a notice to the owner");
 }
 
 void session_start_notices(Session *session) {

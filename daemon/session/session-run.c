@@ -140,7 +140,7 @@ static void session_watch_newcomers(Session *session) {
                 log_errno(r,
                                 LOG_ERR,
                                 SESSION_CONTEXT(session),
-                                "cannot look for processes that come later");
+                                "cannot look for processes that join later");
 }
 
 /* Others have changed something, and most of it was put back. The session continues and reports it.

@@ -86,7 +86,7 @@ int session_begin_spool(Session *session, Reason *reason) {
         SpoolMake make;
 
         if (!session->registry->spool)
-                return reason_set(reason, KT_E_FAILED, "spool: this ktraced has none");
+                return reason_set(reason, KT_E_FAILED, "spool: this ktraced has no spool");
         int r = spec_to_json(session->spec, &spec);
         if (r < 0)
                 return r;
@@ -150,13 +150,16 @@ void session_on_spool(Feed *feed _unused_, FeedSpoolNews news, const char *text,
         if (session->end != END_NOT)
                 return;
         if (news == FEED_SPOOL_FULL) {
-                reason_set(&why, 0, "its spool is full (%s), and the oldest is to be kept", text);
+                reason_set(&why,
+                                0,
+                                "its spool is full (%s), and it keeps the oldest records",
+                                text);
                 session_end(session, "spool-full", why.text);
                 return;
         }
         reason_set(&why,
                         0,
-                        "the spool has no room (%s): what comes is dropped and counted until there is",
+                        "the spool has no room (%s): events are dropped and counted until it has",
                         text);
         log_write(LOG_WARNING, SESSION_CONTEXT(session), "%s", why.text);
         notices_take_reason(session->notices, NOTICE_SPOOL_WAITS, why.text, NULL, 0);

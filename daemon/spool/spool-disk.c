@@ -33,7 +33,8 @@ int spool_disk_open(SpoolDisk *disk, Reason *reason) {
                         KT_E_FAILED,
                         "%s: %s",
                         disk->path,
-                        r == -EPERM ? "is not root's alone: nothing is recorded there"
+                        r == -EPERM ? "other users than root can write to it: nothing is "
+                                      "recorded there"
                                     : strerror(-r));
 }
 

@@ -270,7 +270,7 @@ static int begin_fetch(SpoolJob *job, Reason *reason) {
         if (!entry || !spool_is_visible(entry, &job->request->subject, REACH_OWN))
                 return reason_set(reason,
                                 KT_E_NO_SUCH_SESSION,
-                                "%s: no such recording: ListSpool tells yours",
+                                "%s: no such recording: ListSpool returns yours",
                                 quote(job->id).text);
         int r = uid == 0 ? 0 : check_count(spool, uid, reason);
         if (r != 0)
@@ -315,12 +315,12 @@ int spool_open(Spool *spool, Request *request, const char *id, const char *file,
         if (strlen(id) != KT_ID_DIGITS || !spool)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_SESSION,
-                                "%s: no such recording: ListSpool tells yours",
+                                "%s: no such recording: ListSpool returns yours",
                                 quote(id).text);
         if (file && strlen(file) > SPOOL_MEMBER_MAX)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_SESSION,
-                                "%s: no such file: ListSpool tells them",
+                                "%s: no such file: ListSpool returns them",
                                 quote(file).text);
         SpoolJob *job = spool_job_new(spool, id);
         if (!job)

@@ -120,7 +120,7 @@ static void spool_record_on_made(SpoolJob *job, int result, const Reason *reason
         if (job->handler)
                 job->handler(result == 0 ? entry : NULL, result, reason, job->userdata);
         else if (result == 0)
-                spool_end(entry, "cancelled", "nobody wants it any more");
+                spool_end(entry, "cancelled", "the request for it was cancelled");
         if (result != 0)
                 spool_entry_free(entry);
 }

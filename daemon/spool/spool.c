@@ -147,7 +147,7 @@ static void abandon(Spool *spool) {
         static Spool *abandoned; /* keeps leak checkers quiet */
         SpoolJob *job;
 
-        log_warning("spool: %s does not answer: what has not been written yet is lost",
+        log_warning("spool: %s does not respond: data that has not been written is lost",
                         spool->disk.path);
         TAILQ_FOREACH(job, &spool->jobs, jobs) {
                 Request *request = TAKE_PTR(job->request);
@@ -357,7 +357,7 @@ static int check_removed(const SpoolEntry *entry, const char *id, Reason *reason
         if (!entry)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_SESSION,
-                                "%s: no such recording: ListSpool tells yours",
+                                "%s: no such recording: ListSpool returns yours",
                                 quote(id).text);
         if (entry->state != SPOOL_ENDED)
                 return reason_set(reason,
@@ -399,7 +399,7 @@ int spool_remove(Spool *spool,
         if (strlen(id) != KT_ID_DIGITS || !spool)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_SESSION,
-                                "%s: no such recording: ListSpool tells yours",
+                                "%s: no such recording: ListSpool returns yours",
                                 quote(id).text);
         SpoolJob *job = spool_job_new(spool, id);
         if (!job)

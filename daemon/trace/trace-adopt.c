@@ -40,7 +40,8 @@ static int trace_adopt_step_open(void *context, Reason *reason) {
         if (r == -ENOENT)
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "somebody has removed the instance while ktraced was away");
+                                "another program removed the instance while ktraced was not "
+                                "running");
         trace->next = 0;
         trace->arm.instance = trace->instance;
         return r ?: instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
@@ -79,7 +80,8 @@ static int step_probes_stand(void *context, Reason *reason) {
                 return r;
         return reason_set(reason,
                         KT_E_FAILED,
-                        "somebody has removed probe %s from the kernel while ktraced was away",
+                        "another program removed probe %s from the kernel while ktraced was not "
+                        "running",
                         lost->definition->name);
 }
 
@@ -96,8 +98,8 @@ static int trace_adopt_step_size(void *context, Reason *reason _unused_) {
                 return 0;
         log_write(LOG_NOTICE,
                         &(LogContext){ trace->id, NULL, trace->owner->uid },
-                        "the buffer is of %" PRIu64 " kB a CPU, and becomes %" PRIu64
-                        " as before ktraced was away",
+                        "the buffer has %" PRIu64 " kB on each CPU, and gets %" PRIu64 " again, "
+                        "as before ktraced ended",
                         trace->size_kb,
                         wanted);
         return trace_set_size(trace, trace->spec->buffer_kb);

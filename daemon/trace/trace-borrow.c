@@ -246,7 +246,8 @@ int trace_borrow_filter(Trace *trace, size_t i, const char *filter, Reason *reas
         if (on && filter)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "events: %s:%s is on in %s already, and stays as it is: it takes no filter",
+                                "events: %s:%s is already on in %s, and stays as it is: it "
+                                "takes no filter",
                                 event->system,
                                 event->name,
                                 trace->spec->instance);

@@ -178,7 +178,7 @@ static void report_gap(const Trace *trace, const char *what, uint64_t kb) {
                                 &(LogContext){ trace->id,
                                                 trace->instance->name,
                                                 trace->owner->uid },
-                                "cannot tell of the buffer's size in the stream");
+                                "cannot report the buffer's size in the stream");
 }
 
 static int trace_change_step_size(void *context, Reason *reason) {

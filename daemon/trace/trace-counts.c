@@ -97,8 +97,8 @@ int trace_check_counts(const Spec *spec, const Grant *grant, Reason *reason) {
                 if (spec->mode != MODE_STREAM)
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "%s.do: hist: a flight recorder of your own processes cannot count: "
-                                        "use mode stream",
+                                        "%s.do: hist: a flight recorder of your own processes "
+                                        "cannot count: use mode stream",
                                         spec_trigger_place(trigger).text);
                 r = check_layout(trigger, &grant->triggers[i].hist.layout, reason);
         }

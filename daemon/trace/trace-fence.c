@@ -111,7 +111,9 @@ static int check_lifetimes(const Grant *grant, Reason *reason) {
                 if (event->filter)
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "events: %s:%s takes no filter here: all of its records are needed to know whose the others are; filter what you read",
+                                        "events: %s:%s takes no filter here: all of its records "
+                                        "are needed to know whose the others are; filter the "
+                                        "recording",
                                         event->system,
                                         event->name);
                 if (event->policy_filter)
@@ -151,7 +153,7 @@ int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason) {
         if (spec->scope == SCOPE_SYSTEM)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "scope system: rule %s lets you trace processes of your own only",
+                                "scope system: rule %s only grants traces of your own processes",
                                 grant->rule);
         if (!metadata_get_clock(spec->clock, &clock))
                 return reason_set(reason,
@@ -166,7 +168,7 @@ int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason) {
         if (spec->allow_setuid && !grant->allow_setuid)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "allow-setuid: rule %s does not let you, leave it out",
+                                "allow-setuid: not granted by rule %s, leave it out",
                                 grant->rule);
         int r = check_snapshots(spec, reason);
         r = r ?: check_lifetimes(grant, reason);
@@ -237,7 +239,8 @@ int trace_step_guard_probe(void *context, Reason *reason) {
                 log_errno(r,
                                 LOG_WARNING,
                                 &(LogContext){ trace->id, NULL, trace->owner->uid },
-                                "no guard on changes of credentials, no_new_privs is demanded instead");
+                                "no guard on changes of credentials, no_new_privs is required "
+                                "instead");
         if (!trace->spec->allow_setuid || trace->has_guard)
                 return 0;
         return reason_set(reason,
@@ -364,7 +367,7 @@ int trace_step_watch(void *context, Reason *reason _unused_) {
         log_errno(r,
                         LOG_WARNING,
                         &(LogContext){ trace->id, trace->instance->name, trace->owner->uid },
-                        "what others change is noticed late");
+                        "changes by other programs are noticed late");
         trace->watch = watch_free(trace->watch);
         return 0;
 }
@@ -372,7 +375,8 @@ int trace_step_watch(void *context, Reason *reason _unused_) {
 static int refuse_change(Reason *reason, const char *file) {
         return reason_set(reason,
                         KT_E_FAILED,
-                        "the instance was changed by somebody else (%s): the session is over, make a new one",
+                        "another program changed the instance (%s): the session has ended, make "
+                        "a new one",
                         file);
 }
 

@@ -78,7 +78,7 @@ void trace_ledger_add(TraceLedger *ledger,
 int trace_ledger_end_session(Reason *reason, const char *file, const char *why) {
         return reason_set(reason,
                         KT_E_FAILED,
-                        "somebody else changed the session's %s: %s",
+                        "another program changed the session's %s: %s",
                         file,
                         why);
 }
@@ -279,9 +279,8 @@ static int look_at_pairs(const Trace *trace, Reason *reason) {
                 if (r < 0 || trace_triggers_stand(trace, origin->system, origin->name, text))
                         continue;
                 snprintf(path, sizeof(path), "events/%s/%s/trigger", origin->system, origin->name);
-                r = trace_ledger_end_session(reason,
-                                path,
-                                "what it remembered of the probe's first event is lost");
+                r = trace_ledger_end_session(
+                                reason, path, "its stored data of the probe's first event is lost");
         }
         return r;
 }
@@ -398,7 +397,7 @@ static void mark(const Trace *trace, const char *text) {
                 log_errno(-errno,
                                 LOG_WARNING,
                                 &(LogContext){ trace->id, NULL, trace->owner->uid },
-                                "cannot tell of the interference in the stream");
+                                "cannot report the interference in the stream");
 }
 
 void trace_ledger_mark(const Trace *trace, const TraceLedger *ledger) {

@@ -74,7 +74,8 @@ static int add_pairs(Trace *trace, Reason *reason) {
         if (n > PAIRS_MAX)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
-                                "probes: %zu of them are made of two events, a session has %d at most",
+                                "probes: %zu of them are made of two events, a session has at "
+                                "most %d",
                                 n,
                                 PAIRS_MAX);
         trace->pairs = calloc(n ?: 1, sizeof(TracePair));

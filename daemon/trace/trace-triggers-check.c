@@ -52,8 +52,8 @@ static int check_target(const Trace *trace, size_t i, Reason *reason) {
                 return 0;
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
-                        "%s.event: %s stays on: by it the session knows whose the other records "
-                        "are",
+                        "%s.event: %s stays on: the session needs it to know whose the other "
+                        "records are",
                         spec_trigger_place(wanted).text,
                         wanted->target);
 }
@@ -67,7 +67,7 @@ static int check_window(const Trace *trace, size_t i, Reason *reason) {
         if (n == 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s.do: %s: the session records no event that it could turn on or "
+                                "%s.do: %s: the session has no event that it could turn on or "
                                 "off",
                                 spec_trigger_place(wanted).text,
                                 spec_action_to_string(wanted->action));
@@ -75,8 +75,8 @@ static int check_window(const Trace *trace, size_t i, Reason *reason) {
                 return 0;
         return reason_set(reason,
                         KT_E_LIMIT_REACHED,
-                        "%s.do: %s: turns each of the session's %zu events on or off, %d at most "
-                        "in a session of your own processes: name fewer events",
+                        "%s.do: %s: it turns all %zu events of the session on or off; a session "
+                        "of your own processes can do this with at most %d: name fewer events",
                         spec_trigger_place(wanted).text,
                         spec_action_to_string(wanted->action),
                         n,
@@ -98,8 +98,8 @@ int trace_check_triggers(const Spec *spec, const Grant *grant, Reason *reason) {
         if (r == 0 && n > KERNEL_TRIGGERS_MAX)
                 r = reason_set(reason,
                                 KT_E_LIMIT_REACHED,
-                                "triggers: they are %zu of the kernel's, %d at most: start and stop "
-                                "count as many times as the session has events",
+                                "triggers: they need %zu of the kernel's triggers, the maximum "
+                                "is %d: start and stop need one for each event of the session",
                                 n,
                                 KERNEL_TRIGGERS_MAX);
         return r;
@@ -120,8 +120,8 @@ int trace_check_trigger_known(const Instance *instance,
                                           ? "this kernel has no histograms (CONFIG_HIST_TRIGGERS)"
                           : wanted->action == ACTION_SNAPSHOT
                                           ? "this kernel has no snapshot buffers "
-                                            "(CONFIG_TRACER_SNAPSHOT): 'ktracectl snapshot' takes "
-                                            "what the ring holds"
+                                            "(CONFIG_TRACER_SNAPSHOT): 'ktracectl "
+                                            "snapshot' reads the ring instead"
                                           : "the event takes no triggers";
 
         return reason_set(reason,

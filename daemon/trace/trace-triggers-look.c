@@ -87,7 +87,7 @@ int trace_find_hist(const Trace *trace,
         }
         return reason_set(reason,
                         KT_E_WRONG_STATE,
-                        "the histogram is not there before the session's first start");
+                        "the histogram does not exist before the session's first start");
 }
 
 int trace_list_twins(const Trace *trace, const char ***ret, size_t *ret_n) {

@@ -432,7 +432,7 @@ static int trace_step_events(void *context, Reason *reason) {
         if (r == -ENOENT)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_EVENT,
-                                "events: %s:%s has gone since the session was made",
+                                "events: %s:%s has been removed since the session was made",
                                 event->system,
                                 event->name);
         return r ?: PLAN_AGAIN;

@@ -71,7 +71,7 @@ static int take_as_user(json_object *spec, uid_t *ret, Reason *reason) {
         if (number < 0 || number >= UINT32_MAX)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "as-user: %s is no uid",
+                                "as-user: %s is not a uid",
                                 json_object_to_json_string(value));
         *ret = (uid_t)number;
         json_object_object_del(spec, "as-user");

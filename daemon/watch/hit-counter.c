@@ -204,7 +204,7 @@ static void hit_counter_on_message(Consumer *consumer _unused_,
 }
 
 static void hit_counter_on_closed(Consumer *consumer _unused_, void *userdata) {
-        hit_counter_try_again(userdata, "the one before has ended");
+        hit_counter_try_again(userdata, "the previous one has ended");
 }
 
 static int hit_counter_begin(HitCounter *counter, Reason *reason) {

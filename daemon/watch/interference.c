@@ -152,7 +152,7 @@ static void look_at_watch(Interference *interference) {
 
         if (!watch_take(interference->trace->watch, name))
                 return;
-        snprintf(text, sizeof(text), "somebody else wrote to the session's instance: %s", name);
+        snprintf(text, sizeof(text), "another program wrote to the session's instance: %s", name);
         interference_report(interference, "interference", text);
 }
 

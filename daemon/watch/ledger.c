@@ -119,7 +119,8 @@ static bool count_repair(Ledger *ledger, const TraceLedger *found) {
         trace_ledger_format(found, &what);
         reason_set(&why,
                         0,
-                        "others changed its instance again and again, and it was put back %d times in a minute: the last time %s",
+                        "other programs repeatedly changed its instance, and it was put back %d "
+                        "times in a minute: the last time %s",
                         REPAIRS_MAX,
                         what.text);
         ledger_end_session(ledger, why.text);

@@ -120,7 +120,8 @@ static bool meter_fail(Meter *meter, int r) {
                         LOG_ERR,
                         &(LogContext){ meter->trace->id, NULL, meter->trace->owner->uid },
                         "cannot count what the session records");
-        meter->handler("what it records cannot be counted, and max-event-rate not be kept",
+        meter->handler("the session's events cannot be counted, so max-event-rate cannot be "
+                       "enforced",
                         meter->userdata);
         return true;
 }

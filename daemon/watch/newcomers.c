@@ -253,7 +253,7 @@ static void newcomers_on_plan(Plan *plan, int result, const Reason *reason) {
                                 &(LogContext){ newcomers->trace->id,
                                                 NULL,
                                                 newcomers->trace->owner->uid },
-                                "cannot look for processes that came later%s%s",
+                                "cannot look for processes that joined later%s%s",
                                 reason->text[0] ? ": " : "",
                                 reason->text);
         newcomers_set_timer(newcomers);
@@ -344,7 +344,7 @@ void newcomers_start(Newcomers *newcomers) {
         }
         int r = newcomers_take_over(newcomers);
         if (r < 0) {
-                log_errno(r, LOG_ERR, NULL, "cannot look for processes that come later");
+                log_errno(r, LOG_ERR, NULL, "cannot look for processes that join later");
                 return;
         }
         newcomers_set_timer(newcomers);

@@ -54,10 +54,8 @@ void request_answer(Request **request, int result, const Reason *reason) {
 
 void request_answer_cancelled(Request **request, const char *why) {
         Reason reason = {};
-        int r = reason_set(&reason,
-                        KT_E_CANCELLED,
-                        "the session ended meanwhile: %s",
-                        *why ? why : "destroyed");
+        int r = reason_set(
+                        &reason, KT_E_CANCELLED, "the session ended: %s", *why ? why : "destroyed");
 
         request_answer(request, r, &reason);
 }

@@ -102,12 +102,12 @@ static void test_strangers(void) {
 
         g_assert_cmpuint(ticket.number, !=, 0);
         send_file(&ticket, g_getenv("PROBED"));
-        refuse(again, ticket.number, INVALID, "is no file of this connection's");
-        refuse(stranger, ticket.number, INVALID, "is no file of this connection's");
-        refuse(root, ticket.number, INVALID, "is no file of this connection's");
-        refuse(owner, ticket.number + 1, INVALID, "is no file of this connection's");
+        refuse(again, ticket.number, INVALID, "is not a file of this connection");
+        refuse(stranger, ticket.number, INVALID, "is not a file of this connection");
+        refuse(root, ticket.number, INVALID, "is not a file of this connection");
+        refuse(owner, ticket.number + 1, INVALID, "is not a file of this connection");
         refuse_place(owner, ticket.number);
-        refuse(owner, ticket.number, INVALID, "is no file of this connection's");
+        refuse(owner, ticket.number, INVALID, "is not a file of this connection");
         close(ticket.fd);
 }
 
@@ -127,8 +127,8 @@ static void test_wrong_files(void) {
                 const char *path, *why;
         } files[] = {
                 { "/proc/self/status", "is not a local one" },
-                { "/etc/passwd", "it is no program or library" },
-                { "/", "it is no regular file" },
+                { "/etc/passwd", "it is not a program or library" },
+                { "/", "it is not a regular file" },
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {

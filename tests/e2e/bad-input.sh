@@ -145,7 +145,7 @@ TABLE
 2^probe x: --key "nosuch" column 1: *^x --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key nosuch \$latency
 2^--key: more than 3, *^x --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key id --key id --key id --key id \$latency
 2^probe x: --raw "frob" column 1: *^x --raw frob
-2^--about "a?b": byte 2 is no printable text^x --on vfs_read --about $'a\nb'
+2^--about "a?b": byte 2 is not printable text^x --on vfs_read --about $'a\nb'
 TABLE
         said_in_words ktracectl <<'TABLE'
 1^nosuch: no session has this name or id; *^stream nosuch

@@ -74,7 +74,7 @@ case_borrowed_refused() { # names that are paths, ours, absent; keys that would 
         expect 3 user ktracectl --no-ask-password create x --scope system --instance $BORROWED
         echo 1 >"$theirs/events/raw_syscalls/sys_enter/enable"
         ktracectl create taken -q --scope system --instance $BORROWED -e raw_syscalls:sys_enter -f 'id == 1'
-        refused 2 'is on in .* already, and stays as it is: it takes no filter' ktracectl start taken
+        refused 2 'is already on in .*, and stays as it is: it takes no filter' ktracectl start taken
         ktracectl destroy taken
         same 1 "$(cat "$theirs/events/raw_syscalls/sys_enter/enable")" "its event"
 }

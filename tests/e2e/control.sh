@@ -105,7 +105,7 @@ case_control_resize_refused() { # more than the machine has, than policy grants,
         refused 1 'max-buffer-kb' user ktracectl set mine buffer-kb 1000000
         background user setpriv --no-new-privs sleep 100
         user ktracectl start mine
-        refused 1 'before its first start only' user ktracectl set mine buffer-kb 1024
+        refused 1 'only before its first start' user ktracectl set mine buffer-kb 1024
         user ktracectl destroy mine
 }
 

@@ -23,9 +23,9 @@ case_event_probe_mistakes() { # each is told with its place, also on kernels wit
         refused 1 'no such event' ktracectl probes add bad --event no:such_event x
         refused 2 'expected SYSTEM:EVENT, such as sched:sched_switch; did you mean sched:sched_switch\?' ktracectl probes add bad --event sched_switch next_pid
         refused 2 'expected SYSTEM:EVENT' ktracectl probes add bad --event 'sched:*' next_pid
-        refused 2 'is a probe itself' ktracectl probes add bad --event ktrace_u0:other x
-        refused 2 'stands alone' ktracectl probes add bad --event sched:sched_switch --on vfs_read next_pid
-        refused 2 'an event returns nothing' ktracectl probes add bad --event sched:sched_switch --return next_pid
+        refused 2 'is itself a probe' ktracectl probes add bad --event ktrace_u0:other x
+        refused 2 'not together with' ktracectl probes add bad --event sched:sched_switch --on vfs_read next_pid
+        refused 2 'an event does not return' ktracectl probes add bad --event sched:sched_switch --return next_pid
         ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
 }
 
@@ -107,15 +107,15 @@ refuses_pair() {
 
 case_pair_mistakes() { # each is told with its place, also on kernels without
         local both='--from sched:sched_waking --to sched:sched_switch'
-        refuses_pair 7 'next_comm is char\[16\]: what is told apart by has to be a number|next_comm is char' 'pid = next_comm' '$latency'
+        refuses_pair 7 'next_comm is char\[16\]: a key must be a number|next_comm is char' 'pid = next_comm' '$latency'
         refuses_pair 7 'pid has 4 bytes and a sign, prev_state has 8' 'pid = prev_state' '$latency'
         refuses_pair 7 'sched_switch has no field next_pod: did you mean next_pid' 'pid = next_pod' '$latency'
         refuses_pair 1 'sched_switch has no field pid' 'pid' '$latency'
         refuses_pair 6 'sched_waking has no field pri0: did you mean prio' 'pid = next_pid' 'from.pri0'
         refuses_pair 1 'expected from.FIELD, to.FIELD or \$latency' 'pid = next_pid' 'prio'
-        refuses_pair 12 'a number of ns or, with : us, of us' 'pid = next_pid' '$latency : string'
-        refuses_pair 4 'common_pid of the second event by itself' 'pid = next_pid' 'to.common_pid'
-        refused 2 'nothing of the first event is taken' ktracectl probes add bad $both --key 'pid = next_pid' to.next_comm
+        refuses_pair 12 'a number of ns, or of us with : us' 'pid = next_pid' '$latency : string'
+        refuses_pair 4 'already has common_pid of the second event' 'pid = next_pid' 'to.common_pid'
+        refused 2 'they use nothing of the first event' ktracectl probes add bad $both --key 'pid = next_pid' to.next_comm
         refused 2 'key: more than 3' ktracectl probes add bad $both --key a --key b --key c --key d '$latency'
         refused 2 'key: missing' ktracectl probes add bad $both '$latency'
         refused 2 'to: missing' ktracectl probes add bad --from sched:sched_waking --key pid '$latency'
@@ -125,9 +125,9 @@ case_pair_mistakes() { # each is told with its place, also on kernels without
         told 2 'is taken by ARG "\$latency" already' ktracectl probes add bad $both --key 'pid = next_pid' '$latency' 'x = $latency'
         refused 1 'did you mean sched:sched_switch' ktracectl probes add bad --from sched:sched_waking --to sched:sched_swich --key pid '$latency'
         refused 1 'no such probe' ktracectl probes add bad --from nothing --to sched:sched_switch --key pid '$latency'
-        refused 2 'stands alone' ktracectl probes add bad $both --on vfs_read --key 'pid = next_pid' '$latency'
+        refused 2 'not together with' ktracectl probes add bad $both --on vfs_read --key 'pid = next_pid' '$latency'
         # A pointer that a program has handed in, which the kernel would follow without a look.
-        told 2 'wherever it leads' ktracectl probes add bad --from syscalls:sys_enter_openat --to syscalls:sys_exit_openat \
+        told 2 'to any address' ktracectl probes add bad --from syscalls:sys_enter_openat --to syscalls:sys_exit_openat \
                 --key common_pid from.filename
         ktracectl probes add one $both --key 'pid = next_pid' '$latency'
         refused 2 'made of events itself: name one of those' ktracectl probes add bad --from one --to sched:sched_switch --key 'pid' '$latency'
@@ -386,7 +386,7 @@ case_pair_foreign() { # [guest] another who takes a trigger away, or lays one mo
                 status=0
                 wait "$recording" || status=$?
                 same 1 "$status" "status of record after $text"
-                grep -q 'somebody else.*raw_syscalls/sys_exit' background.err || fail "$(cat background.err)"
+                grep -q 'another program.*raw_syscalls/sys_exit' background.err || fail "$(cat background.err)"
         done
         within 30 user ktracectl probes remove calls
         nothing_paired

@@ -23,7 +23,7 @@ case_fence_foreign_pids() { # [guest] another who adds to the pid list ends the 
         fence_recording -p "$BACKGROUND"
         sleep 0.5
         echo 1 >>"$(fence_instance)/set_event_pid"
-        fence_ends 'somebody else.*set_event_pid'
+        fence_ends 'another program.*set_event_pid'
         same 0 "$(count t.kts '.pid == 1')" "records of process 1"
 }
 
@@ -33,7 +33,7 @@ case_fence_foreign_emptying() { # [guest] another who empties the pid list ends 
         fence_recording -p "$pid"
         sleep 0.5
         : >"$(fence_instance)/set_event_pid"
-        fence_ends 'somebody else.*set_event_pid'
+        fence_ends 'another program.*set_event_pid'
         same 0 "$(count t.kts ".event != null and .pid != $pid")" "others' records"
 }
 
@@ -42,7 +42,7 @@ case_fence_foreign_filter() { # [guest] another who takes a filter away ends the
         fence_recording -p "$BACKGROUND"
         sleep 0.5
         echo 0 >"$(fence_instance)/events/raw_syscalls/sys_enter/filter"
-        fence_ends 'somebody else.*raw_syscalls/sys_enter/filter'
+        fence_ends 'another program.*raw_syscalls/sys_enter/filter'
 }
 
 case_fence_foreign_while_stopped() { # [guest] another who changes a stopped session ends it as well

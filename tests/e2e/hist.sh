@@ -68,10 +68,10 @@ case_hist_of_session() { # [guest] read while it runs, cleared, paused and conti
         expect 0 ktracectl --json=short hist box calls
         same 5 "$(row out '.keys.common_pid.comm == "target" and .keys.id == 1000')" "calls"
         same calls "$(jq -r .name out)" "name"
-        refused 2 '2 histograms are meant' ktracectl hist box
+        refused 2 '2 histograms match' ktracectl hist box
         refused 1 'no such histogram' ktracectl hist box other
         # More than the session has and is asked for: those of the event's own, which has two.
-        refused 2 '2 histograms are meant' ktracectl hist box $ENTER
+        refused 2 '2 histograms match' ktracectl hist box $ENTER
         ktracectl hist box calls --pause
         "$TARGET" calls 7 1000
         expect 0 ktracectl --json=short hist box calls
@@ -144,7 +144,7 @@ case_hist_own_session() { # [guest] of one's own processes: read while it runs, 
         same '[["target",1000,5]]' "$(counted '[.rows[] | [.keys.common_pid.comm, .keys.id, .hitcount]]' calls)" "calls"
         same '[[1001,3]]' "$(counted '[.rows[] | [.keys.id, .hitcount]]' others)" "calls of another condition"
         same '[[1001,3],[1000,5]]' "$(counted '[.rows[] | [.keys.id, .hitcount]]' ends)" "what is sorted by its key"
-        refused 2 '3 histograms are meant' user ktracectl hist box
+        refused 2 '3 histograms match' user ktracectl hist box
         user ktracectl hist box calls --pause
         own_calls 7 1000
         same '5 true' "$(counted '"\(.hits) \(.paused)"' calls | jq -r .)" "paused"
@@ -294,7 +294,7 @@ case_hist_refused_in_words() { # what was typed is named, and not the spec that 
         said 2 "-e: \"sys_enter\" is not one event: write system:event, as 'ktracectl events sys_enter' lists them" -e sys_enter --key id
         [ -e "$TRACEFS/synthetic_events" ] ||
                 refused 1 '^ktracectl: --latency: this kernel cannot pair events' user ktracectl hist --latency "$ENTER..raw_syscalls:sys_exit" --key common_pid -- true
-        said 3 "--latency: 50-default.json: own-processes lets you trace processes of your own only, so both events have to be of one task: add common_pid to its keys" --latency "$ENTER..raw_syscalls:sys_exit" --key id
+        said 3 "--latency: 50-default.json: own-processes only grants traces of your own processes, so both events must be of one task: add common_pid to its keys" --latency "$ENTER..raw_syscalls:sys_exit" --key id
         user() { "$@"; }
         said 2 "--key \"id=nosuch\" column 4: sys_enter has no field nosuch: it has id, args" --latency "$ENTER..$ENTER" --key id=nosuch
         said 2 "--by \"nosuch\" column 1: sys_exit has no field nosuch: it has id, ret" --latency "$ENTER..raw_syscalls:sys_exit" --key id --by nosuch

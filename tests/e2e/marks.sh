@@ -49,7 +49,7 @@ case_marks_in_order() { # a mark lies between what came before and what came aft
 case_marks_refused() { # what is no line of text, what is too long, and where nothing is recorded
         marked
         refused 2 'empty' ktracectl mark box ''
-        refused 2 'byte 2 is no printable text' ktracectl mark box $'a\nb'
+        refused 2 'byte 2 is not printable text' ktracectl mark box $'a\nb'
         refused 2 '1000 bytes' ktracectl mark box "$(printf 'x%.0s' $(seq 1001))"
         expect 0 ktracectl mark box "$(printf 'x%.0s' $(seq 1000))"
         expect 2 ktracectl mark box

@@ -53,7 +53,7 @@ refuses() {
 case_probes_mistakes() { # [asan] each mistake is told with its place, and nothing is defined
         refuses 4 'struct sock has no member __sk_comon: did you mean __sk_common' tcp_sendmsg sk.__sk_comon.skc_dport
         refuses 1 'tcp_sendmsg has no argument sock: did you mean sk|it has sk, msg, size' tcp_sendmsg sock
-        refuses 8 'there is no type u7' tcp_sendmsg 'size : u7'
+        refuses 8 'no type u7' tcp_sendmsg 'size : u7'
         refuses 1 'define the probe with --return' tcp_sendmsg '$retval'
         refuses 1 'as a whole' tcp_sendmsg sk.__sk_common
         refused 2 'a letter first' ktracectl probes add 9bad --on tcp_sendmsg

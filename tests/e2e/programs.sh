@@ -137,7 +137,7 @@ case_programs_changed() { # a file that was written to since it was looked into:
         adds add --on ./prog:probed_add 'a = $arg1 : s64'
         records add -- ./prog 5
         user touch prog
-        refused 1 'has changed since it was looked into.*remove the probe' user ktracectl record -q --probe add -o t.kts -- ./prog 5
+        refused 1 'has changed since its inspection.*remove the probe' user ktracectl record -q --probe add -o t.kts -- ./prog 5
         user ktracectl probes remove add
         adds add --on ./prog:probed_add 'a = $arg1 : s64'
         records add -- ./prog 5
@@ -201,7 +201,7 @@ case_programs_shared() { # the same again is the same; it stands in the file, wh
         same 2 "$(n_of add)" "calls in the file"
         records add -- ./prog 2
         same 0 "$(n_of add)" "calls in another file of its name"
-        refused 1 'had this path before' user ktracectl probes add add --on ./prog:probed_add '$arg1 : s64'
+        refused 1 'previous file of this path' user ktracectl probes add add --on ./prog:probed_add '$arg1 : s64'
         rm old
         user ktracectl --json probes show add | jq -e '."file-state" == "replaced"' || fail "$(user ktracectl --json probes show add)"
         removes add
@@ -274,7 +274,7 @@ case_programs_rules() { # a rule says whether, and of whose files
         rule '{"files": "own"}'
         adds add --on ./prog:probed_add '$arg1 : s64'
         install -m 755 "$PROBED" rooted
-        refused 3 'yours alone to write' user ktracectl probes add bad --on ./rooted:probed_add
+        refused 3 'users other than you can write to' user ktracectl probes add bad --on ./rooted:probed_add
         rule '{"files": "none", "use": ["*"]}'
         refused 3 'places in programs: not granted' user ktracectl probes add bad --on ./prog:probed_add
         refused 1 'no such probe' user ktracectl record -q --probe add -o /dev/null -- true
@@ -347,7 +347,7 @@ case_programs_restart_replaced() { # another file takes its name meanwhile: the 
         away unlinked
         same running "$(opened)" "session, when the old one has no name any more"
         user ktracectl --json probes show add | jq -e '."file-state" == "replaced"' || fail "$(user ktracectl --json probes show add)"
-        refused 1 'had this path before' user ktracectl probes add add --on ./prog:probed_add '$arg1 : s64'
+        refused 1 'previous file of this path' user ktracectl probes add add --on ./prog:probed_add '$arg1 : s64'
         user ktracectl destroy open
         removes add
         adds add --on ./prog:probed_add '$arg1 : s64'
@@ -467,7 +467,7 @@ case_programs_hostile() { # [asan] text in every key: refused with its place, an
         }
         local newline=$'/x:0x1\n-:ktrace_u0/other'
         call 2 name s bad on s "$newline"
-        grep -q 'no printable text' err || fail "$(cat err)"
+        grep -q 'not printable text' err || fail "$(cat err)"
         call 2 name s bad on s "$T/prog:probed:step p:ktrace_x/y"
         call 2 name s bad on s "$T/prog:0x1136(0x4010)"
         call 2 name s bad on s "$T/prog:"

@@ -6,7 +6,7 @@ paced() { background user setpriv --no-new-privs "$TARGET" paced 2000 50000; }
 
 CALLS=(ktracectl record -q -e raw_syscalls:sys_enter -o t.kts)
 # Its session is told of as the notes of Describe.
-joined() { ktracectl list --json=short | jq -r '.[0].id' | xargs ktracectl show 2>&1 | grep -q "$1 processes came while it ran"; }
+joined() { ktracectl list --json=short | jq -r '.[0].id' | xargs ktracectl show 2>&1 | grep -q "$1 processes joined while it ran"; }
 calls_of() { count t.kts ".pid == $1 and .fields.id == $GETPPID"; }
 some_calls_of() { [ "$(calls_of "$1")" -gt 3 ]; }
 
@@ -172,7 +172,7 @@ case_scope_container() { # -p in a pid namespace: the number that the process ha
         paced
         expect 0 unshare --pid --fork --mount-proc setpriv --reuid="$USER_UID" --regid="$USER_UID" --clear-groups sh -c \
                 'ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -p $0 2>&1; [ $? = 1 ]' "$BACKGROUND"
-        grep -q 'none of your processes has this number' out || fail "$(cat out)"
+        grep -q 'you have no process with this number' out || fail "$(cat out)"
 }
 
 case_scope_user_namespace() { # a process in a user namespace of its own has capabilities there: refused

@@ -23,7 +23,7 @@ no_of_polkit() {
         shift
         expect 3 "$@"
         mv err "$file"
-        ! grep -q 'has not answered' "$file"
+        ! grep -q 'does not reply' "$file"
 }
 
 case_stranger_no_administrator() { # whom polkit does not let manage sessions is told the same of one and of none

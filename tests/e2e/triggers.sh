@@ -68,7 +68,7 @@ case_trigger_window_all() { # the same in a trace of all processes, where the ke
         streamed root box
         ktracectl start box
         same 0 "$(cat "$TRACEFS"/instances/ktrace-*/tracing_on)" "tracing_on at first"
-        refused 1 'triggers keep its window closed' ktracectl mark box 'not now'
+        refused 1 'triggers have closed its window' ktracectl mark box 'not now'
         same '[false]' "$(ktracectl --json=short show box | jq -c '[.windows[].open]')" "the window at first"
         "$TARGET" calls 10 1000
         "$TARGET" calls 1 1001
@@ -200,7 +200,7 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
         try 3 'do hist next_pid": sched:sched_switch can describe tasks' -e sched:sched_switch --trigger 'sched:sched_switch do hist next_pid'
         try 2 'do hist args": "args": is neither a number nor a text' --trigger "$ENTER do hist args"
         try 2 'do hist nosuch": "nosuch": raw_syscalls:sys_enter has no such field' --trigger "$ENTER do hist nosuch"
-        try 1 'turns each of the session.s .* events on or off, 32 at most' -e 'syscalls:sys_enter_*' --trigger "$ENTER do stop"
+        try 1 'turns all .* events of the session on or off.* at most 32' -e 'syscalls:sys_enter_*' --trigger "$ENTER do stop"
         # shellcheck disable=SC2046 # 65 of them
         try 2 'more than 64' $(yes -- "--trigger=$ENTER" | head -n 65)
         # As they stand in the file.

@@ -113,7 +113,7 @@ EOS
         expect 0 stranger python3 strange.py 0123456789abcdef
         same "$(cat known)" "$(sed 's/0123456789abcdef/ID/' out)" "answers about a session and about none"
         same 16 "$(grep -c 'org.ktrace1.NoSuchSession' known)" "refusals"
-        same 16 "$(grep -c '"ID": no such session: ListSessions tells yours' known)" "refusals that name it"
+        same 16 "$(grep -c '"ID": no such session: ListSessions returns yours' known)" "refusals that name it"
         # root's reach is everybody's.
         expect 0 python3 - "$id" <<'EOS'
 from door import *

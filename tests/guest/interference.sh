@@ -104,7 +104,7 @@ case_tools_reset_all() { # [deep] trace-cmd reset -a in the middle of a recordin
         within 20 told_some || fail "nothing told"
         counted
         wait "$fenced" && fail "the fenced session ended well" || true
-        grep -q 'interference\|somebody else' fenced.err || fail "$(cat fenced.err)"
+        grep -q 'interference\|another program' fenced.err || fail "$(cat fenced.err)"
         journalctl -b -o cat MESSAGE_ID="$(sed -n 's/^#define AUDIT_ID_INTERFERENCE *"\(.*\)"/\1/p' /run/job/audit.h)" | grep -q 'put back' || fail "not in the journal"
 }
 

@@ -128,7 +128,7 @@ case_polkit_nobody_to_ask() { # who may not or cannot be asked for a password is
         polkit_begin
         denied 'leave out --no-ask-password' out user ktracectl --no-ask-password create x -e task:task_rename --scope own
         # No terminal, no agent.
-        denied 'there is no agent' out user ktracectl create x -e task:task_rename --scope own
+        denied 'there is no polkit agent' out user ktracectl create x -e task:task_rename --scope own
         # Others have nothing to do with that rule.
         stranger ktracectl --no-ask-password create y -e task:task_rename --scope own
         stranger ktracectl destroy y
@@ -277,7 +277,7 @@ case_polkit_programs_disguised() { # a file of root's under another path, in a m
         echo 'polkit.addRule(function(action, subject) {
                 if (action.id == "org.ktrace1.define-probe") return polkit.Result.YES; });' >"$POLKIT_RULES"
         systemctl restart polkit.service
-        denied 'a mount namespace of its own' out user unshare -Urm sh -c '
+        denied 'its own mount namespace' out user unshare -Urm sh -c '
                 mount --bind /usr/local/bin/ktrace-probed harmless/prog && exec ktracectl --no-ask-password probes add mine --on ./harmless/prog:probed_add'
         rm /usr/local/bin/ktrace-probed
 }

@@ -153,14 +153,14 @@ static void test_places(void) {
 static void test_refused_words(void) {
         REFUSED(" ", 2, "the name of an argument");
         REFUSED("dev.", 5, "expected the name of a member, got the end");
-        REFUSED("dev.count +", 11, "nothing is computed");
+        REFUSED("dev.count +", 11, "expressions compute nothing");
         REFUSED("&dev.count", 1, "there is no &");
         REFUSED("dev count", 5, ".MEMBER");
         REFUSED("n == size", 4, "the name of an argument");
         REFUSED("(dev", 5, "expected ), got the end");
         REFUSED("size :", 7, "a type");
-        REFUSED("size : be", 8, "there is no type be");
-        REFUSED("size : u8 u16", 11, "one type is enough");
+        REFUSED("size : be", 8, "no type be");
+        REFUSED("size : u8 u16", 11, "expected one type");
         REFUSED("dev.list[x]", 10, "a number");
         REFUSED("dev.list[99999999999]", 10, "a number up to");
         REFUSED("(struct device)dev", 15, "only pointers are cast");
@@ -169,36 +169,36 @@ static void test_refused_words(void) {
         REFUSED("$arg9", 1, "there is no $arg9");
         REFUSED("ж", 1, "begins like this");
         REFUSED("size ж", 6, "begins like this");
-        REFUSED("((((((((((((((size))))))))))))))", 13, "within each other");
-        REFUSED("*************size", 13, "within each other");
+        REFUSED("((((((((((((((size))))))))))))))", 13, "nested");
+        REFUSED("*************size", 13, "nested");
 }
 
 static void test_refused_types(void) {
         REFUSED("siez", 1, "did you mean size?");
         REFUSED("nothing", 1, "it has dev, path, size, color");
         REFUSED("dev.cuont", 5, "did you mean count?");
-        REFUSED("dev.in", 1, "name one of its members");
+        REFUSED("dev.in", 1, "write a dot and the name of a member");
         REFUSED("size.count", 6, "has no members");
         REFUSED("dev.elsewhere.x", 15, "has no members");
         REFUSED("dev.list[4]", 10, "the array has 4 elements");
-        REFUSED("size[1]", 6, "no array and no pointer");
-        REFUSED("*size", 1, "no pointer");
+        REFUSED("size[1]", 6, "neither an array nor a pointer");
+        REFUSED("*size", 1, "not a pointer");
         REFUSED("$retval", 1, "--return");
-        REFUSED("dev.tiny : u64", 12, "what is read there has 1");
+        REFUSED("dev.tiny : u64", 12, "the value there has 1");
         REFUSED("dev.mode : u32", 12, "shares them");
-        REFUSED("size : user", 8, "nothing of it is read");
-        REFUSED("$comm : u8", 9, "text and nothing else");
+        REFUSED("size : user", 8, "it is not read from memory");
+        REFUSED("$comm : u8", 9, "text and has no other type");
         REFUSED("common_pid = size", 1, "keeps the name");
         REFUSED("a234567890123456789012345678901234 = size", 1, "at most 31 bytes");
         REFUSED("(struct nothing *)dev", 9, "describes no struct nothing");
         REFUSED("(struct device *)dev.tiny", 22, "size of a pointer");
-        REFUSED("%di.count", 5, "nobody knows");
+        REFUSED("%di.count", 5, "the type before it is unknown");
         REFUSED("dev[9000].next[9000].next[9000].next[9000].next[9000].next.label",
                         1,
-                        "longer than the 63 bytes");
+                        "longer than the maximum of 63 bytes");
         assert_refused("dev_close", true, "$retval", 1, "returns nothing");
         assert_refused("dev_open+4", false, "size", 1, "where a function begins");
-        assert_refused("dev_quiet", false, "size", 1, "tells nothing");
+        assert_refused("dev_quiet", false, "size", 1, "has no description");
         assert_refused("dev_by_value", false, "after", 1, "by value");
 }
 

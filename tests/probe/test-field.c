@@ -92,23 +92,23 @@ static void assert_refused(const char *arg, unsigned column, const char *wanted)
 static void test_refused(void) {
         assert_refused("prot", 1, "did you mean port?");
         assert_refused("x = nothing", 5, "door_open has no field nothing: it has comm, pid, port");
-        assert_refused("common_pid", 1, "every record has common_pid");
+        assert_refused("common_pid", 1, "every record already has common_pid");
         assert_refused("pid.x", 5, "a field of an event is taken as it is");
         assert_refused("*pid", 1, "a field of an event is taken as it is");
         assert_refused("args[1]", 6, "a field of an event is taken as it is");
         assert_refused("$retval", 1, "an event has fields, and $comm");
         assert_refused("%di", 1, "an event has fields, and $comm");
         assert_refused("args", 1, "args is unsigned long[6] of 48 bytes");
-        assert_refused("mask", 1, "the kernel takes no such thing");
+        assert_refused("mask", 1, "which the kernel does not accept");
         assert_refused("comm : u32", 8, "comm is text");
-        assert_refused("comm : user", 8, "the text lies in the record");
-        assert_refused("pid : string", 7, "text is in an array of characters or behind a pointer");
-        assert_refused("pid : user", 7, "nothing of it is read from memory");
+        assert_refused("comm : user", 8, "the text is in the record");
+        assert_refused("pid : string", 7, "text is an array of characters or a pointer to text");
+        assert_refused("pid : user", 7, "it is not read from memory");
         assert_refused("pid : u64", 7, "u64 has 8 bytes, pid has 4");
         assert_refused("port : ip4", 8, "ip4 has 4 bytes, port has 2");
         assert_refused("$comm : u8", 9, "$comm is text");
         assert_refused("common_type = pid", 1, "the kernel keeps the name common_type");
-        assert_refused("+8(filename)", 1, "nothing is computed");
+        assert_refused("+8(filename)", 1, "expressions compute nothing");
 }
 
 static void test_alone(void) {
@@ -122,7 +122,7 @@ static void test_alone(void) {
                 definition_set_string(d, "event", "house:door_open", NULL);
                 definition_set_string(d, others[i], "p:x y", NULL);
                 g_assert_cmpint(definition_complete(d, &reason), ==, KT_E_INVALID_SPEC);
-                g_assert_nonnull(strstr(reason.text, "stands alone"));
+                g_assert_nonnull(strstr(reason.text, "not together with"));
         }
 }
 

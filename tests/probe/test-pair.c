@@ -213,7 +213,7 @@ static void test_keys(void) {
 static void test_values(void) {
         assert_refused("house",
                         "from.told",
-                        "args[0] column 6: the kernel would follow told wherever it leads");
+                        "args[0] column 6: the kernel would follow told to any address");
         assert_refused("house", "from.told : x64", "the kernel would follow told");
         assert_refused("house", "from.list", "the kernel carries numbers and text");
         assert_refused("house", "from.who : u8", "it is text");
@@ -224,10 +224,10 @@ static void test_values(void) {
         assert_refused("house", "from.door.x", "expected from.FIELD, to.FIELD or $latency");
         assert_refused("house", "both.door", "expected from.FIELD, to.FIELD or $latency");
         assert_refused("house", "$comm", "expected from.FIELD, to.FIELD or $latency");
-        assert_refused("house", "to.common_pid", "of the second event by itself");
-        assert_refused("house", "from.common_type", "of the second event by itself");
-        assert_refused("house", "to.floor", "nothing of the first event is taken");
-        assert_refused("house", "$latency : ms", "a number of ns or, with : us, of us");
+        assert_refused("house", "to.common_pid", "of the second event");
+        assert_refused("house", "from.common_type", "of the second event");
+        assert_refused("house", "to.floor", "they use nothing of the first event");
+        assert_refused("house", "$latency : ms", "a number of ns, or of us with : us");
 }
 
 /* By this name a stream's worker knows when a pair began: the user's field would hide ktraced's. */

@@ -200,20 +200,20 @@ static void test_refused(void) {
                 { &entry, "/x:0x1136", "size", "names of a program's arguments are not known" },
                 { &entry, "/x:0x1136", "$arg1.size", "column 7: structures of programs" },
                 { &entry, "/x:0x1136", "(struct x *)$arg1", "structures of programs" },
-                { &entry, "/x:0x1136", "%nosuch", "no register is called like this" },
+                { &entry, "/x:0x1136", "%nosuch", "no register has this name" },
                 { &entry, "/x:0x1136", "%", "expected the name of a register after %" },
                 { &entry, "/x:0x1136", "$stack999", "there is no $stack999" },
                 { &entry, "/x:0x1136", "$arg", "there is no $arg" },
-                { &entry, "/x:0x1136", "$arg1 : user string", "here everything is" },
-                { &entry, "/x:0x1136", "$arg1 : symbol", "symbol is of the kernel's" },
+                { &entry, "/x:0x1136", "$arg1 : user string", "here all are" },
+                { &entry, "/x:0x1136", "$arg1 : symbol", "symbol is for kernel addresses" },
                 { &entry, "/x:0x1136", "+8$arg1", "column 3: expected (" },
                 { &entry, "/x:0x1136", "+u8($arg1)", "expected a number" },
                 { &entry, "/x:0x1136", "+99999999999($arg1)", "a number up to 2147483647" },
                 { &entry, "/x:0x1136", "$arg1 + 1", "or the end, got '+'" },
-                { &entry, "/x:0x1136", "@0xffffffff81000000", "nothing that a definition has" },
-                { &entry, "/x:0x1136", "\\1", "nothing that a definition has" },
-                { &entry, "/x:0x1136", "*$comm", "is no pointer" },
-                { &entry, "/x:0x1136", "$comm : u8", "$comm is text and nothing else" },
+                { &entry, "/x:0x1136", "@0xffffffff81000000", "no part of a definition" },
+                { &entry, "/x:0x1136", "\\1", "no part of a definition" },
+                { &entry, "/x:0x1136", "*$comm", "is not a pointer" },
+                { &entry, "/x:0x1136", "$comm : u8", "$comm is text and has no other type" },
                 { &entry,
                                 "/x:0x1136",
                                 "+1(+1(+1(+1(+1(+1(+1(+1(+1(+1($arg1))))))))))",
@@ -221,13 +221,13 @@ static void test_refused(void) {
                 { &entry,
                                 "/x:0x1136",
                                 "+1000000000(+1000000000(+1000000000(+1000000000(+1($arg1))))) : string",
-                                "longer than the 63 bytes" },
-                { &entry, "/x:0x1136", "name\"; = $arg1", "nothing that a definition has" },
+                                "longer than the maximum of 63 bytes" },
+                { &entry, "/x:0x1136", "name\"; = $arg1", "no part of a definition" },
                 { &marker, "/x:p:m", "$arg6", "the marker has no $arg6: it has 5 arguments" },
                 { &marker, "/x:p:m", "$arg4", "where the kernel cannot take it" },
-                { &marker, "/x:p:m", "*$arg5", "is no pointer" },
-                { &marker, "/x:p:m", "$arg5 : string", "in an array or behind a pointer" },
-                { &marker, "/x:p:m", "$arg5 : u32", "u32 has 4 bytes, what is read there has 2" },
+                { &marker, "/x:p:m", "*$arg5", "is not a pointer" },
+                { &marker, "/x:p:m", "$arg5 : string", "is an array or a pointer to text" },
+                { &marker, "/x:p:m", "$arg5 : u32", "u32 has 4 bytes, the value there has 2" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(refused); i++)
@@ -297,7 +297,7 @@ static void test_keys(void) {
         g_assert_cmpint(definition_complete(d, &reason), ==, 0);
         g_assert_cmpint(definition_set_number(kernel, "file", 3, &reason), ==, 0);
         g_assert_cmpint(definition_complete(kernel, &reason), ==, KT_E_INVALID_SPEC);
-        g_assert_nonnull(strstr(reason.text, "belongs to an on that is a path"));
+        g_assert_nonnull(strstr(reason.text, "only with an on that is a path"));
 }
 
 int main(int argc, char **argv) {

@@ -296,7 +296,7 @@ static void test_given_up(Fixture *f, gconstpointer userdata) {
                 await_process(f, n + 1);
         }
         end_process();
-        assert_told(f, "failed: the one before has ended ");
+        assert_told(f, "failed: the previous one has ended ");
         hit_counter_start(f->counter);
         g_assert_cmpint(sd_event_run(f->event, 200000), >=, 0);
         g_assert_cmpuint(fake.n_spawned, ==, 5);

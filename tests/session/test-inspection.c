@@ -349,7 +349,7 @@ static void test_path(Fixture *f, gconstpointer data _unused_) {
                 { "/no/such/file", "/no/such/file: cannot open it: No such file or directory" },
                 { "/tmp", "/tmp: cannot open it: Is a directory" },
                 { "/dev/null", "/dev/null: cannot open it: Invalid argument" },
-                { "/etc/passwd", "/etc/passwd: it is no program or library" },
+                { "/etc/passwd", "/etc/passwd: it is not a program or library" },
                 { "/proc/self/status", "not a local one" },
         };
 
@@ -547,7 +547,7 @@ static void test_slow(Fixture *f, gconstpointer data _unused_) {
         _cleanup_close_ int fd = play_as(f, 0, 1000, true);
         say_facts(fd, EXT4_SUPER_MAGIC, O_PATH);
         ask(f, 0, ":1.1", 0x10, NULL);
-        assert_failed(await(f, 0), KT_E_FAILED, "file: it takes too long to look into it");
+        assert_failed(await(f, 0), KT_E_FAILED, "file: its inspection takes too long");
 }
 
 /* A worker that is always runnable and hardly runs is waited for, twice as long as one that
@@ -583,7 +583,7 @@ static void test_lies(Fixture *f, gconstpointer data _unused_) {
         ask(f, 0, ":1.1", 0x10, NULL);
         say(fd, &(ControlMessage){ .type = CONTROL_PLACE, .place = { .offset = 0x11 } }, -1);
         say(fd, &(ControlMessage){ .type = CONTROL_ANSWER }, -1);
-        assert_failed(await(f, 0), KT_E_FAILED, "file: what was found in it makes no sense");
+        assert_failed(await(f, 0), KT_E_FAILED, "file: the result of its inspection is invalid");
 }
 
 static void test_out_of_turn(Fixture *f, gconstpointer data _unused_) {
@@ -592,7 +592,7 @@ static void test_out_of_turn(Fixture *f, gconstpointer data _unused_) {
         _cleanup_close_ int fd = play(f, 0, 1000);
         say(fd, &(ControlMessage){ .type = CONTROL_PLACE }, -1);
         ask(f, 0, ":1.1", 0x10, NULL);
-        assert_failed(await(f, 0), KT_E_FAILED, "confused");
+        assert_failed(await(f, 0), KT_E_FAILED, "wrong message");
 }
 
 static void test_nothing_found(Fixture *f, gconstpointer data _unused_) {
@@ -614,7 +614,7 @@ static void test_too_many(Fixture *f, gconstpointer data _unused_) {
         for (unsigned i = 0; i <= USER_PLACES_MAX; i++)
                 say(fd, &(ControlMessage){ .type = CONTROL_PLACE, .place = { .offset = i } }, -1);
         say(fd, &(ControlMessage){ .type = CONTROL_ANSWER }, -1);
-        assert_failed(await(f, 0), KT_E_FAILED, "file: what was found in it makes no sense");
+        assert_failed(await(f, 0), KT_E_FAILED, "file: the result of its inspection is invalid");
 }
 
 static void test_dies(Fixture *f, gconstpointer data _unused_) {
@@ -624,7 +624,7 @@ static void test_dies(Fixture *f, gconstpointer data _unused_) {
         say_facts(fd, EXT4_SUPER_MAGIC, O_PATH);
         ask(f, 0, ":1.1", 0x10, NULL);
         close_cleanup(&fd);
-        assert_failed(await(f, 0), KT_E_FAILED, "it may be damaged");
+        assert_failed(await(f, 0), KT_E_FAILED, "the file may be damaged");
         run_until_idle(f);
 }
 

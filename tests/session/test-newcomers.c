@@ -68,12 +68,12 @@ static void test_joins(Fixture *f, gconstpointer userdata) {
         for (unsigned i = 0; i < 30; i++) /* until the plan has been told of */
                 g_assert_cmpint(sd_event_run(f->event, 10000), >=, 0);
         g_autofree char *text = describe(session);
-        g_assert_nonnull(strstr(text, "1 processes came while it ran"));
+        g_assert_nonnull(strstr(text, "1 processes joined while it ran"));
         Call call;
         fixture_stop(f, &call, session);
         fixture_wait(f, &call);
         g_autofree char *stopped = describe(session);
-        g_assert_nonnull(strstr(stopped, "1 processes came while it ran"));
+        g_assert_nonnull(strstr(stopped, "1 processes joined while it ran"));
         fixture_kill(first);
         fixture_kill(later);
 }

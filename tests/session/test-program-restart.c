@@ -363,7 +363,7 @@ static void test_limits(Fixture *f, gconstpointer userdata) {
         }
         find(FIXTURE_USER + n_users);
         g_assert_cmpint(add(f, FIXTURE_USER + n_users, "more", &answer), ==, KT_E_LIMIT_REACHED);
-        g_assert_nonnull(strstr(answer.reason.text, "all users have 1024"));
+        g_assert_nonnull(strstr(answer.reason.text, "all users together have 1024"));
         find((uid_t)-1);
         g_assert_cmpint(add(f, 0, "mine", &answer), ==, 0);
         g_assert_cmpint(fake_fd_store_count(NULL), ==, PROBE_FILES_ALL_MAX + 1);

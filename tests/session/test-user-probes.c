@@ -214,7 +214,7 @@ static void test_own(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(add(f, FIXTURE_USER, on, 9, &answer), ==, 0);
         find(FIXTURE_USER, MODE_OWN, 6, 1);
         g_assert_cmpint(add(f, FIXTURE_USER, on, 9, &answer), ==, KT_E_NAME_TAKEN);
-        g_assert_nonnull(strstr(answer.reason.text, "had this path before"));
+        g_assert_nonnull(strstr(answer.reason.text, "previous file of this path"));
 
         g_assert_cmpint(unlink(program), ==, 0);
         shown = list_first(f, FIXTURE_USER, &list);
@@ -358,7 +358,7 @@ static void test_deleted(Fixture *f, gconstpointer userdata) {
         program = g_strdup(odd);
         find(FIXTURE_USER, MODE_OWN, 5, 1);
         g_assert_cmpint(add(f, FIXTURE_USER, "/x:0x1136", 9, &answer), ==, KT_E_FAILED);
-        g_assert_nonnull(strstr(answer.reason.text, "it needs a name"));
+        g_assert_nonnull(strstr(answer.reason.text, "the file has no name"));
 }
 
 static bool is_listed(Fixture *f, const char *state) {

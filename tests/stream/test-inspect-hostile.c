@@ -140,7 +140,7 @@ static void test_no_program(Fixture *f, gconstpointer data _unused_) {
                 uint8_t byte;
                 const char *why;
         } changes[] = {
-                { 0, 'E', "it is no program or library*" },
+                { 0, 'E', "it is not a program or library*" },
                 { EI_CLASS, 0, "*of a machine that is not inspected here" },
                 { EI_CLASS, ELFCLASS32, "*of a machine that is not inspected here" },
                 { EI_DATA, ELFDATA2MSB, "*of a machine that is not inspected here" },

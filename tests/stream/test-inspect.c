@@ -223,7 +223,7 @@ static void test_symbols(Fixture *f, gconstpointer data _unused_) {
                 g_assert_cmpint(inspect_offset(&f->file, to_offset(f, start), &place, &reason),
                                 ==,
                                 KT_E_FAILED);
-                g_assert_nonnull(strstr(reason.text, "where the function around begins"));
+                g_assert_nonnull(strstr(reason.text, "where the function around it begins"));
         }
 }
 
@@ -270,7 +270,7 @@ static void test_between(Fixture *f, gconstpointer data _unused_) {
         g_assert_true(find_symbol(probed, "probed_add", &start, &end));
         use(f, probed);
         g_assert_cmpuint(end % 16, !=, 0); /* functions begin at multiples of 16 */
-        assert_refused(f, to_offset(f, end), "tells where the function around begins");
+        assert_refused(f, to_offset(f, end), "show where the function around it begins");
 }
 
 static void test_no_code(Fixture *f, gconstpointer data _unused_) {

@@ -212,12 +212,12 @@ static void test_path_only(Fixture *f, gconstpointer data _unused_) {
 
 static void test_directory(Fixture *f, gconstpointer data _unused_) {
         give_path(f, "/tmp", O_RDONLY | O_DIRECTORY);
-        assert_refuses(f, "no regular file");
+        assert_refuses(f, "not a regular file");
 }
 
 static void test_device(Fixture *f, gconstpointer data _unused_) {
         give_path(f, "/dev/null", O_RDONLY);
-        assert_refuses(f, "no regular file");
+        assert_refuses(f, "not a regular file");
 }
 
 static void test_proc(Fixture *f, gconstpointer data _unused_) {

@@ -189,7 +189,7 @@ static void test_refusals(void) {
         refuse_path("/tmp", O_PATH, "not open for writing");
         refuse_path("/etc/passwd", O_RDONLY, "not open for writing");
         g_assert_no_errno(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, packets));
-        refuse(packets, 1, "no stream socket");
+        refuse(packets, 1, "not a stream socket");
         refuse(packets, 2, "one byte with one fd");
         refuse(NULL, 0, "one byte with one fd");
         close(packets[0]);

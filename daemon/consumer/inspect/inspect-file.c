@@ -97,7 +97,7 @@ static const char *inspect_file_check_header(const InspectFile *file) {
         const Elf64_Ehdr *h = &file->header;
 
         if (memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
-                return "it is no program or library (ELF)";
+                return "it is not a program or library (ELF)";
         if (h->e_ident[EI_DATA] != order || h->e_machine == EM_NONE ||
                         h->e_machine != (file->is_64 ? MACHINE : MACHINE_32))
                 return "its instructions are of a machine that is not inspected here";
@@ -151,7 +151,7 @@ int inspect_open(InspectFile *file, int fd, Reason *reason) {
         };
         r = read_header(file);
         if (r == -EBADMSG)
-                return reason_set(reason, KT_E_FAILED, "it is no program or library (ELF)");
+                return reason_set(reason, KT_E_FAILED, "it is not a program or library (ELF)");
         const char *why = r == 0 ? inspect_file_check_header(file) : NULL;
         if (why)
                 return reason_set(reason, KT_E_FAILED, "%s", why);

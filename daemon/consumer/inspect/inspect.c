@@ -97,11 +97,12 @@ static int inspect_refuse(int error, uint64_t offset, Reason *reason) {
         const char *why = "the file is damaged there";
 
         if (error == -ENOENT)
-                why = "nothing in the file (.eh_frame, symbols) tells where the function around begins";
+                why = "the file (.eh_frame, symbols) does not show where the function "
+                      "around it begins";
         else if (error == -EDQUOT)
                 why = "too much of the file would have to be read";
         else if (error == -EILSEQ)
-                why = "what lies before it in its function cannot be decoded";
+                why = "the code before it in its function cannot be decoded";
         else if (error != -EBADMSG)
                 return error;
         return reason_set(reason, KT_E_FAILED, "offset %#" PRIx64 ": %s", offset, why);

@@ -194,7 +194,7 @@ boot4_others() { # one uses the top buffer: it is left to them, and the journal 
         systemctl start ktraced.service
         within 60 test -e $STATE || fail "$(journalctl -u ktraced -b -o cat | tail -n 5)"
         grep -q sched:sched_switch $TRACEFS/set_event || fail "$(cat $TRACEFS/set_event)"
-        journalctl -u ktraced -b -o cat | grep -q 'somebody has turned on sched:sched_switch' || fail "$(journalctl -u ktraced -b -o cat | tail -n 5)"
+        journalctl -u ktraced -b -o cat | grep -q 'another user has also turned on sched:sched_switch' || fail "$(journalctl -u ktraced -b -o cat | tail -n 5)"
         echo '!sched:sched_switch' >>$TRACEFS/set_event
 }
 
