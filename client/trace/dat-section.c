@@ -2,7 +2,7 @@
 
 /* The parts that both versions of trace.dat have: header pages, event formats, kernel symbols,
  * printk formats, command names; also how numbers and strings are read. Called by trace-dat.
- * libtraceevent does not check all of its input, so the checks are here or in guard. */
+ * libtraceevent does not check all of its input, so the checks are here or in format-guard.c. */
 
 #include <endian.h>
 #include <string.h>

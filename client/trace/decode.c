@@ -11,7 +11,7 @@
 #include <sys/auxv.h>
 
 #include "trace/decode.h"
-#include "trace/guard.h"
+#include "trace/format-guard.h"
 
 /* The bytes after a record are zero, as far as a 16-bit length can reach. */
 #define SCRATCH_SLACK (2 * 65536 + 64)
@@ -108,7 +108,7 @@ int decode_add_event(Decode *decode,
         struct tep_event *event;
         int id, r;
 
-        r = guard_format(text, size, &safe, &id);
+        r = format_guard_make_safe(text, size, &safe, &id);
         if (r < 0)
                 return r == -EBADMSG ? 0 : r;
         /* With two events of one id, libtraceevent keeps both and may find either. */

@@ -2,9 +2,10 @@
 
 /* Checks records before libtraceevent 1.7 prints them, because that library trusts records. It
  * reads fields beyond a record's end, follows array lengths from the record, and pads to any width
- * that a format names. (guard.c parses the formats.) An EventLayout describes the format of one
- * event and is made once. Each record is checked against it before it is printed. It also contains
- * the field list of the JSON export. Called by decode. Borrows the tep_event, owns the rest. */
+ * that a format names. (format-guard.c parses the formats.) An EventLayout describes the format of
+ * one event and is made once. Each record is checked against it before it is printed. It also
+ * contains the field list of the JSON export. Called by decode. Borrows the tep_event, owns the
+ * rest. */
 
 #include <endian.h>
 #include <errno.h>

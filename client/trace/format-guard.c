@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "interfaces/format.h"
-#include "trace/guard.h"
+#include "trace/format-guard.h"
 
 #define TEXT_MAX    (64 * 1024)
 #define NESTING_MAX 64
@@ -172,7 +172,7 @@ static int drop_print_format(const char *text, size_t size, char **ret) {
         return asprintf(ret, "%.*s%sunreadable\n", (int)(at - text), text, mark) < 0 ? -ENOMEM : 0;
 }
 
-int guard_format(const char *text, size_t size, char **ret, int *ret_id) {
+int format_guard_make_safe(const char *text, size_t size, char **ret, int *ret_id) {
         _cleanup_(format_free_cleanup) Format *format = NULL;
         int r;
 

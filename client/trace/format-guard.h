@@ -5,4 +5,4 @@
 
 /* Returns a copy of an event's format file that is safe for libtraceevent. The caller frees it.
  * 0, -EBADMSG if its fields do not match the kernel's format, -ENOMEM. */
-int guard_format(const char *text, size_t size, char **ret, int *ret_id);
+int format_guard_make_safe(const char *text, size_t size, char **ret, int *ret_id);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "stream-fixture.h"
-#include "trace/guard.h"
+#include "trace/format-guard.h"
 
 /* The text that libtraceevent would get for this print format. */
 static char *guarded(const char *print) {
@@ -14,7 +14,7 @@ static char *guarded(const char *print) {
 
         *strstr(head, "print fmt:") = '\0';
         text = g_strconcat(head, "print fmt: ", print, "\n", NULL);
-        g_assert_cmpint(guard_format(text, strlen(text), &safe, &id), ==, 0);
+        g_assert_cmpint(format_guard_make_safe(text, strlen(text), &safe, &id), ==, 0);
         g_assert_cmpint(id, ==, FIXTURE_HELLO_ID);
         return safe;
 }
@@ -86,14 +86,16 @@ static void test_refused(void) {
         int id;
 
         for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
-                g_assert_cmpint(guard_format(texts[i], strlen(texts[i]), &safe, &id), ==, -EBADMSG);
-        g_assert_cmpint(guard_format(long_text, 100000, &safe, &id), ==, -EBADMSG);
+                g_assert_cmpint(format_guard_make_safe(texts[i], strlen(texts[i]), &safe, &id),
+                                ==,
+                                -EBADMSG);
+        g_assert_cmpint(format_guard_make_safe(long_text, 100000, &safe, &id), ==, -EBADMSG);
 }
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
-        g_test_add_func("/guard/kept", test_kept);
-        g_test_add_func("/guard/dropped", test_dropped);
-        g_test_add_func("/guard/refused", test_refused);
+        g_test_add_func("/format-guard/kept", test_kept);
+        g_test_add_func("/format-guard/dropped", test_dropped);
+        g_test_add_func("/format-guard/refused", test_refused);
         return g_test_run();
 }
