@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The event loop of `record` and `stream`. It watches signals, the command's process, the session,
- * the daemon and the bus. Handlers only set flags; the callers (recording.c, verb-stream.c) run the
+ * the daemon and the bus. Handlers only set flags; the callers (recording.c, stream.c) run the
  * loop until a flag is set. Owns the loop and its sources, borrows proxy and child.
  *
  * A signal from a terminal goes to the whole foreground group, so the command has received it, too.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ktracectl stream --notify: prints one line for each notification of a session, as text or JSON,
- * and flushes it at once. Called by verb-stream.c. It must subscribe, because ktraced sends a
+ * and flushes it at once. Called by stream.c. It must subscribe, because ktraced sends a
  * session's signals only to its creator.
  *
  * Signals of one sender arrive in order, so no notification comes after the state `gone`. When the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ktracectl stream, snapshot: reads the stream of an existing session into a file or prints it,
  * until the session ends or the user stops. Or reads the snapshot of a flight recorder. Does not
- * start or stop the session. (stream.c contains the format.) */
+ * start or stop the session. (trace/stream.c contains the format.) */
 
 #include <errno.h>
 #include <signal.h>
@@ -190,7 +190,7 @@ static int stream_conduct(StreamJob *job, const Context *context) {
         return lost ? KT_EXIT_LOST : KT_EXIT_OK;
 }
 
-static int verb_stream_run(Context *context, bool is_snapshot, int argc, char **argv) {
+static int stream_execute(Context *context, bool is_snapshot, int argc, char **argv) {
         StreamJob job = { .is_snapshot = is_snapshot };
         int status;
 
@@ -207,11 +207,11 @@ static int verb_stream_run(Context *context, bool is_snapshot, int argc, char **
 }
 
 static int stream_run(Context *context, int argc, char **argv) {
-        return verb_stream_run(context, false, argc, argv);
+        return stream_execute(context, false, argc, argv);
 }
 
 static int snapshot_run(Context *context, int argc, char **argv) {
-        return verb_stream_run(context, true, argc, argv);
+        return stream_execute(context, true, argc, argv);
 }
 
 const Verb verb_stream = {
