@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "call/definition-message.h"
-#include "call/probes-return.h"
+#include "call/definition-pair.h"
 #include "call/proxy.h"
 #include "interfaces/nearest.h"
 #include "program/elf-place.h"
@@ -156,10 +156,10 @@ static int probes_add(const Context *context, const ProbeOptions *options, int a
         if (r == 0)
                 proxy->may_ask = context->ask_password;
         r = r ?: definition_send(proxy, &definition, &event, &reason);
-        if (probes_return_is_meant(&definition, r, &reason)) {
+        if (definition_pair_is_meant(&definition, r, &reason)) {
                 reason = (Reason){};
                 origins_done(&origins); /* the parts have other lists of arguments */
-                r = probes_return_add(proxy, &definition, &event, &reason);
+                r = definition_pair_add(proxy, &definition, &event, &reason);
                 if (r == 0 && !context->quiet)
                         message_print("paired by the kernel's events: %s_call and %s_return are defined too",
                                         definition.name,

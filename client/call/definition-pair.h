@@ -5,10 +5,10 @@
 
 /* Whether a definition was refused because the kernel cannot record arguments at a function's
  * return. */
-bool probes_return_is_meant(const DefinitionMessage *definition, int r, const Reason *reason);
+bool definition_pair_is_meant(const DefinitionMessage *definition, int r, const Reason *reason);
 /* Defines the same event as a pair of two probes, NAME_call and NAME_return. Defines all three or
  * none. */
-int probes_return_add(Proxy *proxy,
+int definition_pair_add(Proxy *proxy,
                 const DefinitionMessage *definition,
                 char **ret_event,
                 Reason *reason);

@@ -6,7 +6,7 @@
  *
  * When a function calls itself in the same thread, the event has the inner arguments. */
 
-#include "call/probes-return.h"
+#include "call/definition-pair.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static bool is_of_return(const char *arg) {
         return strstr(arg, "$retval") || strstr(arg, "$comm");
 }
 
-bool probes_return_is_meant(const DefinitionMessage *d, int r, const Reason *reason) {
+bool definition_pair_is_meant(const DefinitionMessage *d, int r, const Reason *reason) {
         bool has_arguments = false;
 
         for (size_t i = 0; i < d->n_args; i++)
@@ -112,7 +112,7 @@ static int send_part(Proxy *proxy, const DefinitionMessage *definition, Reason *
         return definition_send(proxy, definition, &event, reason);
 }
 
-static int probes_return_send_pair(Proxy *proxy, Parts *parts, char **ret_event, Reason *reason) {
+static int definition_pair_send_pair(Proxy *proxy, Parts *parts, char **ret_event, Reason *reason) {
         static const char *const keys[] = { "common_pid" };
         int r = make_pair_args(proxy, parts, reason);
 
@@ -139,7 +139,7 @@ static void remove_part(Proxy *proxy, const char *name) {
         (void)proxy_order(proxy, NULL, "RemoveProbe", name, &reason);
 }
 
-int probes_return_add(Proxy *proxy,
+int definition_pair_add(Proxy *proxy,
                 const DefinitionMessage *definition,
                 char **ret_event,
                 Reason *reason) {
@@ -172,7 +172,7 @@ int probes_return_add(Proxy *proxy,
                 return r;
         r = send_part(proxy, &at_return, reason);
         if (r == 0) {
-                r = probes_return_send_pair(proxy, &parts, ret_event, reason);
+                r = definition_pair_send_pair(proxy, &parts, ret_event, reason);
                 if (r != 0)
                         remove_part(proxy, parts.return_name);
         }
