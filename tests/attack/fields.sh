@@ -18,13 +18,14 @@ case_addresses() { # addresses of the kernel's memory and text, in plain integer
         defended_by addresses redaction
         grant '*:*'
         granted_load '*:*'
-        [ "$(records t.kts | awk '{ print $1 }' | sort -u | wc -l)" -gt 50 ] || fail "few kinds of records: $(records t.kts | wc -l)"
+        [ "$(records t.kts | awk '{ print $1 }' | sort -u | wc -l)" -gt 50 ] ||
+                fail "few kinds of records: $(records t.kts | wc -l)"
         scan words t.kts >found || true
         head found
         verdict "$(wc -l <found)" "addresses"
 }
 
-case_addresses_in_flight() { # the same by two snapshots of a flight recorder, of which the second has the first's records again
+case_addresses_in_flight() { # by two snapshots of a flight recorder, the second with records of the first
         defended_by addresses redaction
         grant '*:*'
         attack <<'EOS'
@@ -40,7 +41,8 @@ open("on", "w").close()
 p.settle()
 s.save()
 EOS
-        [ "$(records t.kts | awk '{ print $1 }' | sort -u | wc -l)" -gt 30 ] || fail "few kinds of records: $(records t.kts | wc -l)"
+        [ "$(records t.kts | awk '{ print $1 }' | sort -u | wc -l)" -gt 30 ] ||
+                fail "few kinds of records: $(records t.kts | wc -l)"
         scan words one.kts >found.1 || true
         scan words t.kts >found.2 || true
         verdict "$(wc -l <found.1)" "$(wc -l <found.2)" "addresses"
@@ -62,7 +64,8 @@ s.start()
 p.run()
 s.save()
 EOS
-        [ "$(records t.kts | grep -c "^sched_switch $(cat pid) ")" -gt 50 ] || fail "few records: $(records t.kts | head)"
+        [ "$(records t.kts | grep -c "^sched_switch $(cat pid) ")" -gt 50 ] ||
+                fail "few records: $(records t.kts | head)"
 }
 
 case_names_of_neighbours() { # [open] names of tasks that run beside one's own
@@ -98,12 +101,14 @@ for n, text in enumerate(sys.argv[1:]):
     p.run()
     s.save(f"{n}.kts")
 EOS
-        verdict "$(records 0.kts | wc -l)" "$(records 1.kts | wc -l)" "$(records 2.kts | wc -l)" "records that a foreign value chose"
+        verdict "$(records 0.kts | wc -l)" "$(records 1.kts | wc -l)" "$(records 2.kts | wc -l)" \
+                "records that a foreign value chose"
 }
 
 # system KEYS: all processes are the user's to trace, of these systems.
 system() {
-        rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"system\"], \"processes\": \"any\", $1}"
+        rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}],
+                \"scopes\": [\"system\"], \"processes\": \"any\", $1}"
 }
 
 # of_all EVENT...: what everybody does while root is busy, into t.kts; then again into 2.kts.
@@ -151,7 +156,8 @@ for n, text in enumerate(texts):
         print("refused:", text, e)
         p.run()
 EOS
-        verdict "$(records 0.kts | wc -l)" "$(records 1.kts | wc -l)" "$(records 2.kts | wc -l)" "$(records 3.kts | wc -l)" \
+        verdict "$(records 0.kts | wc -l)" "$(records 1.kts | wc -l)" "$(records 2.kts | wc -l)" \
+                "$(records 3.kts | wc -l)" \
                 "records that an address chose"
 }
 
@@ -174,5 +180,6 @@ for name, events, keys in (("t.kts", ENTER, {}), ("1.kts", [filtered], {}), ("2.
         print("refused:", e)
         p.run()
 EOS
-        verdict "$(calls_in t.kts $OWN_CALL)" "$(calls_in 1.kts $OWN_CALL)" "$(calls_in 2.kts $OWN_CALL)" "numbers of calls"
+        verdict "$(calls_in t.kts $OWN_CALL)" "$(calls_in 1.kts $OWN_CALL)" "$(calls_in 2.kts $OWN_CALL)" \
+                "numbers of calls"
 }

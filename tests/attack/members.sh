@@ -23,7 +23,8 @@ s.save()
 EOS
         unprobe
         # Where the new event has a new id, the consumer does not know its records: even so they were there, and told.
-        verdict "$(($(records t.kts | grep -c '^begun ') + $(statistic t.kts unknown-records)))" "records of the stranger"
+        verdict "$(($(records t.kts | grep -c '^begun ') + $(statistic t.kts unknown-records)))" \
+                "records of the stranger"
 }
 
 case_foreign_process() { # [open] a stranger's process by its number
@@ -135,7 +136,8 @@ p.run()
 s.save()
 EOS
         within 20 ktracectl probes remove "ktrace_u$USER_UID:changed" || true
-        verdict "$(records t.kts | awk -v nr=$VICTIM_CALL '$1 == "changed" && $4 == nr { n++ } END { print n + 0 }')" "pairs of root's program"
+        verdict "$(records t.kts | awk -v nr=$VICTIM_CALL '$1 == "changed" && $4 == nr { n++ } END { print n + 0 }')" \
+                "pairs of root's program"
 }
 
 case_user_namespace() { # what a traced process does with the capabilities of a user namespace of its own
@@ -200,7 +202,8 @@ import sys
 when = "raw_syscalls:sys_enter if id == " + sys.argv[1]
 wait_for("pid")
 pid = open("pid").read().strip()
-s = Session("pids:" + pid, triggers=triggers({"when": when, "do": "hist", "keys": ["id"]}, {"when": when, "do": "notify"}))
+s = Session("pids:" + pid, triggers=triggers({"when": when, "do": "hist", "keys": ["id"]},
+                                             {"when": when, "do": "notify"}))
 hits = s.listen()
 attempt(s.start)
 open("armed", "w").close()
@@ -237,7 +240,7 @@ EOS
 # swarm GO N: processes of the user's end one after the other, and root's get their numbers at once.
 swarm() { "$ATTACK_TOOLS/actor" swarm "$USER_UID" $VICTIM_CALL "$1" "$2" && touch reused; }
 
-case_pid_reuse_at_stop() { # [deep] root's processes with the numbers of processes that ended while the session was stopped
+case_pid_reuse_at_stop() { # [deep] root's processes with numbers of processes that ended while the session was stopped
         defended_by lifetimes-last
         roots_part swarm armed 300
         attack <<'EOS'
@@ -264,7 +267,7 @@ doomed_newcomers() {
         doomed
 }
 
-case_pid_reuse_of_newcomers() { # [deep] root's processes with the numbers of processes that came while the session ran and ended while they were judged
+case_pid_reuse_of_newcomers() { # [deep] root's processes with numbers of new processes that ended while judged
         defended_by proof guard guard-hist
         roots_part doomed_newcomers
         attack <<'EOS'
@@ -344,13 +347,14 @@ reborn() { "$ATTACK_TOOLS/actor" reborn "$USER_UID" $VICTIM_CALL armed "$1" && t
 
 # The kernel remembers the first event of a pair by a number. A traced process has it, then a process of root's, which
 # is traced until the kernel's list forgets the number, then a traced process again.
-case_pid_reuse_and_pairs() { # calls of root's process, as the first events of pairs of one's own process that got its number
+case_pid_reuse_and_pairs() { # calls of root's process as first events of pairs of a user's process with its number
         defended_by pair-start
         roots_part reborn 20
         attack <<'EOS'
 from attack import *
 wait_for("pids")
-manager.AddProbe(dbus.Dictionary({"name": "reborn", "from": "syscalls:sys_enter_getpgrp", "to": "syscalls:sys_enter_getppid",
+manager.AddProbe(dbus.Dictionary({
+    "name": "reborn", "from": "syscalls:sys_enter_getpgrp", "to": "syscalls:sys_enter_getppid",
     "key": dbus.Array(["common_pid"]), "args": dbus.Array(["nr = from.__syscall_nr", "$latency"])}, signature="sv"))
 s = Session("pids:" + ",".join(open("pids").read().split()), ["raw_syscalls:sys_enter"], probes=dbus.Array(["reborn"]))
 s.start()
@@ -362,7 +366,8 @@ EOS
         roots_end
         within 20 ktracectl probes remove "ktrace_u$USER_UID:reborn" || true
         [ "$(calls_in t.kts $OWN_CALL)" -gt 0 ] || fail "no own process had such a number"
-        verdict "$(records t.kts | awk -v nr=$VICTIM_CALL '$1 == "reborn" && $4 == nr { n++ } END { print n + 0 }')" "calls of root's processes, in pairs"
+        verdict "$(records t.kts | awk -v nr=$VICTIM_CALL '$1 == "reborn" && $4 == nr { n++ } END { print n + 0 }')" \
+                "calls of root's processes, in pairs"
 }
 
 case_setuid_in_flight() { # root's program, executed in the window of a flight recorder, by a snapshot after its end
@@ -414,7 +419,7 @@ in_interrupts() {
                 awk '{ if (int($3 / 8) % 4 || int($3 / 64) % 2) n++ } END { print n + 0 }'
 }
 
-case_interrupt_context() { # what interrupts do while a process of one's own runs, also by filters that mean to undo ours
+case_interrupt_context() { # interrupts while a user's process runs, also with filters that would undo ours
         defended_by context
         grant 'irq:*' 'timer:hrtimer_expire_*'
         attack "$TARGET" calls 100000000 $OWN_CALL <<'EOS'

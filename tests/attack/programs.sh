@@ -13,7 +13,9 @@ roots_program() {
 
 # traces PLACE: the attacker defines a probe there and records processes of their own, whatever of it is allowed.
 traces() {
-        user ktracectl --no-ask-password probes add mine --on "$1" && user ktracectl create mine --probe mine --scope own --lifetime linger && user ktracectl start mine || true
+        user ktracectl --no-ask-password probes add mine --on "$1" &&
+                user ktracectl create mine --probe mine --scope own --lifetime linger && user ktracectl start mine ||
+                true
         sleep 0.5
 }
 traces_end() {
@@ -58,7 +60,8 @@ case_middle_of_instruction() { # another constant in root's program: an administ
         defended_by boundaries
         rules "{\"name\": \"yes\", \"subjects\": [{\"uid\": $USER_UID}], \"probes\": {\"files\": [\"/usr/local/*\"]}}"
         echo 'polkit.addRule(function(action, subject) {
-                if (action.id == "org.ktrace1.define-probe") return polkit.Result.YES; });' >/etc/polkit-1/rules.d/10-attack.rules
+                if (action.id == "org.ktrace1.define-probe") return polkit.Result.YES; });' \
+                        >/etc/polkit-1/rules.d/10-attack.rules
         systemctl restart polkit.service
         roots_program
         offset=$(ktracectl --json probes resolve "$PROGRAM:probed_bytes" | jq '.[0].offset')

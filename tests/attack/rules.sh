@@ -3,7 +3,8 @@
 
 # own_rule: what the attacker would write.
 own_rule() {
-        echo "{\"rules\": [{\"name\": \"mine\", \"subjects\": [\"any\"], \"scopes\": [\"command\", \"own\", \"pids\"], \"events\": [\"*:*\"]}]}"
+        echo "{\"rules\": [{\"name\": \"mine\", \"subjects\": [\"any\"],
+                \"scopes\": [\"command\", \"own\", \"pids\"], \"events\": [\"*:*\"]}]}"
 }
 
 case_writable_rules() { # [open] events that no administrator granted, by a rule file that everybody may write

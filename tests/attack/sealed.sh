@@ -48,7 +48,8 @@ for fd in os.listdir("/proc/self/fd"):
         print("GAINED", target)
 s.verbs.Destroy()
 pause(0.5)
-if any(name.endswith(s.id) for name in os.listdir("/sys/kernel/tracing/instances")) if os.access("/sys/kernel/tracing/instances", os.R_OK) else False:
+INSTANCES = "/sys/kernel/tracing/instances"
+if os.access(INSTANCES, os.R_OK) and any(name.endswith(s.id) for name in os.listdir(INSTANCES)):
     print("GAINED an instance that stays")
 print("DONE")
 EOS
@@ -95,7 +96,8 @@ while True:
 EOS
         background attacker idle.py
         within 20 [ -e idle ] || fail "no sinks: $(cat background.out background.err)"
-        expect 0 stranger timeout 60 ktracectl record -q -e raw_syscalls:sys_enter -o "/tmp/attack-other.kts" -- "$TARGET" calls 1000 $OWN_CALL
+        expect 0 stranger timeout 60 ktracectl record -q -e raw_syscalls:sys_enter -o "/tmp/attack-other.kts" \
+                -- "$TARGET" calls 1000 $OWN_CALL
         same 1000 "$(calls_in /tmp/attack-other.kts $OWN_CALL)" "the other's records"
         rm -f /tmp/attack-other.kts
         kill -9 "$BACKGROUND"
@@ -163,14 +165,16 @@ case_no_new_privs() { # privileges for a traced command, to be traced with them
         same "$USER_UID $USER_UID $USER_UID" "$(cat out)" "uid, effective uid and gid of a traced set-user-ID program"
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- strace -o /dev/null -f ./rooted id
         same "$USER_UID $USER_UID $USER_UID" "$(cat out)" "the same under ptrace"
-        user ./rooted id | grep -q '^[0-9]* 0 0$' || fail "a set-user-ID program gains nothing here even without tracing"
+        user ./rooted id | grep -q '^[0-9]* 0 0$' ||
+                fail "a set-user-ID program gains nothing here even without tracing"
 }
 
 case_fork_storm() { # somebody's records or the loss of one's own, by forking without pause while others do the same
         local storm='i=0; while [ $i -lt 400 ]; do (:) & i=$((i + 1)); done; wait'
         defended_by
         background stranger sh -c "while :; do (exec $TARGET calls 1 $VICTIM_CALL) & (:) & wait; done"
-        expect 0 user ktracectl record -q -b 4096 -e sched:sched_process_fork -e raw_syscalls:sys_enter -o t.kts -- sh -c "$storm"
+        expect 0 user ktracectl record -q -b 4096 -e sched:sched_process_fork -e raw_syscalls:sys_enter -o t.kts \
+                -- sh -c "$storm"
         same 0 "$(calls_in t.kts $VICTIM_CALL)" "records of the stranger"
         same 400 "$(records t.kts | grep -c '^sched_process_fork')" "forks"
 }
@@ -178,7 +182,8 @@ case_fork_storm() { # somebody's records or the loss of one's own, by forking wi
 case_forged_answer() { # a yes of polkit's, which polkit never said
         defended_by
         [ -d /run/systemd/system ] || skip "a bus without the rules of the system's"
-        rules "{\"name\": \"ask\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"command\"], \"events\": [\"raw_syscalls:*\"], \"polkit\": \"trace-own\"}"
+        rules "{\"name\": \"ask\", \"subjects\": [{\"uid\": $USER_UID}],
+                \"scopes\": [\"command\"], \"events\": [\"raw_syscalls:*\"], \"polkit\": \"trace-own\"}"
         attack >said 2>&1 <<'EOS'
 from attack import *
 import signal
@@ -216,7 +221,8 @@ if forger == 0:
 wait_for("forging")
 for _ in range(8):
     try:
-        manager.CreateSession(dbus.Dictionary({"scope": f"command:{os.getpid()}", "events": dbus.Array(ENTER)}, signature="sv"))
+        manager.CreateSession(dbus.Dictionary({"scope": f"command:{os.getpid()}", "events": dbus.Array(ENTER)},
+                                              signature="sv"))
         print("GAINED a session")
     except dbus.DBusException as e:
         print(e)
@@ -227,10 +233,11 @@ EOS
         boasts
 }
 
-case_probes_read_memory() { # memory of the kernel's, by probes: the catalogue's, and definitions that no rule lets one make
+case_probes_read_memory() { # kernel memory by probes: of the catalogue, and by definitions that no rule allows
         defended_by
         rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}],
-                \"probes\": {\"use\": [\"file_open\"], \"functions\": [\"*\"], \"except\": [\"*key*\"], \"takes\": [\"values\"]}}"
+                \"probes\": {\"use\": [\"file_open\"], \"functions\": [\"*\"],
+                        \"except\": [\"*key*\"], \"takes\": [\"values\"]}}"
         banner=$(awk '$3 == "linux_banner" { print $1; exit }' /proc/kallsyms)
         attack "$banner" >said 2>&1 <<'EOS'
 from attack import *
@@ -252,8 +259,10 @@ def define(name, **keys):
 # What a rule does not name, in all the forms that a definition has.
 for n, (on, args) in enumerate([
         ("vfs_read", ["file.f_path.dentry.d_name.name"]), ("vfs_read", ["buf : string"]), ("vfs_read", ["file : u32"]),
-        ("vfs_read", ["*file"]), ("vfs_read", ["((struct task_struct *)$arg1).cred.uid.val"]), ("vfs_read", ["%di : u16"]),
-        ("vfs_read", ["((struct file *)%di).f_flags"]), ("key_task_permission", ["$arg1"]), ("vfs_read", [f"x = +0({at}) : string"]),
+        ("vfs_read", ["*file"]), ("vfs_read", ["((struct task_struct *)$arg1).cred.uid.val"]),
+        ("vfs_read", ["%di : u16"]),
+        ("vfs_read", ["((struct file *)%di).f_flags"]), ("key_task_permission", ["$arg1"]),
+        ("vfs_read", [f"x = +0({at}) : string"]),
         ("vfs_read", ["count = @linux_banner : string"])]):
     if define(f"bad{n}", on=on, args=args):
         print("GAINED a definition of", args)
@@ -304,7 +313,8 @@ case_socket_peer() { # being somebody else over the Varlink socket: another uid,
         trap 'rm -f "$polkit_rules"; systemctl restart polkit.service; leave_case' EXIT
         mkdir -p "${polkit_rules%/*}"
         echo 'polkit.addRule(function(action, subject) {
-                if (action.id == "org.ktrace1.manage-sessions" && subject.user == "u1000") return polkit.Result.YES; });' \
+                if (action.id == "org.ktrace1.manage-sessions" && subject.user == "u1000")
+                        return polkit.Result.YES; });' \
                 >"$polkit_rules"
         systemctl restart polkit.service
         stranger ktracectl create victims -e raw_syscalls:sys_enter --scope own
@@ -362,7 +372,8 @@ def by_a_child():
 s = connect()
 # The victim's session, by names that might be taken for its id.
 OWN = {"Configure": {"changes": {"buffer-kb": 64}}, "Mark": {"text": "x"}, "GetHistogram": {"name": ""}}
-for name in VICTIM, VICTIM.upper(), VICTIM + "\n", "/" + VICTIM, "../" + VICTIM, "ktrace-" + VICTIM, VICTIM + "\0x", "victims", "":
+for name in (VICTIM, VICTIM.upper(), VICTIM + "\n", "/" + VICTIM, "../" + VICTIM, "ktrace-" + VICTIM, VICTIM + "\0x",
+             "victims", ""):
     for method in ("Start Stop Destroy OpenStream OpenSink Clear OpenMarker Snapshot Describe GetStatistics "
                    "GetMetadata Configure Mark GetHistogram Subscribe").split():
         more = {"more": True} if method == "Subscribe" else {}
@@ -378,7 +389,8 @@ for extra in {"uid": 0}, {"peer": ":1.0"}, {"sender": ":1.0"}:
     gained(f"the list with {extra}", connect(), "ListSessions", extra)
 for uid in 0, 1001, os.getuid():
     credentials = struct.pack("3i", os.getpid() if uid == os.getuid() else 1, uid, uid)
-    gained(f"the list as {uid}", connect(), "ListSessions", {}, [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, credentials)])
+    gained(f"the list as {uid}", connect(), "ListSessions", {},
+           [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, credentials)])
 # polkit's yes for a process that is no more.
 gained("a right by a process that has ended", by_a_child(), "Administrate")
 # The right is of the connection that asked.
@@ -404,7 +416,8 @@ case_administrator() { # more than polkit gave to the one connection that may ma
         trap 'rm -f "$polkit_rules"; systemctl restart polkit.service; leave_case' EXIT
         mkdir -p "${polkit_rules%/*}"
         echo 'polkit.addRule(function(action, subject) {
-                if (action.id == "org.ktrace1.manage-sessions" && subject.user == "u1000") return polkit.Result.YES; });' \
+                if (action.id == "org.ktrace1.manage-sessions" && subject.user == "u1000")
+                        return polkit.Result.YES; });' \
                 >"$polkit_rules"
         systemctl restart polkit.service
         stranger ktracectl create victims -e raw_syscalls:sys_enter --scope own

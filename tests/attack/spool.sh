@@ -34,7 +34,7 @@ or_nothing() {
         "$@" >"$file" 2>err || cat err
 }
 
-case_others_recordings() { # [open] what another user has recorded onto the disk: listed, read and removed, over both doors
+case_others_recordings() { # [open] recordings of another user on the disk: listed, read and removed, over both doors
         defended_by spool-owner
         a_spool
         recorded_by stranger
@@ -110,8 +110,8 @@ case_boundless_worker() { # one file without end
         verdict $((longest > 262144 ? longest : 0)) "bytes in a file of 262144"
 }
 
-# booted_with WORDS: as the daemon reads them; then it starts, for the first time in this boot. How many recordings it has
-# taken from the top buffer is in $n_taken.
+# booted_with WORDS: as the daemon reads them; then it starts, for the first time in this boot. How many recordings it
+# has taken from the top buffer is in $n_taken.
 booted_with() {
         trap booted_end EXIT
         mkdir -p /etc/systemd/system/ktraced.service.d
@@ -133,7 +133,7 @@ booted_end() {
         a_spool_end
 }
 
-case_changed_boot_line() { # what an administrator has recorded in the top buffer since they changed the kernel's command line
+case_changed_boot_line() { # an administrator's recording in the top buffer after a change of the command line
         defended_by boot-mark
         a_spool
         echo sched:sched_process_exec >"$TRACEFS/set_event"

@@ -8,7 +8,8 @@ modprobe fuse
 . ./selection
 export TAP_CASE TAP_DEEP
 status=0
-cases='attack/members.sh attack/windows.sh attack/bytes.sh attack/fields.sh attack/rules.sh attack/programs.sh attack/spool.sh'
+cases='attack/members.sh attack/windows.sh attack/bytes.sh attack/fields.sh attack/rules.sh attack/programs.sh
+        attack/spool.sh'
 
 # without_defences: each attack without its defence: it gains, at the latest at the eighth try.
 without_defences() {

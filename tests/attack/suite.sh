@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# suite.sh BUILD-DIR OPEN-BUILD-DIR [closed|open]: the attacks in one boot of the guest, as TAP. closed: against the product
-# (the first build), where each attack must gain nothing; then the attacks that are tagged `open` also as below.
-# open: against a build with -Ddefence_switches=true, where each attack must gain when its own defence is off. Default: both.
+# suite.sh BUILD-DIR OPEN-BUILD-DIR [closed|open]: the attacks in one boot of the guest, as TAP. closed: against the
+# product (the first build), where each attack must gain nothing; then the attacks that are tagged `open` also as below.
+# open: against a build with -Ddefence_switches=true, where each attack must gain when its own defence is off. Default:
+# both.
 # Both builds' prefix must be /usr. ATTACK_CASE: only the cases that match this pattern. TAP_DEEP: see ../e2e/tap.sh.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +22,8 @@ install -D -t "$job/upgrades/first" "$job/root/usr/sbin/ktraced" "$job/root/usr/
 install -D -t "$job/upgrades/second" "$job/open/usr/sbin/ktraced" "$job/open/usr/libexec/ktrace/ktrace-consumer"
 cp -r "$here/../upgrade" "$job/upgrade"
 mkdir "$job/tools"
-cp "$build/tests/e2e/target" "$build/tests/e2e/silent-fuse" "$build/tests/e2e/probed" "$build/tests/attack/scan" "$build/tests/attack/actor" "$build/tests/attack/puppet" "$here"/tools/*.py "$job/tools/"
+cp "$build/tests/e2e/target" "$build/tests/e2e/silent-fuse" "$build/tests/e2e/probed" "$build/tests/attack/scan" \
+        "$build/tests/attack/actor" "$build/tests/attack/puppet" "$here"/tools/*.py "$job/tools/"
 cp -r "$here/../e2e" "$job/e2e"
 cp -r "$here/../guest" "$job/guest"
 cp -r "$here" "$job/attack"
@@ -33,6 +35,7 @@ TAP_DEEP='${TAP_DEEP:-}'
 EOS
 status=0
 # Memory that the kernel takes holds what it held before: Debian has it zeroed, other distributions do not.
-GUEST_TIMEOUT=3600 GUEST_APPEND="init_on_alloc=0 init_on_free=0" "$here/../guest/run-guest.sh" "$job" "$result" || status=$?
+GUEST_TIMEOUT=3600 GUEST_APPEND="init_on_alloc=0 init_on_free=0" "$here/../guest/run-guest.sh" "$job" "$result" ||
+        status=$?
 [ "$status" = 0 ] || [ ! -s "$result/journal" ] || tail -n 60 "$result/journal" | sed 's/^/# /'
 exit $status

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What triggers do when the trace has been ended, and what they tell.
 
-case_window_resumed() { # root's program, by a trigger that begins the trace again which its change of credentials has ended
+case_window_resumed() { # root's program, by a trigger that starts the trace again after its guard ended it
         defended_by latch guard-hist
         rooted 4755 rooted
         attack ./rooted calls 1000 $VICTIM_CALL <<EOS
@@ -18,7 +18,7 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's program"
 }
 
-case_histogram_goes_on() { # [open] root's program, by a histogram that counts on when its change of credentials has ended the trace
+case_histogram_goes_on() { # [open] root's program, by a histogram that counts after its guard ended the trace
         defended_by guard-hist judged-counts
         rooted 4755 rooted
         # What the kernel holds for the attacker is what whoever reads it for him would tell. The daemon would end the
@@ -29,8 +29,10 @@ case_histogram_goes_on() { # [open] root's program, by a histogram that counts o
                                 [ -e \"\$h\" ] || continue
                                 [ -n \"\$daemon\" ] || daemon=\$(pidof ktraced)
                                 while read -r line; do
-                                        [[ -n \$until || \$line != *hitcount:* ]] || { kill -STOP \$daemon; until=\$((SECONDS + 4)); }
-                                        [[ \$line =~ \$wanted ]] && [ \${BASH_REMATCH[1]} -gt \$n ] && n=\${BASH_REMATCH[1]}
+                                        [[ -n \$until || \$line != *hitcount:* ]] ||
+                                                { kill -STOP \$daemon; until=\$((SECONDS + 4)); }
+                                        [[ \$line =~ \$wanted ]] && [ \${BASH_REMATCH[1]} -gt \$n ] &&
+                                                n=\${BASH_REMATCH[1]}
                                 done <\"\$h\"
                         done 2>/dev/null
                         [[ -n \$until && SECONDS -ge until ]] && kill -CONT \$daemon
@@ -65,7 +67,7 @@ EOS
         verdict "$(calls_in t.kts $OWN_CALL)" "records that say when the stranger's program ran"
 }
 
-case_histogram_read() { # root's program, by reading what was counted after its change of credentials has ended the trace
+case_histogram_read() { # root's program, by reading what was counted after its guard ended the trace
         defended_by latch guard-hist judged-counts
         rooted 4755 rooted
         attack "$VICTIM_CALL" ./rooted calls 100000 $VICTIM_CALL <<'EOS'
@@ -73,7 +75,8 @@ from attack import *
 import sys
 call = int(sys.argv[1])
 p = Process(sys.argv[2:], no_new_privs=False)
-s = Session(f"pids:{p.pid}", triggers=triggers({"when": f"raw_syscalls:sys_enter if id == {call}", "do": "hist", "keys": ["id"]}))
+s = Session(f"pids:{p.pid}",
+            triggers=triggers({"when": f"raw_syscalls:sys_enter if id == {call}", "do": "hist", "keys": ["id"]}))
 s.start()
 p.go()
 told = 0
@@ -102,7 +105,8 @@ told = 0
 for key in sys.argv[3:]:
     p = Process(["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done"])
     try:
-        s = Session(f"command:{p.pid}", [sys.argv[2]], triggers=triggers({"when": sys.argv[2], "do": "hist", "keys": [key]}))
+        s = Session(f"command:{p.pid}", [sys.argv[2]],
+                    triggers=triggers({"when": sys.argv[2], "do": "hist", "keys": [key]}))
         s.start()
         p.run()
         told += sum(1 for row in s.verbs.GetHistogram("")[1:] for v in row["keys"].values() if eval(sys.argv[1]))
@@ -126,6 +130,7 @@ case_histogram_of_names() { # names of tasks that run beside one's own, by what 
 case_histogram_of_addresses() { # addresses of the kernel's, by what a histogram counts by
         defended_by filter-fields judged-counts
         grant 'kmem:*'
-        counted_by 'not isinstance(v, int) or v & (1 << 63)' kmem:kfree ptr call_site call_site.hex call_site.sym stacktrace
+        counted_by 'not isinstance(v, int) or v & (1 << 63)' kmem:kfree ptr call_site call_site.hex call_site.sym \
+                stacktrace
         verdict "$(cat told)" "rows with addresses"
 }

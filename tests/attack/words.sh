@@ -39,7 +39,8 @@ rules() {
 grant() {
         local events
         events=$(printf ', "%s"' "$@")
-        rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"command\", \"own\", \"pids\", \"unit\", \"cgroup\"], \"events\": [${events#, }]}"
+        rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}],
+                \"scopes\": [\"command\", \"own\", \"pids\", \"unit\", \"cgroup\"], \"events\": [${events#, }]}"
 }
 
 # attack: the script on standard input, as the user; a refusal ends it, and is no failure of the test.
@@ -77,7 +78,8 @@ statistic() {
 
 # probe PROGRAM: root's own event attack:begun, at the program's first instruction.
 probe() {
-        echo "p:attack/begun $1:$(od -A n -t u8 -j 24 -N 8 "$1" | awk '{ printf "%#x", $1 }')" >>"$TRACEFS/uprobe_events"
+        echo "p:attack/begun $1:$(od -A n -t u8 -j 24 -N 8 "$1" | awk '{ printf "%#x", $1 }')" \
+                >>"$TRACEFS/uprobe_events"
 }
 unprobe() { echo '-:attack/begun' >>"$TRACEFS/uprobe_events"; }
 
