@@ -17,7 +17,8 @@ audit_begin() { date +@%s.%6N >since; }
 # records ID: of this case, as JSON lines.
 records() { journalctl -q --no-pager --since="$(cat since)" -o json "MESSAGE_ID=$1"; }
 record() { # ID: the only one, into `record`
-        within 20 sh -c "journalctl -q --no-pager --since=\$(cat since) MESSAGE_ID=$1 | grep -q ." || fail "no record $1"
+        within 20 sh -c "journalctl -q --no-pager --since=\$(cat since) MESSAGE_ID=$1 | grep -q ." ||
+                fail "no record $1"
         records "$1" >record
         same 1 "$(wc -l <record)" "records"
 }
@@ -49,21 +50,24 @@ case_audit_allowed() { # who was allowed what, by which rule
         has _SYSTEMD_UNIT ktraced.service
         user ktracectl destroy told
         # And what the catalog has to say of it.
-        journalctl -q --no-pager -x --since="$(cat since)" MESSAGE_ID=$ALLOWED | grep -q "User $(id -nu "$USER_UID") was allowed to trace" ||
+        journalctl -q --no-pager -x --since="$(cat since)" MESSAGE_ID=$ALLOWED |
+                grep -q "User $(id -nu "$USER_UID") was allowed to trace" ||
                 fail "not in the catalog"
 }
 
 case_audit_denied_process() { # a process of another is denied, and is not recorded as allowed before
         audit_begin
         expect 3 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -p 1
-        within 20 sh -c "journalctl -q --no-pager --since=$(cat since) -t ktraced | grep -q 'process 1 is not yours'" || fail "no denial"
+        within 20 sh -c "journalctl -q --no-pager --since=$(cat since) -t ktraced | grep -q 'process 1 is not yours'" ||
+                fail "no denial"
         same '' "$(records $ALLOWED)" "allowed"
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- true
         record $ALLOWED
 }
 
 case_audit_denied() { # who was denied what, and why
-        audit_rule "{\"name\": \"never\", \"deny\": true, \"subjects\": [{\"uid\": $STRANGER_UID}], \"scopes\": [\"own\"]}"
+        audit_rule \
+                "{\"name\": \"never\", \"deny\": true, \"subjects\": [{\"uid\": $STRANGER_UID}], \"scopes\": [\"own\"]}"
         audit_begin
         expect 3 stranger ktracectl create x -e task:task_rename --scope own
         record $DENIED
@@ -83,7 +87,8 @@ case_audit_command() { # the caller's name is in the record, and cannot forge an
         record $DENIED
         has KTRACE_COMMAND 'x\x22) allowed\x0a(\x1b'
         has KTRACE_USER "$(id -nu "$USER_UID")"
-        jq -r .MESSAGE record | grep -qF "(user $(id -nu "$USER_UID"), uid $USER_UID, command \"x\\x22) allowed\\x0a(\\x1b\")" ||
+        jq -r .MESSAGE record |
+                grep -qF "(user $(id -nu "$USER_UID"), uid $USER_UID, command \"x\\x22) allowed\\x0a(\\x1b\")" ||
                 fail "$(jq -r .MESSAGE record)"
 }
 
@@ -104,7 +109,8 @@ case_audit_polkit() { # what polkit said, and of which rule
 }
 
 case_audit_flood() { # a user who is denied again and again fills no journal
-        audit_rule "{\"name\": \"never\", \"deny\": true, \"subjects\": [{\"uid\": $STRANGER_UID}], \"scopes\": [\"own\"]}"
+        audit_rule \
+                "{\"name\": \"never\", \"deny\": true, \"subjects\": [{\"uid\": $STRANGER_UID}], \"scopes\": [\"own\"]}"
         audit_begin
         for _ in $(seq 15); do
                 stranger busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager CreateSession 'a{sv}' 2 \
@@ -115,7 +121,8 @@ case_audit_flood() { # a user who is denied again and again fills no journal
         n=$(records $DENIED | wc -l)
         # Some may have been written by cases before, of the same half minute.
         [ "$n" -le 10 ] && [ "$n" -ge 7 ] || fail "$n records"
-        within 70 sh -c "journalctl -q --no-pager --since=\$(cat since) MESSAGE_ID=$SUPPRESSED | grep -q ." || fail "not counted"
+        within 70 sh -c "journalctl -q --no-pager --since=\$(cat since) MESSAGE_ID=$SUPPRESSED | grep -q ." ||
+                fail "not counted"
         records $SUPPRESSED >record
         grep -q "more denials of uid $STRANGER_UID" record || fail "$(cat record)"
 }
@@ -143,7 +150,8 @@ case_audit_limit() { # a session that was ended by a limit
         jq '."max-event-rate" = 100' before.json >/etc/ktrace/ktraced.json
         systemctl reload-or-restart ktraced.service
         audit_begin
-        ! user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" paced 8000 1000 2>err || fail "it went on"
+        ! user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" paced 8000 1000 2>err ||
+                fail "it went on"
         record $ENDED_LIMIT
         has KTRACE_UID "$USER_UID"
         jq -r .MESSAGE record | grep -q max-event-rate || fail "$(cat record)"

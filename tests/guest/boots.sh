@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # boots.sh BUILD-DIR [FILE...]: the installed product in guests that are rebooted and crashed; TAP. A machine for each
-# file of tests/guest/boots, or for those that are named: its functions boot1_NAME, boot2_NAME, … are the cases of its first boot, its
-# second, and so on (as case_NAME elsewhere, see ../e2e/tap.sh). After a boot's cases the machine is rebooted, or end_N
-# is run, which may crash it; it is over with the last boot that has cases. A line `# append: WORDS` in the file is for the kernel.
+# file of tests/guest/boots, or for those that are named: its functions boot1_NAME, boot2_NAME, … are the cases of its
+# first boot, its second, and so on (as case_NAME elsewhere, see ../e2e/tap.sh). After a boot's cases the machine is
+# rebooted, or end_N is run, which may crash it; it is over with the last boot that has cases. A line `# append: WORDS`
+# in the file is for the kernel.
 # The build's prefix must be /usr.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,7 +24,8 @@ for file in "$@"; do
         cp "$file" "$job/boots.sh"
         rm -rf "$job.result"
         status=0
-        GUEST_BOOTS=1 GUEST_APPEND=$(sed -n 's/^# append: //p' "$file") GUEST_TIMEOUT=1800 \
+        append=$(sed -n 's/^# append: //p' "$file" | paste -sd ' ')
+        GUEST_BOOTS=1 GUEST_APPEND=$append GUEST_TIMEOUT=1800 \
                 "$here/run-guest.sh" "$job" "$job.result" >"$log" || status=$?
         # Each boot counts from one; the plan is for all of them.
         while read -r line; do
@@ -38,7 +40,8 @@ for file in "$@"; do
         done <"$log"
         [ ! -s "$job.result/figures" ] || sed 's/^/# /' "$job.result/figures"
         [ "$status" = 0 ] || failed=1
-        [ "$status" = 0 ] || grep -q '^not ok' "$log" || echo "not ok $((n += 1)) - $(basename "$file") ended with status $status"
+        [ "$status" = 0 ] || grep -q '^not ok' "$log" ||
+                echo "not ok $((n += 1)) - $(basename "$file") ended with status $status"
         [ "$status" = 0 ] || [ ! -s "$job.result/journal" ] || tail -n 60 "$job.result/journal" | sed 's/^/# /'
 done
 echo "1..$n"

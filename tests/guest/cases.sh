@@ -56,7 +56,8 @@ case_log_control() { # org.freedesktop.LogControl1
         systemctl service-log-level ktraced.service debug
         same debug "$(systemctl service-log-level ktraced.service)" level
         systemctl service-log-level ktraced.service info
-        ! user busctl set-property org.ktrace1 /org/freedesktop/LogControl1 org.freedesktop.LogControl1 LogLevel s debug \
+        ! user busctl set-property org.ktrace1 /org/freedesktop/LogControl1 org.freedesktop.LogControl1 LogLevel s \
+                debug \
                 2>/dev/null || fail "an ordinary user may set it"
 }
 

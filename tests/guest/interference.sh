@@ -35,8 +35,8 @@ more_recorded() {
 recorded_beyond() { ktracectl --json=short show box | jq -e ".statistics.recorded > $1"; }
 # uptime_nsec: of the machine, in nanoseconds, as the records have it.
 uptime_nsec() { awk '{ printf "%.0f\n", $1 * 1e9 }' /proc/uptime; }
-# foreign COMMAND...: another program that reads the session's instance. Until it ends, it takes records that the session
-# then misses; when is in the file foreign.
+# foreign COMMAND...: another program that reads the session's instance. Until it ends, it takes records that the
+# session then misses; when is in the file foreign.
 foreign() {
         local began
         began=$(uptime_nsec)
@@ -61,21 +61,27 @@ counted() {
         MADE=$(cat made)
         ktracectl destroy box || fail "box has ended: $(tail -n 2 told)"
         wait "$STREAM" || true
-        ktracectl convert t.kts --to json | jq -c 'select(.event == "sys_enter" and .fields.id == 110 and .comm == "target") | [.fields.args[0], .ts]' >calls
+        ktracectl convert t.kts --to json |
+                jq -c 'select(.event == "sys_enter" and .fields.id == 110 and .comm == "target") |
+                        [.fields.args[0], .ts]' >calls
         touch foreign
-        jq -s --slurpfile told <(jq -c 'select(.kind == "interference") | [."from-nsec", ."until-nsec"]' told; cat foreign) '
-                sort_by(.[0]) | . as $c | [range(1; length) | select($c[.][0] > $c[. - 1][0] + 1) | [$c[. - 1], $c[.]]] |
+        jq -s --slurpfile told <(jq -c 'select(.kind == "interference") | [."from-nsec", ."until-nsec"]' told; cat \
+                foreign) '
+                sort_by(.[0]) | . as $c | [range(1; length) | select($c[.][0] > $c[. - 1][0] + 1) |
+                        [$c[. - 1], $c[.]]] |
                 {calls: ($c | length), first: $c[0][0], last: $c[-1][0], gaps: length,
-                 untold: map(select(. as $g | any($told[]; .[0] - 1e8 <= ($g | map(.[1]) | max) and .[1] >= ($g | map(.[1]) | min)) | not))}' calls >counts
+                 untold: map(select(. as $g | any($told[]; .[0] - 1e8 <= ($g | map(.[1]) | max) and .[1] >= ($g |
+                         map(.[1]) | min)) | not))}' calls >counts
         same "1 $MADE" "$(jq -r '"\(.first) \(.last)"' counts)" "the first and the last call: $(jq -c . counts)"
-        same '[]' "$(jq -c .untold counts)" "gaps that were not told: $(jq -c . counts) $(jq -c 'select(.kind == "interference") | [.reason, ."from-nsec", ."until-nsec"]' told)"
+        same '[]' "$(jq -c .untold counts)" "gaps that were not told: $(jq -c . \
+                counts) $(jq -c 'select(.kind == "interference") | [.reason, ."from-nsec", ."until-nsec"]' told)"
         jq -c . counts
 }
 told_some() { [ "$(n_told)" -ge 1 ]; }
 n_told() { jq -s 'map(select(.kind == "interference")) | length' told; }
 gone() { ktracectl list --json=short | jq -e --arg name "$1" 'any(.[]; .name == $name) | not'; }
 
-case_tools_reset() { # trace-cmd reset takes everybody's probes away: a session that has one ends and says why, the probe is back, others notice nothing
+case_tools_reset() { # trace-cmd reset removes all probes: a session with one ends with the reason, others continue
         trap tools_end EXIT
         ktracectl probes add opens --on do_sys_openat2 'dfd = $arg1 : s32'
         ktracectl create probed --mode flight --scope system -b 64 --probe opens
@@ -87,13 +93,15 @@ case_tools_reset() { # trace-cmd reset takes everybody's probes away: a session 
         same 0 "$(n_told)" "changes: $(cat told)"
         same "$MADE" "$(wc -l <calls)" "calls"
         within 20 gone probed || fail "it goes on without its probe"
-        jq -se 'any(.[]; .kind == "interference" and (.reason | test("opens")))' told.probed || fail "$(cat told.probed)"
-        within 20 grep -q '^p:ktrace_u0/opens do_sys_openat2 dfd=' "$TRACEFS/kprobe_events" || fail "not put back: $(cat "$TRACEFS/kprobe_events")"
+        jq -se 'any(.[]; .kind == "interference" and (.reason | test("opens")))' told.probed ||
+                fail "$(cat told.probed)"
+        within 20 grep -q '^p:ktrace_u0/opens do_sys_openat2 dfd=' "$TRACEFS/kprobe_events" ||
+                fail "not put back: $(cat "$TRACEFS/kprobe_events")"
         expect 0 ktracectl record -q --scope system --probe opens -o u.kts -- cat /etc/passwd
         [ "$(count u.kts '.event == "opens"')" -gt 0 ] || fail "no records of it"
 }
 
-case_tools_reset_all() { # [deep] trace-cmd reset -a in the middle of a recording: each call that is missing was in a gap that was told; a fenced one ends
+case_tools_reset_all() { # [deep] trace-cmd reset -a in a recording: each missing call was in a reported gap
         trap tools_end EXIT
         user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o f.kts -- sleep 60 2>fenced.err &
         local fenced=$!
@@ -105,10 +113,11 @@ case_tools_reset_all() { # [deep] trace-cmd reset -a in the middle of a recordin
         counted
         wait "$fenced" && fail "the fenced session ended well" || true
         grep -q 'interference\|another program' fenced.err || fail "$(cat fenced.err)"
-        journalctl -b -o cat MESSAGE_ID="$(sed -n 's/^#define AUDIT_ID_INTERFERENCE *"\(.*\)"/\1/p' /run/job/audit.h)" | grep -q 'put back' || fail "not in the journal"
+        journalctl -b -o cat MESSAGE_ID="$(sed -n 's/^#define AUDIT_ID_INTERFERENCE *"\(.*\)"/\1/p' /run/job/audit.h)" |
+                grep -q 'put back' || fail "not in the journal"
 }
 
-case_tools_record_ours() { # trace-cmd record in an instance of ours, which it takes for its own: told, and it cannot remove it
+case_tools_record_ours() { # trace-cmd record in an instance of ours: reported, and it cannot remove it
         trap tools_end EXIT
         local id
         numbered 2000
@@ -118,11 +127,12 @@ case_tools_record_ours() { # trace-cmd record in an instance of ours, which it t
         counted
 }
 
-case_tools_beside() { # [deep] trace-cmd, perf and bpftrace count what they count without us, while sessions of ours come and go; nothing of theirs is in ours
+case_tools_beside() { # [deep] trace-cmd, perf and bpftrace count the same beside our sessions, and are not in them
         trap tools_end EXIT
         snapshot_top >before
         (set +e; while [ ! -e over ]; do
-                ktracectl create other --mode flight --scope system -b 64 -e raw_syscalls:sys_enter -f 'id == 110' -e sched:sched_switch
+                ktracectl create other --mode flight --scope system -b 64 -e raw_syscalls:sys_enter -f 'id == 110' \
+                        -e sched:sched_switch
                 ktracectl start other
                 ktracectl stop other
                 ktracectl destroy other
@@ -133,14 +143,18 @@ case_tools_beside() { # [deep] trace-cmd, perf and bpftrace count what they coun
         # trace-cmd loses some of so many by itself here, also where nobody else traces.
         trace-cmd record -q -e raw_syscalls:sys_enter -f 'id == 111' -o top.dat "$TARGET" calls 1000 111 >/dev/null
         [ "$(trace-cmd report -i top.dat 2>/dev/null | grep -c 'NR 111')" -gt 0 ] || fail "trace-cmd"
-        same '' "$(trace-cmd report -i top.dat 2>/dev/null | grep sys_enter | grep -v 'NR 111')" "trace-cmd's own filter"
-        trace-cmd record -q -B mine -e raw_syscalls:sys_enter -f 'id == 111' -o mine.dat "$TARGET" calls 1000 111 >/dev/null
+        same '' "$(trace-cmd report -i top.dat 2>/dev/null | grep sys_enter | grep -v 'NR 111')" \
+                "trace-cmd's own filter"
+        trace-cmd record -q -B mine -e raw_syscalls:sys_enter -f 'id == 111' -o mine.dat "$TARGET" calls 1000 111 \
+                >/dev/null
         [ "$(trace-cmd report -i mine.dat 2>/dev/null | grep -c 'NR 111')" -gt 0 ] || fail "trace-cmd in an instance"
-        perf record -q -a -m 1024 -e raw_syscalls:sys_enter --filter 'id == 111' -o perf.data "$TARGET" calls 1000 111 >/dev/null
+        perf record -q -a -m 1024 -e raw_syscalls:sys_enter --filter 'id == 111' -o perf.data "$TARGET" calls 1000 111 \
+                >/dev/null
         same 1000 "$(perf script -i perf.data -F event 2>/dev/null | grep -c sys_enter)" "perf"
         perf probe -q --add 'mine=vfs_read' || fail "perf probe"
         perf probe -q -d mine || fail "perf probe -d"
-        same 500 "$(bpftrace -q -e 'tracepoint:raw_syscalls:sys_enter /args->id == 111/ { @n = count(); }' -c "$TARGET calls 500 111" | sed -n 's/^@n: //p')" "bpftrace"
+        same 500 "$(bpftrace -q -e 'tracepoint:raw_syscalls:sys_enter /args->id == 111/ { @n = count(); }' \
+                -c "$TARGET calls 500 111" | sed -n 's/^@n: //p')" "bpftrace"
         : >over
         wait "$other" || true
         ! ktracectl show other >/dev/null 2>&1 || ktracectl destroy other || true
@@ -156,7 +170,8 @@ case_tools_beside() { # [deep] trace-cmd, perf and bpftrace count what they coun
 # What others have set at the top of tracefs.
 snapshot_top() {
         local file
-        for file in set_event current_tracer buffer_size_kb trace_clock tracing_on kprobe_events uprobe_events set_event_pid tracing_cpumask error_log \
+        for file in set_event current_tracer buffer_size_kb trace_clock tracing_on kprobe_events uprobe_events \
+                set_event_pid tracing_cpumask error_log \
                 options/overwrite events/enable events/raw_syscalls/sys_enter/filter; do
                 # " (expanded: N)" until somebody first records there.
                 echo "$file: $(sed 's/ (expanded.*//' "$TRACEFS/$file")"
@@ -165,7 +180,10 @@ snapshot_top() {
 }
 
 case_tools_top_unchanged() { # what somebody has set up at the top of tracefs stays, whatever our sessions do
-        trap 'echo 0 >"$TRACEFS/events/sched/sched_process_exec/enable"; echo 0 >"$TRACEFS/events/sched/sched_process_exec/filter"; echo "-:mine/theirs" >>"$TRACEFS/kprobe_events"; tools_end' EXIT
+        trap 'echo 0 >"$TRACEFS/events/sched/sched_process_exec/enable"
+                echo 0 >"$TRACEFS/events/sched/sched_process_exec/filter"
+                echo "-:mine/theirs" >>"$TRACEFS/kprobe_events"
+                tools_end' EXIT
         local n
         echo 'p:mine/theirs vfs_fsync' >>"$TRACEFS/kprobe_events"
         echo 'pid > 1' >"$TRACEFS/events/sched/sched_process_exec/filter"
@@ -184,11 +202,12 @@ case_tools_top_unchanged() { # what somebody has set up at the top of tracefs st
         [ "$(grep -c sched_process_exec "$TRACEFS/trace")" -gt "$n" ] || fail "the others' events do not arrive"
 }
 
-case_tools_perf_probe_all() { # perf probe -d of everybody's probes: refused while a session has it on, and what it removes is put back
+case_tools_perf_probe_all() { # perf probe -d of all probes: refused for a probe in use; the others are restored
         trap tools_end EXIT
         ktracectl probes add opens --on do_sys_openat2 'dfd = $arg1 : s32'
         perf probe -q -d '*:*' >perf.out 2>&1 || true
-        within 20 grep -q '^p:ktrace_u0/opens ' "$TRACEFS/kprobe_events" || fail "not put back: $(cat "$TRACEFS/kprobe_events" perf.out)"
+        within 20 grep -q '^p:ktrace_u0/opens ' "$TRACEFS/kprobe_events" ||
+                fail "not put back: $(cat "$TRACEFS/kprobe_events" perf.out)"
         ktracectl create probed --mode flight --scope system -b 64 --probe opens
         ktracectl start probed
         perf probe -q -d '*:*' >perf.out 2>&1 || true

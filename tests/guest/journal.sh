@@ -4,7 +4,9 @@
 case_journal() { # the journal of the daemon and its consumers has no error
         # But for rules that a case broke, and what systemd says of that reload.
         ! journalctl -q --no-pager -o json -p err -u ktraced.service -u 'ktrace-consumer@*' |
-                jq -r 'select(.MESSAGE_ID != "ad86665a36a34ed59ea71817fc7dd3d6" and ._PID != "1") | .MESSAGE' | grep . || fail "errors"
+                jq -r 'select(.MESSAGE_ID != "ad86665a36a34ed59ea71817fc7dd3d6" and ._PID != "1") | .MESSAGE' |
+                grep . || fail "errors"
         # Nor what it says of a worker that a case gave too little memory.
-        ! journalctl -q --no-pager -k -p err | grep -v 'Memory cgroup out of memory' | grep -iE 'ktrace|BUG|WARNING' || fail "the kernel complains"
+        ! journalctl -q --no-pager -k -p err | grep -v 'Memory cgroup out of memory' | grep -iE 'ktrace|BUG|WARNING' ||
+                fail "the kernel complains"
 }

@@ -24,12 +24,15 @@ agree() {
         diff -u theirs ours >differences || fail "$1: $(head -n 20 differences)"
 }
 
-case_peers_bpftrace_members() { # [deep] members through pointers, embedded structures, text: as bpftrace reads them by the same BTF
+case_peers_bpftrace_members() { # [deep] members through pointers, embedded structures, text: as bpftrace reads them
         cp /usr/bin/head peer
-        ktracectl probes add members --on vfs_read 'ino = file.f_inode.i_ino' 'flags = file.f_flags' 'mode = file.f_mode' count \
-                'size = file.f_inode.i_size' 'hash = file.f_path.dentry.d_name.len' 'name = file.f_path.dentry.d_name.name'
-        beside 'kprobe:vfs_read /comm == "peer"/ { $f = (struct file *)arg0; printf("%lu %u %u %lu %ld %u %s\n", $f->f_inode->i_ino,
-                $f->f_flags, $f->f_mode, arg2, $f->f_inode->i_size, $f->f_path.dentry->d_name.len, str($f->f_path.dentry->d_name.name)); }'
+        ktracectl probes add members --on vfs_read 'ino = file.f_inode.i_ino' 'flags = file.f_flags' \
+                'mode = file.f_mode' count \
+                'size = file.f_inode.i_size' 'hash = file.f_path.dentry.d_name.len' \
+                'name = file.f_path.dentry.d_name.name'
+        beside 'kprobe:vfs_read /comm == "peer"/ { $f = (struct file *)arg0;
+                printf("%lu %u %u %lu %ld %u %s\n", $f->f_inode->i_ino, $f->f_flags, $f->f_mode, arg2,
+                        $f->f_inode->i_size, $f->f_path.dentry->d_name.len, str($f->f_path.dentry->d_name.name)); }'
         expect 0 ktracectl record -q --probe members -o t.kts -- ./peer -n 1 /etc/passwd /etc/hostname /proc/self/stat
         stop_peer
         ours '.fields | "\(.ino) \(.flags) \(.mode) \(.count) \(.size) \(.hash) \(.name)"'
@@ -43,12 +46,14 @@ case_peers_bpftrace_returns() { # arguments and results of a system call's funct
         echo text >a-file
         ktracectl probes add opening --on do_sys_openat2 dfd filename 'flags = how.flags' 'mode = how.mode'
         ktracectl probes add opened --on do_sys_openat2 --return '$retval'
-        beside 'kprobe:do_sys_openat2 /comm == "peer"/ { $h = (struct open_how *)arg2; printf("open %d %s %lu %lu\n", (int32)arg0, str(uptr(arg1)), $h->flags, $h->mode); }
+        beside 'kprobe:do_sys_openat2 /comm == "peer"/ { $h = (struct open_how *)arg2;
+                        printf("open %d %s %lu %lu\n", (int32)arg0, str(uptr(arg1)), $h->flags, $h->mode); }
                 kretprobe:do_sys_openat2 /comm == "peer"/ { printf("ret %ld\n", retval); }'
         expect 1 ktracectl record -q --probe opening --probe opened -o t.kts -- ./peer a-file no-such-file
         stop_peer
         # The dynamic loader runs under the new name already; what comes before the exec does not.
-        ours 'select(.comm == "peer") | .fields | if has("ret") then "ret \(.ret)" else "open \(.dfd) \(.filename) \(.flags) \(.mode)" end'
+        ours 'select(.comm == "peer") | .fields | if has("ret") then "ret \(.ret)" else
+                "open \(.dfd) \(.filename) \(.flags) \(.mode)" end'
         agree "do_sys_openat2"
         grep -qx 'ret -2' ours || fail "no failure in $(cat ours)"
         ktracectl probes remove opening
@@ -66,12 +71,17 @@ a.listen()
 for i in range(3):
     c = socket.create_connection(("127.0.0.1", a.getsockname()[1]))
 EOS
-        ktracectl probes add connects --on tcp_connect 'sport = sk.__sk_common.skc_num' 'dport = sk.__sk_common.skc_dport : be16' \
-                'daddr = sk.__sk_common.skc_daddr' 'family = sk.__sk_common.skc_family' 'type = sk.sk_type' 'protocol = sk.sk_protocol' \
+        ktracectl probes add connects --on tcp_connect 'sport = sk.__sk_common.skc_num' \
+                'dport = sk.__sk_common.skc_dport : be16' \
+                'daddr = sk.__sk_common.skc_daddr' 'family = sk.__sk_common.skc_family' 'type = sk.sk_type' \
+                'protocol = sk.sk_protocol' \
                 'reuse = sk.__sk_common.skc_reuse' 'state = sk.__sk_common.skc_state'
-        beside 'kprobe:tcp_connect /comm == "peer"/ { $s = (struct sock *)arg0; $d = $s->__sk_common.skc_dport; $a = $s->__sk_common.skc_daddr;
-                printf("%u %u %u %u %u %u %u %u\n", $s->__sk_common.skc_num, (uint16)(($d >> 8) | ($d << 8)), (uint32)(($a >> 24) | (($a >> 8) & 0xff00) | (($a << 8) & 0xff0000) | ($a << 24)),
-                $s->__sk_common.skc_family, $s->sk_type, $s->sk_protocol, $s->__sk_common.skc_reuse, $s->__sk_common.skc_state); }'
+        beside 'kprobe:tcp_connect /comm == "peer"/ { $s = (struct sock *)arg0;
+                $d = $s->__sk_common.skc_dport; $a = $s->__sk_common.skc_daddr;
+                printf("%u %u %u %u %u %u %u %u\n", $s->__sk_common.skc_num, (uint16)(($d >> 8) | ($d << 8)),
+                (uint32)(($a >> 24) | (($a >> 8) & 0xff00) | (($a << 8) & 0xff0000) | ($a << 24)),
+                $s->__sk_common.skc_family, $s->sk_type, $s->sk_protocol, $s->__sk_common.skc_reuse,
+                $s->__sk_common.skc_state); }'
         expect 0 ktracectl record -q --probe connects -o t.kts -- ./peer talk.py
         stop_peer
         ours '.fields | "\(.sport) \(.dport) \(.daddr) \(.family) \(.type) \(.protocol) \(.reuse) \(.state)"'
@@ -80,14 +90,15 @@ EOS
         ktracectl probes remove connects
 }
 
-case_peers_trace_cmd() { # trace-cmd records the same probe in an instance of its own: the same values, decoded by its own eyes
+case_peers_trace_cmd() { # trace-cmd records the same probe in its own instance: the same values
         cp /usr/bin/head peer
         ktracectl probes add reads --on vfs_read count 'name = file.f_path.dentry.d_name.name' 'pos : x64'
         trace-cmd record -q -B peers -e ktrace_u0:reads -o their.dat \
                 ktracectl record -q --probe reads -o t.kts -- ./peer -n 1 /etc/passwd /etc/hostname >/dev/null
         ktracectl convert t.kts --to dat -o our.dat
         # Before the command runs it waits at a pipe, which our recording does not begin with.
-        trace-cmd report -i their.dat 2>/dev/null | sed -n 's/^.* peer-[0-9]* .*reads: *//p' | grep -v 'count=1 ' >theirs
+        trace-cmd report -i their.dat 2>/dev/null | sed -n 's/^.* peer-[0-9]* .*reads: *//p' |
+                grep -v 'count=1 ' >theirs
         trace-cmd report -i our.dat 2>/dev/null | sed -n 's/^.* peer-[0-9]* .*reads: *//p' >ours
         grep -q passwd theirs || fail "trace-cmd has seen nothing: $(trace-cmd report -i their.dat | tail -n 3)"
         agree "reads"
@@ -101,7 +112,8 @@ case_peers_perf_probe() { # perf's probe at the same function: as many hits, the
         perf probe -q --add 'peer_reads=vfs_read count=%dx:u64' || fail "perf probe"
         trap 'perf probe -q -d peer_reads; leave_case' EXIT
         ktracectl probes add counts --on vfs_read count
-        perf record -q -a -e probe:peer_reads -o perf.data ktracectl record -q --probe counts -o t.kts -- ./peer /etc/passwd >/dev/null
+        perf record -q -a -e probe:peer_reads -o perf.data ktracectl record -q --probe counts -o t.kts \
+                -- ./peer /etc/passwd >/dev/null
         perf script -i perf.data -F comm,event,trace 2>/dev/null | sed -n 's/^ *peer .*count=//p' | sort >theirs
         [ -s theirs ] || fail "perf has seen nothing: $(perf script -i perf.data | tail -n 3)"
         ours 'select(.comm == "peer") | .fields.count'
@@ -110,7 +122,8 @@ case_peers_perf_probe() { # perf's probe at the same function: as many hits, the
 }
 
 # The kernel's own answer to a place.
-kernel_takes() { echo "p:peers/place $1" 2>/dev/null >>"$TRACEFS/kprobe_events" && echo '-:peers/place' >>"$TRACEFS/kprobe_events"; }
+kernel_takes() { echo "p:peers/place $1" 2>/dev/null >>"$TRACEFS/kprobe_events" &&
+        echo '-:peers/place' >>"$TRACEFS/kprobe_events"; }
 
 case_peers_boundaries() { # ktraced takes an offset where the kernel does, and nowhere else
         local offset theirs ours
@@ -135,7 +148,8 @@ case_peers_bpftrace_program() { # in a program: arguments, results, text as bpft
                 uprobe:$T/peer:probed_text { printf(\"text %s %u\\n\", str(arg0), *(uint8 *)arg0); }"
         expect 0 ktracectl record -q --probe called --probe gave --probe text -o t.kts -- ./peer 50
         stop_peer
-        ours '.event as $e | .fields | if $e == "called" then "called \(.a) \(.b)" elif $e == "gave" then "gave \(.ret)" else "text \(.text) \(.first)" end'
+        ours '.event as $e | .fields | if $e == "called" then "called \(.a) \(.b)" elif $e == "gave" then
+                "gave \(.ret)" else "text \(.text) \(.first)" end'
         agree "a program"
         same 150 "$(wc -l <ours)" "records"
         for name in called gave text; do ktracectl probes remove $name; done
@@ -159,9 +173,12 @@ case_peers_perf_program() { # perf's probe in a program: the same place, as many
         trap 'perf probe -q -d "probe_peer:*"; leave_case' EXIT
         ktracectl probes add called --on ./peer:probed_add 'a = $arg1 : s64' 'b = $arg2 : s64'
         same "$(sed -n 's/^p:probe_peer[^:]*:0x0*\([0-9a-f]*\) .*/\1/p' "$TRACEFS/uprobe_events")" \
-                "$(ktracectl --json probes show called | jq -r '.resolved' | sed 's/.*:0x0*\([0-9a-f]*\) .*/\1/')" "the place"
-        perf record -q -a -e probe_peer:peer_add -o perf.data ktracectl record -q --probe called -o t.kts -- ./peer 50 >/dev/null
-        perf script -i perf.data -F comm,event,trace 2>/dev/null | sed -n 's/^ *peer .*) a=\(.*\) b=\(.*\)/\1 \2/p' | sort >theirs
+                "$(ktracectl --json probes show called | jq -r '.resolved' |
+                sed 's/.*:0x0*\([0-9a-f]*\) .*/\1/')" "the place"
+        perf record -q -a -e probe_peer:peer_add -o perf.data ktracectl record -q --probe called -o t.kts -- ./peer 50 \
+                >/dev/null
+        perf script -i perf.data -F comm,event,trace 2>/dev/null | sed -n 's/^ *peer .*) a=\(.*\) b=\(.*\)/\1 \2/p' |
+                sort >theirs
         [ -s theirs ] || fail "perf has seen nothing: $(perf script -i perf.data | tail -n 3)"
         ours '.fields | "\(.a) \(.b)"'
         agree "perf"

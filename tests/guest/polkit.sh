@@ -34,7 +34,8 @@ polkit_end() {
 
 # As the user, on a terminal, with somebody who types that password.
 typing() { # PASSWORD COMMAND...
-        timeout 80 python3 /run/job/guest/type-password.py "$1" setpriv --reuid "$USER_UID" --regid "$USER_UID" --init-groups "${@:2}"
+        timeout 80 python3 /run/job/guest/type-password.py "$1" setpriv --reuid "$USER_UID" --regid "$USER_UID" \
+                --init-groups "${@:2}"
 }
 
 denied() { # STATUS-AND-TEXT FILE COMMAND...: ends with 3 and says so
@@ -59,14 +60,16 @@ case_polkit_rule_allows() { # a rule of polkit's may look at scope, events and o
         user ktracectl --no-ask-password create allowed -e task:task_rename --scope own
         user ktracectl destroy allowed
         # An answer is about its question: other events are asked about anew.
-        denied 'needs authentication' out user ktracectl --no-ask-password create other -e sched:sched_process_exec --scope own
+        denied 'needs authentication' out user ktracectl --no-ask-password create other -e sched:sched_process_exec \
+                --scope own
 }
 
 case_polkit_rule_denies() { # a rule of polkit's says no
         polkit_begin 'polkit.addRule(function(action, subject) {
                 if (action.id.indexOf("org.ktrace1.") == 0) return polkit.Result.NO; });'
         denied 'polkit does not allow' out user ktracectl create denied -e task:task_rename --scope own
-        denied 'polkit does not allow' out user ktracectl --no-ask-password create denied -e task:task_rename --scope own
+        denied 'polkit does not allow' out user ktracectl --no-ask-password create denied -e task:task_rename \
+                --scope own
 }
 
 case_polkit_varlink() { # the same questions over the socket, about the process that has connected
@@ -91,7 +94,8 @@ s = connect()
 spec = {"scope": "own", "events": ["task:task_rename"]}
 print("yes", call(s, "CreateSession", spec=spec))
 print("other", call(s, "CreateSession", spec=spec | {"events": ["sched:sched_process_exec"]}))
-print("agent", call(s, "CreateSession", spec=spec | {"events": ["sched:sched_process_exec"]}, allowInteractiveAuthentication=True))
+print("agent", call(s, "CreateSession", spec=spec | {"events": ["sched:sched_process_exec"]},
+                    allowInteractiveAuthentication=True))
 # A child connects and ends: nobody knows any more whom polkit would look at.
 ours, theirs = socket.socketpair()
 pid = os.fork()
@@ -105,7 +109,8 @@ s.setblocking(True)
 print("ended", call(s, "CreateSession", spec=spec))
 EOS
         grep -q "^yes.*'id'" out && ! grep -q '^yes.*error' out || fail "not allowed: $(cat out)"
-        grep -q '^other.*org.ktrace1.InteractiveAuthorizationRequired.*allowInteractiveAuthentication' out || fail "$(cat out)"
+        grep -q '^other.*org.ktrace1.InteractiveAuthorizationRequired.*allowInteractiveAuthentication' out ||
+                fail "$(cat out)"
         grep -q '^agent.*org.ktrace1.InteractiveAuthorizationRequired.*no agent' out || fail "$(cat out)"
         grep -q '^ended.*org.ktrace1.AccessDenied.*has ended' out || fail "$(cat out)"
         within 20 no_instance || fail "left after the connections"
@@ -117,7 +122,8 @@ case_polkit_reload() { # new rules are read for a user when polkit allows it, an
         denied 'needs authentication' out user ktracectl --no-ask-password policy reload
         denied 'needs authentication' out user ktracectl --no-ask-password create x -e task:task_rename --scope own
         echo 'polkit.addRule(function(action, subject) {
-                if (action.id == "org.ktrace1.reload" && subject.user == "u1000") return polkit.Result.YES; });' >"$POLKIT_RULES"
+                if (action.id == "org.ktrace1.reload" && subject.user == "u1000") return polkit.Result.YES; });' \
+                        >"$POLKIT_RULES"
         systemctl restart polkit.service
         user ktracectl --no-ask-password policy reload
         user ktracectl create x -e task:task_rename --scope own
@@ -126,7 +132,8 @@ case_polkit_reload() { # new rules are read for a user when polkit allows it, an
 
 case_polkit_nobody_to_ask() { # who may not or cannot be asked for a password is denied, with the remedy
         polkit_begin
-        denied 'leave out --no-ask-password' out user ktracectl --no-ask-password create x -e task:task_rename --scope own
+        denied 'leave out --no-ask-password' out user ktracectl --no-ask-password create x -e task:task_rename \
+                --scope own
         # No terminal, no agent.
         denied 'there is no polkit agent' out user ktracectl create x -e task:task_rename --scope own
         # Others have nothing to do with that rule.
@@ -142,7 +149,8 @@ case_polkit_password() { # on a terminal, pkttyagent asks for the administrator'
         # The answer is not kept.
         user ktracectl destroy asked
         denied 'leave out' out user ktracectl --no-ask-password create x -e task:task_rename --scope own
-        typing "$USER_PASSWORD" sh -c 'sleep 30 & exec ktracectl create own -e task:task_rename --scope "pids:$!"' >out ||
+        typing "$USER_PASSWORD" sh -c 'sleep 30 & exec ktracectl create own -e task:task_rename --scope "pids:$!"' \
+                >out ||
                 fail "$(cat out)"
         user ktracectl destroy own
         typing "$ROOT_PASSWORD" ktracectl record -e task:task_rename -o t.kts -- true >out ||
@@ -206,7 +214,8 @@ case_polkit_administrator() { # whom polkit lets can see, stop and end sessions 
         typing "$ROOT_PASSWORD" ktracectl destroy "$id" --administrator >out || fail "$(cat out)"
         no_agent_left
         no_instance || fail "it is still there"
-        within 20 sh -c "journalctl -q --no-pager -o cat MESSAGE_ID=fb7f4aaf5db84710934eb67c0eb99282 KTRACE_SESSION=$id KTRACE_BY_UID=$USER_UID |
+        within 20 sh -c "journalctl -q --no-pager -o cat MESSAGE_ID=fb7f4aaf5db84710934eb67c0eb99282 \
+                KTRACE_SESSION=$id KTRACE_BY_UID=$USER_UID |
                 grep -q destroyed" || fail "not recorded"
 }
 
@@ -240,16 +249,19 @@ case_polkit_administrator_denied() { # [deep] a no, a wrong password and no polk
         ktracectl destroy roots
 }
 
-case_polkit_programs() { # a probe in root's program: only with an administrator's yes, who is told which file it really is
+case_polkit_programs() { # a probe in root's program requires an administrator, who sees which file it really is
         polkit_begin
         rm "$KTRACE_RULES" # those that are shipped
         ktracectl policy reload
         install -m 755 "$PROBED" /usr/local/bin/ktrace-probed
         ln -sf /usr/local/bin/ktrace-probed harmless
-        denied 'needs authentication' out user ktracectl --no-ask-password probes add mine --on ./harmless:probed_add '$arg1 : s64'
-        ! typing "$USER_PASSWORD" ktracectl probes add mine --on ./harmless:probed_add '$arg1 : s64' >out 2>&1 || fail "with the user's password"
+        denied 'needs authentication' out user ktracectl --no-ask-password probes add mine --on ./harmless:probed_add \
+                '$arg1 : s64'
+        ! typing "$USER_PASSWORD" ktracectl probes add mine --on ./harmless:probed_add '$arg1 : s64' >out 2>&1 ||
+                fail "with the user's password"
         same 0 "$(ktracectl --json probes list | jq '[.[] | select(.name == "mine")] | length')" "defined"
-        typing "$ROOT_PASSWORD" ktracectl probes add mine --on ./harmless:probed_add '$arg1 : s64' >out 2>&1 || fail "$(cat out)"
+        typing "$ROOT_PASSWORD" ktracectl probes add mine --on ./harmless:probed_add '$arg1 : s64' >out 2>&1 ||
+                fail "$(cat out)"
         grep -q '/usr/local/bin/ktrace-probed:0x' out || fail "the dialog does not tell the file: $(cat out)"
         expect 0 user ktracectl record -q --probe mine -o t.kts -- ktrace-probed 3
         same 3 "$(count t.kts '.event == "mine"')" "calls"
@@ -264,11 +276,12 @@ case_polkit_programs() { # a probe in root's program: only with an administrator
         user ktracectl --no-ask-password probes add mine --on ./harmless:probed_add '$arg1 : s64'
         user ktracectl probes remove mine
         install -m 755 "$PROBED" /usr/local/bin/ktrace-other
-        denied 'needs authentication' out user ktracectl --no-ask-password probes add mine --on /usr/local/bin/ktrace-other:probed_add
+        denied 'needs authentication' out user ktracectl --no-ask-password probes add mine \
+                --on /usr/local/bin/ktrace-other:probed_add
         rm /usr/local/bin/ktrace-probed /usr/local/bin/ktrace-other
 }
 
-case_polkit_programs_disguised() { # a file of root's under another path, in a mount namespace of the user's: no dialog at all
+case_polkit_programs_disguised() { # root's file under another path, in a mount namespace of the user: no dialog
         polkit_begin
         mkdir -p harmless
         install -m 755 "$PROBED" /usr/local/bin/ktrace-probed
@@ -278,6 +291,7 @@ case_polkit_programs_disguised() { # a file of root's under another path, in a m
                 if (action.id == "org.ktrace1.define-probe") return polkit.Result.YES; });' >"$POLKIT_RULES"
         systemctl restart polkit.service
         denied 'its own mount namespace' out user unshare -Urm sh -c '
-                mount --bind /usr/local/bin/ktrace-probed harmless/prog && exec ktracectl --no-ask-password probes add mine --on ./harmless/prog:probed_add'
+                mount --bind /usr/local/bin/ktrace-probed harmless/prog &&
+                        exec ktracectl --no-ask-password probes add mine --on ./harmless/prog:probed_add'
         rm /usr/local/bin/ktrace-probed
 }

@@ -7,9 +7,10 @@ slice_end() {
         leave_case
 }
 
-case_slice_memory() { # a worker that takes too much memory is killed: its stream tells that it is cut, and nobody else's stops
+case_slice_memory() { # a worker that uses too much memory is killed: its stream is reported as cut; others continue
         trap slice_end EXIT
-        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" paced 4000 3000
+        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts \
+                -- "$TARGET" paced 4000 3000
         ktracectl create hog --scope system -b 32768 -e raw_syscalls:sys_enter -f 'id == 1000'
         ktracectl stream hog -o - --to kts 2>hog.err | (within 80 test -e over; cat >h.kts; : >read) &
         started+=("$!")
@@ -21,7 +22,8 @@ case_slice_memory() { # a worker that takes too much memory is killed: its strea
         within 40 test -e read || fail "its reader waits"
         ktracectl report h.kts >/dev/null 2>report.err || true
         grep -q 'no end frame' report.err || fail "what it has does not tell that it is cut: $(cat report.err)"
-        journalctl -b -o cat -u 'ktrace-consumer@*' | grep -qi 'oom' || fail "nothing was killed: $(journalctl -b -o cat -u 'ktrace-consumer@*' | tail -n 5)"
+        journalctl -b -o cat -u 'ktrace-consumer@*' | grep -qi 'oom' ||
+                fail "nothing was killed: $(journalctl -b -o cat -u 'ktrace-consumer@*' | tail -n 5)"
         wait "$RECORDING" || fail "status $?: $(cat background.err)"
         same 4000 "$(count t.kts '.event == "sys_enter"')" "calls of the other's"
 }
@@ -34,7 +36,8 @@ case_slice_cpu() { # workers that get too little time lose events, and each is c
         systemctl set-property --runtime ktrace.slice CPUQuota=1%
         "$TARGET" calls 200000 1000
         systemctl set-property --runtime ktrace.slice CPUQuota=
-        within 60 sh -c 'ktracectl --json=short show slow | jq -e ".statistics.recorded + .statistics.lost == 200000"' ||
+        within 60 sh \
+                -c 'ktracectl --json=short show slow | jq -e ".statistics.recorded + .statistics.lost == 200000"' ||
                 fail "$(ktracectl --json=short show slow | jq -c .statistics)"
         ktracectl destroy slow
         wait "$BACKGROUND" || true
@@ -49,7 +52,8 @@ case_status_line() { # systemctl status tells how many sessions and streams ther
         trap slice_end EXIT
         ktracectl create box --mode flight --scope system -b 64 -e raw_syscalls:sys_enter
         recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts -- sleep 80
-        within 20 sh -c "systemctl status ktraced.service | grep -q 'Status: \"2 sessions, 1 stream\"'" || fail "$(systemctl status ktraced.service | head -n 12)"
+        within 20 sh -c "systemctl status ktraced.service | grep -q 'Status: \"2 sessions, 1 stream\"'" ||
+                fail "$(systemctl status ktraced.service | head -n 12)"
         systemd-cgls --no-pager -u ktrace.slice -l >cgls
         grep -q "ktrace-consumer: $(user ktracectl list --json=short | jq -r '.[0].id')" cgls || fail "$(cat cgls)"
 }

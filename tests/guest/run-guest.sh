@@ -27,9 +27,13 @@ boot() {
         exec timeout -k 5 "$3" qemu-system-x86_64 -M microvm,rtc=on -accel "$1" -cpu "$2" -smp 2 -m 2048 \
                 -nodefaults -no-user-config $no_reboot -display none \
                 -kernel "$image/vmlinuz" -initrd "$image/initrd.cpio" \
-                -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off systemd.show_status=0 systemd.firstboot=no audit=0 apparmor=0 selinux=0 random.trust_cpu=on tsc=reliable tsc_early_khz=$khz no_timer_check nokaslr norandmaps root=/dev/vda rw ${GUEST_APPEND:-}" \
+                -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off systemd.show_status=0 \
+                        systemd.firstboot=no audit=0 apparmor=0 selinux=0 random.trust_cpu=on \
+                        tsc=reliable tsc_early_khz=$khz no_timer_check nokaslr norandmaps root=/dev/vda rw \
+                        ${GUEST_APPEND:-}" \
                 -serial "file:$work/console" \
-                -drive "file=$image/root.ext4,format=raw,if=none,id=r,snapshot=on,cache=unsafe,file.locking=off" -device virtio-blk-device,drive=r \
+                -drive "file=$image/root.ext4,format=raw,if=none,id=r,snapshot=on,cache=unsafe,file.locking=off" \
+                -device virtio-blk-device,drive=r \
                 -drive "file=$work/in.tar,format=raw,if=none,id=i,readonly=on" -device virtio-blk-device,drive=i \
                 -drive "file=$work/out.raw,format=raw,if=none,id=o,cache=unsafe" -device virtio-blk-device,drive=o \
                 -device isa-debug-exit,iobase=0xf4,iosize=1

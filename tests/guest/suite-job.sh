@@ -20,14 +20,16 @@ cases() {
 }
 
 # polkit and audit come first: other cases use up the number of denials that are recorded for each user.
-cases guest/polkit.sh guest/audit.sh guest/cases.sh guest/kernel.sh guest/peers.sh guest/interference.sh guest/resources.sh
+cases guest/polkit.sh guest/audit.sh guest/cases.sh guest/kernel.sh guest/peers.sh guest/interference.sh \
+        guest/resources.sh
 # shellcheck disable=SC2046 # names without blanks
 TAP_TAG=guest cases $(grep -l "^case_" e2e/*.sh)
 
 # Once more over Varlink, where only the guest can show it: a dialog, probes, histograms and notifications.
 if [ "$part" = "$parts" ] && [ "$TAP_CASE/$TAP_DOOR" = '/bus' ]; then
         TAP_DOOR=varlink TAP_CASE='@(polkit_password|hist_of_command|probes_of_users|notify_trigger)' \
-                bash e2e/tap.sh "$PWD/guest/environment.sh" guest/polkit.sh e2e/hist.sh e2e/probes.sh e2e/notify.sh >varlink.tap || status=1
+                bash e2e/tap.sh "$PWD/guest/environment.sh" guest/polkit.sh e2e/hist.sh e2e/probes.sh e2e/notify.sh \
+                >varlink.tap || status=1
         sed -E 's/^((not )?ok [0-9]+ - )/\1over Varlink: /' varlink.tap
 fi
 # The journal comes last, in every part.

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# suite.sh BUILD-DIR [PART/PARTS]: runs the cases, or a share of them, on the installed product in one boot of the guest,
-# under systemd. Prints TAP. The build's prefix must be /usr. TAP_CASE, TAP_DEEP and TAP_DOOR as in ../e2e/tap.sh.
+# suite.sh BUILD-DIR [PART/PARTS]: runs the cases, or a share of them, on the installed product in one boot of the
+# guest, under systemd. Prints TAP. The build's prefix must be /usr. TAP_CASE, TAP_DEEP and TAP_DOOR as in
+# ../e2e/tap.sh.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1
@@ -12,7 +13,10 @@ trap 'rm -rf "$job" "$result"' EXIT
 trap 'exit 143' HUP INT TERM
 DESTDIR=$job/root meson install -C "$build" --no-rebuild --quiet >/dev/null
 mkdir "$job/tools"
-cp "$build/tests/kernel/test-guard" "$build/tests/kernel/test-contract" "$build/tests/kernel/test-pairs" "$build/tests/kernel/test-trigger" "$build/tests/kernel/test-user-probe" "$build/tests/policy/test-frames" "$build/tests/e2e/target" "$build/tests/e2e/silent-fuse" "$build/tests/e2e/probed" "$build/tests/e2e/probed-fixed" "$build/tests/e2e/app" "$build/tests/auth/test-facts" "$job/tools/"
+cp "$build/tests/kernel/test-guard" "$build/tests/kernel/test-contract" "$build/tests/kernel/test-pairs" \
+        "$build/tests/kernel/test-trigger" "$build/tests/kernel/test-user-probe" "$build/tests/policy/test-frames" \
+        "$build/tests/e2e/target" "$build/tests/e2e/silent-fuse" "$build/tests/e2e/probed" \
+        "$build/tests/e2e/probed-fixed" "$build/tests/e2e/app" "$build/tests/auth/test-facts" "$job/tools/"
 cp -r "$here/../e2e" "$job/e2e"
 cp "$here/../../daemon/work/audit.h" "$job/audit.h"
 cp -r "$here" "$job/guest"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """type-password.py PASSWORD COMMAND…: runs the command on a terminal of its own, types the password at each prompt
-for one (as a human does, once it stands there and does not show what is typed), copies what it shows, ends with its exit status. PASSWORD "^C"
-types that key instead; "-" types nothing."""
+for one (as a human does, once it stands there and does not show what is typed), copies what it shows, ends with its
+exit status. PASSWORD "^C" types that key instead; "-" types nothing."""
 import os
 import pty
 import sys

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What precedes the daemon and what outlives it: a trace of the boot by the kernel's command line, and crashes.
-# append: memmap=4M$0x70000000 panic=1 trace_event=sched:sched_process_exec,module:* kprobe_event=p:ktrace_boot/opened,do_sys_openat2,file=+0($arg2):ustring trace_buf_size=512K trace_clock=mono trace_options=nooverwrite ktrace.boot=early:83b03558728f0608
+# append: memmap=4M$0x70000000 panic=1 trace_event=sched:sched_process_exec,module:*
+# append: kprobe_event=p:ktrace_boot/opened,do_sys_openat2,file=+0($arg2):ustring
+# append: trace_buf_size=512K trace_clock=mono trace_options=nooverwrite ktrace.boot=early:83b03558728f0608
 
 STATE=/run/ktrace/state/.boot.json
 
@@ -14,7 +16,8 @@ spec() {
         mkdir -p /etc/ktrace/probes.d
         echo '{"probes":[{"name":"opened","raw":"p:opened do_sys_openat2 file=+0($arg2):ustring"}]}' \
                 >/etc/ktrace/probes.d/early.json
-        echo '{"name":"early","scope":"system","buffer-kb":512,"events":["sched:sched_process_exec","module:*"],"probes":["opened"]}' \
+        echo '{"name":"early","scope":"system","buffer-kb":512,
+                "events":["sched:sched_process_exec","module:*"],"probes":["opened"]}' \
                 >/etc/ktrace/early.json
 }
 
@@ -43,9 +46,11 @@ boot1_taken() { # the daemon's first start takes it into the spool, from before 
         first=$(begins early.kts)
         [ "$first" -lt "$started" ] || fail "the first event at $first ms, the daemon at $started ms"
         [ "$(count early.kts '.event == "sched_process_exec" and .fields.filename == "/init"')" = 1 ] || fail "no /init"
-        [ "$(count early.kts '.event == "sched_process_exec" and .fields.filename == "/lib/systemd/systemd"')" -ge 1 ] || fail "no PID 1"
+        [ "$(count early.kts '.event == "sched_process_exec" and .fields.filename == "/lib/systemd/systemd"')" \
+                -ge 1 ] || fail "no PID 1"
         [ "$(count early.kts '.event == "opened"')" -gt 100 ] || fail "no hits of the probe"
-        echo "# the first event $first ms after the kernel began, the daemon's start at $started ms, $(ktracectl report early.kts | wc -l) lines"
+        echo "# the first event $first ms after the kernel began, the daemon's start at $started ms, $(ktracectl \
+                report early.kts | wc -l) lines"
         ktracectl report --receipt early.kts >receipt
         grep -q 'Begun by: *trace_event=sched:sched_process_exec' receipt || fail "$(cat receipt)"
 }
@@ -94,7 +99,8 @@ boot2_by_itself() { # the next boot's is taken without anybody's doing; that of 
 
 boot2_ramoops() { # set up for a crash, with a session's own instance beside the top buffer
         echo ramoops >/etc/modules-load.d/ramoops.conf
-        echo 'options ramoops mem_address=0x70000000 mem_size=0x400000 record_size=0x40000 max_reason=3' >/etc/modprobe.d/ramoops.conf
+        echo 'options ramoops mem_address=0x70000000 mem_size=0x400000 record_size=0x40000 max_reason=3' \
+                >/etc/modprobe.d/ramoops.conf
         rm -f /etc/systemd/system/systemd-pstore.service # the image masks it
         mkdir -p /etc/systemd/system/systemd-pstore.service.d
         printf '[Unit]\nAfter=systemd-modules-load.service\n' >/etc/systemd/system/systemd-pstore.service.d/ramoops.conf
@@ -131,13 +137,16 @@ is_written() {
         local id
         id=$(ktracectl spool list --json=short | jq -r ".[] | select(.name == \"$1\") | .id")
         ktracectl -q spool fetch "$id" -o /run/lost.kts || true
-        [ "$(ktracectl convert /run/lost.kts --to json | jq -c 'select(.fields.filename? == "/bin/true")' | wc -l)" -ge 50 ]
+        [ "$(ktracectl convert /run/lost.kts --to json | jq -c 'select(.fields.filename? == "/bin/true")' |
+                wc -l)" -ge 50 ]
 }
 
 # has_crash N WORD: the Nth crash is in the spool, with the top buffer of that boot as text.
 has_crash() {
         local id
-        within 60 n_entries crash "$1" || fail "$(ktracectl spool list; ls -laR /sys/fs/pstore /var/lib/systemd/pstore /run/ktrace/crash; journalctl -u ktraced -u ktrace-collect -u systemd-pstore -b -o cat)"
+        within 60 n_entries crash "$1" ||
+                fail "$(ktracectl spool list; ls -laR /sys/fs/pstore /var/lib/systemd/pstore /run/ktrace/crash; \
+                journalctl -u ktraced -u ktrace-collect -u systemd-pstore -b -o cat)"
         for id in $(entries crash); do
                 refused 2 'holds text that a crash has left' ktracectl spool fetch "$id" --to dat
                 refused 1 'has no such file' ktracectl spool fetch "$id" --file nobody.txt -o -
@@ -194,7 +203,8 @@ boot4_others() { # one uses the top buffer: it is left to them, and the journal 
         systemctl start ktraced.service
         within 60 test -e $STATE || fail "$(journalctl -u ktraced -b -o cat | tail -n 5)"
         grep -q sched:sched_switch $TRACEFS/set_event || fail "$(cat $TRACEFS/set_event)"
-        journalctl -u ktraced -b -o cat | grep -q 'another user has also turned on sched:sched_switch' || fail "$(journalctl -u ktraced -b -o cat | tail -n 5)"
+        journalctl -u ktraced -b -o cat | grep -q 'another user has also turned on sched:sched_switch' ||
+                fail "$(journalctl -u ktraced -b -o cat | tail -n 5)"
         echo '!sched:sched_switch' >>$TRACEFS/set_event
 }
 

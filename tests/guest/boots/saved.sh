@@ -36,10 +36,12 @@ boot2_early() { # it runs from before sysinit.target and before D-Bus
         figure multi-user-with "$(multi_user)"
         same active "$(systemctl is-active $UNIT)" state
         ready=$(usec $UNIT ActiveEnterTimestampMonotonic)
-        [ "$ready" -le "$(usec sysinit.target ActiveEnterTimestampMonotonic)" ] || fail "ready only after sysinit.target"
+        [ "$ready" -le "$(usec sysinit.target ActiveEnterTimestampMonotonic)" ] ||
+                fail "ready only after sysinit.target"
         [ "$ready" -lt "$(usec dbus.socket ActiveEnterTimestampMonotonic)" ] || fail "ready only after dbus.socket"
         # The bus was not there when the daemon was ready, and is joined now.
-        [ "$(usec ktraced.service ActiveEnterTimestampMonotonic)" -lt "$(usec dbus.socket ActiveEnterTimestampMonotonic)" ] ||
+        [ "$(usec ktraced.service ActiveEnterTimestampMonotonic)" \
+                -lt "$(usec dbus.socket ActiveEnterTimestampMonotonic)" ] ||
                 fail "ktraced was ready only after dbus.socket"
         within 20 is_running || fail "$(ktracectl list)"
         busctl status org.ktrace1 >/dev/null || fail "not on the bus"
@@ -56,7 +58,8 @@ boot2_first_event() { # what ran before the machine was up is recorded
         figure first-event "$first"
         figure sysinit "$(usec sysinit.target ActiveEnterTimestampMonotonic)"
         [ "$first" -lt "$(multi_user)" ] || fail "the first event came at $first us"
-        ktracectl convert box.kts --to json | jq -es 'any(.[]; .fields.filename? | strings | test("dbus-daemon"))' >/dev/null ||
+        ktracectl convert box.kts --to json |
+                jq -es 'any(.[]; .fields.filename? | strings | test("dbus-daemon"))' >/dev/null ||
                 fail "the bus's start was not seen"
 }
 
@@ -77,7 +80,8 @@ boot2_restarts() { # session and unit go on over a restart and a kill of the dae
         same active "$(systemctl is-active $UNIT)" state
         pid=$(daemon_pid)
         kill -KILL "$pid"
-        within 20 sh -c "[ \$(systemctl show -P MainPID ktraced.service) != $pid ] && [ \$(systemctl show -P MainPID ktraced.service) != 0 ]"
+        within 20 sh -c "[ \$(systemctl show -P MainPID ktraced.service) != $pid ] &&
+                [ \$(systemctl show -P MainPID ktraced.service) != 0 ]"
         within 20 is_running || fail "not after a kill"
         sleep 1
         same active "$(systemctl is-active $UNIT)" state
@@ -127,7 +131,8 @@ boot2_broken() { # a file with a mistake fails the unit, and its status has the 
         is_running || fail "not running"
         # Of how the machine goes down with it.
         mkdir -p /etc/systemd/system/$UNIT.d
-        printf '[Service]\nExecStopPost=+/bin/sh -c "echo $$SERVICE_RESULT >/var/lib/result"\nTimeoutStopSec=400\n' >/etc/systemd/system/$UNIT.d/result.conf
+        printf '[Service]\nExecStopPost=+/bin/sh -c "echo $$SERVICE_RESULT >/var/lib/result"\nTimeoutStopSec=400\n' \
+                >/etc/systemd/system/$UNIT.d/result.conf
         mkdir -p /etc/systemd/system/ktraced.service.d
         printf '[Service]\nTimeoutStopSec=400\n' >/etc/systemd/system/ktraced.service.d/stop.conf
         systemctl daemon-reload
@@ -136,7 +141,8 @@ boot2_broken() { # a file with a mistake fails the unit, and its status has the 
 
 boot2_spool() { # another, onto the disk, is running when the machine goes down
         echo '{"spool-keep-free-kb": 4096}' >/etc/ktrace/ktraced.json # it is a small one
-        echo '{"scope": "system", "spool": {"sync": 1}, "events": [{"name": "sched:sched_process_exec", "filter": "filename == \"/bin/true\""}]}' \
+        echo '{"scope": "system", "spool": {"sync": 1},
+                "events": [{"name": "sched:sched_process_exec", "filter": "filename == \"/bin/true\""}]}' \
                 >/etc/ktrace/sessions.d/log.json
         systemctl restart ktraced.service
         systemctl start ktrace-session@log.service
@@ -151,7 +157,8 @@ logged() { # N: so many calls are in the recording
 
 boot3_spool() { # what was in its file is there; nobody may have been left to say how it ended (ktraced(8), SPOOL)
         within 20 logged 50 || fail "$(ktracectl spool list --json)"
-        jq -e '.[] | select(.name == "log") | (.state == "ended" or .state == "crashed") and .lost == 0' out >/dev/null || fail "$(cat out)"
+        jq -e '.[] | select(.name == "log") | (.state == "ended" or .state == "crashed") and .lost == 0' out \
+                >/dev/null || fail "$(cat out)"
 }
 
 boot3_clean() { # the machine went down with the session at once, and came up with it
