@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# bench.sh [boot|consumer|control|fence|filter|flight|latency|overhead|page|policy|probes|restart]... [--json FILE]: installs what is missing, builds, measures on this
-# machine's kernel (tracefs is needed) and prints a table per benchmark: medians of interleaved runs, the ratio
-# to the peer of the same run, the target. Needs root. RUNS: how often (5).
+# bench.sh [boot|consumer|control|fence|filter|flight|latency|overhead|page|policy|probes|restart]... [--json FILE]:
+# installs what is missing, builds, measures on this machine's kernel (tracefs is needed) and prints a table per
+# benchmark: medians of interleaved runs, the ratio to the peer of the same run, the target. Needs root. RUNS: how often
+# (5).
 set -eu -o pipefail
 cd "$(dirname "$0")"
 json=
@@ -13,7 +14,9 @@ while [ $# -gt 0 ]; do
                 json=${2:?a file is wanted behind --json}
                 shift
                 ;;
-        boot | consumer | control | fence | filter | flight | latency | overhead | page | policy | probes | restart) names+=("$1") ;;
+        boot | consumer | control | fence | filter | flight | latency | overhead | page | policy | probes | restart)
+                names+=("$1")
+                ;;
         *)
                 echo "bench.sh: no such benchmark: $1" >&2
                 exit 2
@@ -46,7 +49,8 @@ for name in "${names[@]}"; do
                 (if .ratio then "\(.ratio * 1000 | round / 1000) of \(.against)" else "" end),
                 (if .target == null then "" else "<= \(.target)" end),
                 (if .met == null then "" elif .met then "met" else "MISSED" end)] | @tsv' "$results" |
-                awk -F'\t' 'BEGIN { f = "%-46s %-34s %12s  %-46s %-9s %s\n"; printf f, "metric", "what", "median", "ratio", "target", "" }
+                awk -F'\t' 'BEGIN { f = "%-46s %-34s %12s  %-46s %-9s %s\n"
+                                printf f, "metric", "what", "median", "ratio", "target", "" }
                         { printf f, ($1 == last ? "" : $1), $2, $3, $4, $5, $6; last = $1 }'
 done
 if [ -n "$json" ]; then

@@ -10,7 +10,8 @@ tracing=/sys/kernel/tracing/instances
 read -r -a daemon <<<"$(sed -n 's/^Exec=//p' "$NATIVE/services/org.ktrace1.service")"
 export KTRACE_VARLINK_ADDRESS=unix:$NATIVE/run/org.ktrace1
 mkdir -p "$NATIVE/config/sessions.d"
-echo '{"mode": "flight", "scope": "system", "buffer-kb": 512, "events": ["sched:sched_switch"]}' >"$NATIVE/config/sessions.d/box.json"
+echo '{"mode": "flight", "scope": "system", "buffer-kb": 512, "events": ["sched:sched_switch"]}' \
+        >"$NATIVE/config/sessions.d/box.json"
 # What the trace's clock and ours differ by, in ns.
 offset=$(python3 -c 'import time; print(time.time_ns() - time.monotonic_ns())')
 
@@ -25,7 +26,8 @@ run() { # WHAT TARGET
         begun=$(now)
         ktracectl --varlink saved --config-dir="$NATIVE/config" --lib-dir="$NATIVE/lib" run box &
         client=$!
-        until ktracectl --varlink --json=short list 2>/dev/null | jq -e '.[0].state == "running"' >/dev/null; do sleep 0.02; done
+        until ktracectl --varlink --json=short list 2>/dev/null |
+                jq -e '.[0].state == "running"' >/dev/null; do sleep 0.02; done
         row "$metric" "$1" "$(ms $(($(first_event box) - begun)))" '' "$2"
         kill "$client"
         wait "$client"

@@ -34,9 +34,11 @@ whole_product() {
         local daemon full none
         ktracectl status >/dev/null
         daemon=$(daemon_pid)
-        full=$("$BENCH/tool-cost" -d "$daemon" - ktracectl record -q -a -b 8192 -e raw_syscalls:sys_enter -o "$out.kts" \
+        full=$("$BENCH/tool-cost" -d "$daemon" - ktracectl record -q -a -b 8192 -e raw_syscalls:sys_enter \
+                -o "$out.kts" \
                 -- "$BENCH/spin" $N)
-        none=$("$BENCH/tool-cost" -d "$daemon" - ktracectl record -q -a -b 8192 -e raw_syscalls:sys_enter -o "$out.kts" -- true)
+        none=$("$BENCH/tool-cost" -d "$daemon" - ktracectl record -q -a -b 8192 -e raw_syscalls:sys_enter \
+                -o "$out.kts" -- true)
         per_event 'ktracectl, daemon and consumer' 0.5 "$(of "$full" .cpu)" "$(of "$none" .cpu)"
         rm -f "$out.kts"
 }
@@ -71,7 +73,8 @@ for _ in $(seq "$RUNS"); do
         peer 'trace-cmd (compressed)' "$PEER_ENABLE" "${trace_cmd[@]}" -b 8192 -o "$out"
         peer 'perf record -m 8M' - perf record -q -a -m 8M -e raw_syscalls:sys_enter -o "$out"
         paced=$(consumer 64 -- "$BENCH/spin" 3000000 1000)
-        row 'wake-ups a second at 1,000,000 events/s' 'ktrace-consumer, 64K' "$(of "$paced" '.switches / .seconds')" '' 100
+        row 'wake-ups a second at 1,000,000 events/s' 'ktrace-consumer, 64K' "$(of "$paced" '.switches / .seconds')" \
+                '' 100
         both=$(consumer 64 -- "$BENCH/spin" 5000000 0 0 -- "$BENCH/spin" 5000000 0 1)
         row 'events lost, both CPUs saturated' 'ktrace-consumer, 64K' "$(of "$both" .lost)" '' 0
         row 'events/s, both CPUs saturated' 'ktrace-consumer, 64K' "$(of "$both" '.events / .seconds | round')"

@@ -57,7 +57,8 @@ beside_churn() {
         AS_EXEC=exec as_user "$NATIVE/bin/target" churn 300 &
         target=$!
         while [ -e "/proc/$target" ]; do
-                as_user timeout 5 ktracectl record -p "$target" -e raw_syscalls:sys_enter -o /dev/null >/dev/null 2>&1 || true
+                as_user timeout 5 ktracectl record -p "$target" -e raw_syscalls:sys_enter -o /dev/null >/dev/null \
+                        2>&1 || true
         done &
         starter=$!
         sleep 1

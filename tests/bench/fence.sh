@@ -104,7 +104,8 @@ burden_others() { # N
 live() { # WHAT MODE COMMAND...
         local what=$1 mode=$2
         shift 2
-        row "$life" "$what" "$(of "$("$@" "$NATIVE/bin/bus-cost" "$mode" 10)" .p50)" "$([ "$mode" = bare ] || echo 'bare tracefs calls')"
+        row "$life" "$what" "$(of "$("$@" "$NATIVE/bin/bus-cost" "$mode" 10)" .p50)" \
+                "$([ "$mode" = bare ] || echo 'bare tracefs calls')"
 }
 
 milliseconds() { date +%s%N | sed 's/.....$//; s/.$/.&/'; }
@@ -122,7 +123,8 @@ end_by_guard() {
         echo 0 >"$instance/tracing_on"
         wait $recorder || true
         while [ -d "$instance" ]; do sleep 0.001; done
-        row 'ms from tracing off to the end of the session' "a user's session" "$(jq -n "$(milliseconds) - $begin")" '' 500
+        row 'ms from tracing off to the end of the session' "a user's session" "$(jq -n "$(milliseconds) - $begin")" \
+                '' 500
 }
 
 for _ in $(seq "$RUNS"); do

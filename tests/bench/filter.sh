@@ -7,7 +7,8 @@ set -eu -o pipefail
 for _ in $(seq "$RUNS"); do
         for shape in comparisons parentheses nots strings unknown; do
                 for size in 64 512 2048; do
-                        row "ns per byte of a filter: $shape" "$size bytes" "$("$BENCH/filter-cost" $shape $size)" '64 bytes' 1.2
+                        row "ns per byte of a filter: $shape" "$size bytes" "$("$BENCH/filter-cost" $shape $size)" \
+                                '64 bytes' 1.2
                 done
         done
 done

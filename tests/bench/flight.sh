@@ -12,7 +12,8 @@ many='ns of a call that nobody records'
 instance=/sys/kernel/tracing/instances/$PEER
 sys_enter=$instance/events/raw_syscalls/sys_enter
 CPUS=$(nproc)
-others=(sched:sched_process_{fork,exec,exit,wait,free} signal:signal_{generate,deliver} task:task_{newtask,rename} oom:mark_victim
+others=(sched:sched_process_{fork,exec,exit,wait,free} signal:signal_{generate,deliver} task:task_{newtask,rename} \
+        oom:mark_victim
         timer:itimer_{state,expire} workqueue:workqueue_{queue_work,execute_start} writeback:writeback_{start,exec})
 
 bare_begin() {
@@ -55,7 +56,8 @@ for _ in $(seq "$RUNS"); do
         fill
         ktracectl set box raw_syscalls:sys_enter off
         rm -f "$NATIVE/work/box.kts"
-        row "$taken" 'ktracectl snapshot' "$(wall ktracectl snapshot -q box -o "$NATIVE/work/box.kts")" 'dd of the rings' 1.5
+        row "$taken" 'ktracectl snapshot' "$(wall ktracectl snapshot -q box -o "$NATIVE/work/box.kts")" \
+                'dd of the rings' 1.5
         row 'MB in a snapshot' 'dd of the rings' "$(jq -n "$bytes / 1e6")"
         row 'MB in a snapshot' 'ktracectl snapshot' "$(jq -n "$(stat -c %s "$NATIVE/work/box.kts") / 1e6")"
         ktracectl destroy box

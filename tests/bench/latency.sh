@@ -37,5 +37,6 @@ for _ in $(seq "$RUNS"); do
         wait $starting 2>/dev/null || true
 done
 ktracectl create idle -e raw_syscalls:sys_enter -a >/dev/null
-row 'kB of memory with an idle session' ktraced "$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$(daemon_pid)/status")" '' 8192
+row 'kB of memory with an idle session' ktraced "$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$(daemon_pid)/status")" '' \
+        8192
 ktracectl destroy idle

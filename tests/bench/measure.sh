@@ -5,7 +5,8 @@
 # row METRIC WHAT VALUE [AGAINST RATIO | "" MOST]: one measured value for table.jq: the target is a ratio to
 # another row of the metric, or a most of its own.
 row() {
-        jq -nc --arg metric "$1" --arg what "$2" --argjson value "$3" --arg against "${4:-}" --argjson target "${5:-null}" \
+        jq -nc --arg metric "$1" --arg what "$2" --argjson value "$3" --arg against "${4:-}" \
+                --argjson target "${5:-null}" \
                 '{metric: $metric, what: $what, value: $value, against: $against, target: $target}'
 }
 

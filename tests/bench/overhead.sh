@@ -49,6 +49,7 @@ for _ in $(seq "$RUNS"); do
         fenced=$(FENCED=1 bare "$BENCH/spin" $N)
         added "bare instance, fenced as a user's" "$fenced"
         added 'ktracectl record -- COMMAND' "$(setpriv --reuid=61000 --regid=61000 --clear-groups \
-                ktracectl record -q -b 8192 -e raw_syscalls:sys_enter -o "$NATIVE/user/out.kts" -- spin $N)" 10 "$fenced"
+                ktracectl record -q -b 8192 -e raw_syscalls:sys_enter -o "$NATIVE/user/out.kts" \
+                -- spin $N)" 10 "$fenced"
         added 'perf record' "$(perf record -q -m 8M -e raw_syscalls:sys_enter -o "$NATIVE/work/out" "$BENCH/spin" $N)"
 done

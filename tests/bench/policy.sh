@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What a decision of policy takes of the event loop: with 1,000 rules of which the last is the caller's and 2,000 events, in
-# memory; and CheckSession of the same kind on this kernel's events, a call of a user over the bus.
+# What a decision of policy takes of the event loop: with 1,000 rules of which the last is the caller's and 2,000
+# events, in memory; and CheckSession of the same kind on this kernel's events, a call of a user over the bus.
 set -eu -o pipefail
 . "$BENCH_SOURCE/measure.sh"
 
@@ -30,7 +30,8 @@ for _ in $(seq "$RUNS"); do
         row "us of the loop, 1,000 rules" "the same with a filter" "$("$BENCH/policy-cost" filter)"
         row "us of the loop, 1,000 rules" "reading the rules" "$("$BENCH/policy-cost" read)"
         row "us of a call" "GetLimits" "$(begin=$(date +%s%N)
-                for _ in $(seq 20); do busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager GetLimits >/dev/null; done
+                for _ in $(seq 20); do busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager GetLimits \
+                        >/dev/null; done
                 echo $((($(date +%s%N) - begin) / 20000)))"
         row "us of a call" "CheckSession, one event" \
                 "$(check 'a{sv}' 2 scope s own events as 1 raw_syscalls:sys_enter)"

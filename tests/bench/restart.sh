@@ -7,7 +7,8 @@ set -eu -o pipefail
 metric='ms from the first call to the answer of the next daemon'
 lost='events of 100,000 missing in a recorder over a kill'
 missing='events of 200,000 missing in a stream over a kill, at 100,000 a second at most'
-others=(sched:sched_process_{fork,exec,exit,wait,free} signal:signal_{generate,deliver} task:task_{newtask,rename} oom:mark_victim
+others=(sched:sched_process_{fork,exec,exit,wait,free} signal:signal_{generate,deliver} task:task_{newtask,rename} \
+        oom:mark_victim
         timer:itimer_{state,expire} workqueue:workqueue_{queue_work,execute_start} writeback:writeback_{start,exec})
 
 kill_daemon() {

@@ -11,4 +11,5 @@ map(. + {key: (.metric + "\u0000" + .what)})
         | (if $reference != null and $reference != 0 then $value / $reference else null end) as $ratio
         | {metric, what, value: $value, runs: ($rows | map(select(.key == $row.key)) | length),
                 against: (if $ratio == null then null else .against end), ratio: $ratio, target,
-                met: (if .target == null then null elif $ratio != null then $ratio <= .target else $value <= .target end)})
+                met: (if .target == null then null elif $ratio != null then $ratio <= .target
+                        else $value <= .target end)})
