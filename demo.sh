@@ -3,7 +3,8 @@
 # demo.sh: installs what is missing, builds, and shows the main job: an ordinary user records a real kernel
 # trace over a private bus. Changes nothing on the machine but packages (and the folder `build` here). Where the
 # kernel has no tracefs, the same runs in the test guest, whose image is kept in /var/cache/ktrace-guest. Needs root.
-# demo.sh --shell [root]: a shell of such a user, or root's, on the same private bus, to try ktracectl without installing it.
+# demo.sh --shell [root]: a shell of such a user, or root's, on the same private bus, to try ktracectl without
+# installing it.
 set -eu
 cd "$(dirname "$0")"
 
@@ -36,7 +37,8 @@ as_root() {
         home=$(mktemp -d /tmp/ktrace-demo.XXXXXX)
         chown "$uid:$uid" "$home"
         cp "$0" "$home/demo.sh"
-        (cd "$home" && setpriv --reuid="$uid" --regid="$uid" --clear-groups env HOME="$home" bash ./demo.sh show) || status=$?
+        (cd "$home" && setpriv --reuid="$uid" --regid="$uid" --clear-groups env HOME="$home" bash ./demo.sh show) ||
+                status=$?
         rm -rf "$home"
         [ "$status" = 0 ] || exit "$status"
         echo
@@ -56,7 +58,7 @@ welcome() { # UID
                 echo "# There is no sudo and no polkit here: 'sudo ./demo.sh --shell root' is root's shell."
         fi
         [ -e /sys/kernel/tracing/kprobe_events ] ||
-                echo "# This kernel has no kprobes: probes in the kernel, 'file_open_result' among them, are unavailable."
+                echo "# This kernel has no kprobes: probes in the kernel, such as 'file_open_result', are unavailable."
 }
 
 # As root, in the private stage: its shell for UID, then everything that was made there goes.
@@ -71,8 +73,10 @@ play() { # UID
         welcome "$uid"
         cd "$home"
         # A trace of one's own processes needs no_new_privs where the kernel has no kprobes.
-        setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs env -u BASH_ENV HOME="$home" USER="$(id -nu "$uid")" \
-                PATH="$NATIVE/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" MANPATH="$home/.man:" KTRACE_VARLINK_ADDRESS="unix:$NATIVE/run/org.ktrace1" \
+        setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs env -u BASH_ENV HOME="$home" \
+                USER="$(id -nu "$uid")" \
+                PATH="$NATIVE/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" MANPATH="$home/.man:" \
+                KTRACE_VARLINK_ADDRESS="unix:$NATIVE/run/org.ktrace1" \
                 bash --rcfile "$home/.bashrc" || true
         cd "$source"
         rm -rf "$home"
@@ -113,7 +117,8 @@ play) play "$2" ;;
         uid=61000
         [ "${2:-}" != root ] || uid=0
         build_all "sudo ./demo.sh $*"
-        tracefs_usable || { echo 'demo.sh: no usable tracefs here: the demo runs in a guest, a shell does not' >&2; exit 1; }
+        tracefs_usable ||
+                { echo 'demo.sh: no usable tracefs here: the demo runs in a guest, a shell does not' >&2; exit 1; }
         exec tests/native/stage.sh build "$PWD/demo.sh" play $uid
         ;;
 '')

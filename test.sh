@@ -59,7 +59,10 @@ for name in ${*:-$suites}; do
 done
 
 # sources: a name for the state of the sources, so that results are reused only for the same sources.
-sources() { { git rev-parse HEAD && git diff HEAD && git ls-files -o --exclude-standard -z | xargs -0r cat; } 2>/dev/null | sha256sum | cut -c1-16; }
+sources() {
+        { git rev-parse HEAD && git diff HEAD && git ls-files -o --exclude-standard -z | xargs -0r cat; } 2>/dev/null |
+                sha256sum | cut -c1-16
+}
 
 temporary=$(mktemp -d)
 results=$temporary
@@ -72,23 +75,28 @@ fi
 configure() {
         local dir=$1 targets=$2
         shift 2
-        [ -e "$dir/build.ninja" ] || meson setup "$dir" --prefix=/usr --sysconfdir=/etc --localstatedir=/var "$@" >"$temporary/log" 2>&1 ||
+        [ -e "$dir/build.ninja" ] ||
+                meson setup "$dir" --prefix=/usr --sysconfdir=/etc --localstatedir=/var "$@" >"$temporary/log" 2>&1 ||
                 { cat "$temporary/log"; return 1; }
         # shellcheck disable=SC2086 # several targets
-        ninja -C "$dir" $targets >"$temporary/log" 2>&1 || { grep -vE '^\[[0-9]+/' "$temporary/log" | tail -n 60; return 1; }
+        ninja -C "$dir" $targets >"$temporary/log" 2>&1 ||
+                { grep -vE '^\[[0-9]+/' "$temporary/log" | tail -n 60; return 1; }
 }
 
 # build_part PART: builds what the part needs. All is built before the first part runs, because compilers need all CPUs.
 build_part() {
         case $1 in
-        native* | asan-cases | guest* | attack* | trixie) [ "$(id -u)" = 0 ] || { echo "$1 requires root: sudo ./test.sh $1"; return 1; } ;;
+        native* | asan-cases | guest* | attack* | trixie)
+                [ "$(id -u)" = 0 ] || { echo "$1 requires root: sudo ./test.sh $1"; return 1; }
+                ;;
         esac
         case $1 in
         asan*) configure build-asan all -Db_sanitize=address,undefined -Db_lundef=false --optimization=0 ;;
         tsan) configure build-tsan tests/session/test-worker -Db_sanitize=thread -Db_lundef=false ;;
         attack*)
                 configure build all --werror &&
-                        configure build-attack 'daemon/manager/ktraced daemon/consumer/ktrace-consumer' --werror -Dtests=false -Ddefence_switches=true
+                        configure build-attack 'daemon/manager/ktraced daemon/consumer/ktrace-consumer' --werror \
+                                -Dtests=false -Ddefence_switches=true
                 ;;
         trixie) ;; # unit.sh builds in the chroot
         *) configure build all --werror ;;
@@ -122,7 +130,8 @@ run_part() {
         esac
 }
 
-# record_part PART: runs it and keeps its output and time. One that ends with an error and without a `not ok` line failed.
+# record_part PART: runs it and keeps its output and time. One that ends with an error and without a `not ok` line
+# failed.
 record_part() {
         local part=$1 output=$results/$1.running status=0 began=$SECONDS
         run_part "$part" >"$output" 2>&1 || status=$?
@@ -137,7 +146,9 @@ record_part() {
 passed=0 failed=0 skipped=0
 show_part() {
         local ok not_ok skip shown=.
-        case $1 in tree | unit | tsan | *-programs) shown='^not ok |^[^#]*# SKIP|ERROR|runtime error|^# [0-9.]+ s ' ;; esac
+        case $1 in
+        tree | unit | tsan | *-programs) shown='^not ok |^[^#]*# SKIP|ERROR|runtime error|^# [0-9.]+ s ' ;;
+        esac
         echo "== $1"
         grep -aE "$shown" "$results/$1.tap" || true
         read -r ok not_ok skip < <(awk '/^not ok / { n++ } /^ok / && /# SKIP/ { s++ } /^ok / && !/# SKIP/ { p++ }

@@ -4,7 +4,8 @@
 # packages.sh --list GROUP...: prints the names of the packages instead.
 set -eu
 build='gcc libc6-dev meson ninja-build pkg-config libsystemd-dev libjson-c-dev libseccomp-dev libtraceevent-dev
-        libzstd-dev libbpf-dev libgcrypt20-dev libglib2.0-dev libelf-dev libdw-dev libiberty-dev libzydis-dev zlib1g-dev'
+        libzstd-dev libbpf-dev libgcrypt20-dev libglib2.0-dev libelf-dev libdw-dev libiberty-dev libzydis-dev
+        zlib1g-dev'
 run='dbus jq trace-cmd util-linux systemd procps'
 guest='qemu-system-x86 qemu-system-data seabios mmdebstrap cpio e2fsprogs'
 test="$run $guest libglib2.0-bin clang-format-14 groff-base locales python3 python3-dbus strace varlink-go socat"
@@ -19,7 +20,8 @@ for group in "$@"; do
         eval "names=\$$group"
         [ -z "$lists" ] || { missing="$missing $names"; continue; }
         for name in $names; do
-                [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || missing="$missing $name"
+                [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] ||
+                        missing="$missing $name"
         done
 done
 [ -n "$missing" ] || exit 0

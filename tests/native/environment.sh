@@ -25,8 +25,8 @@ STATE_DIR=$NATIVE/run/state
 SPOOL_DIR=$NATIVE/state
 service_manager() { false; }
 
-# kept: for the rest of the case the daemon's descriptors are kept, as a service manager does; those that ./lost names then
-# are lost when the daemon ends.
+# kept: for the rest of the case the daemon's descriptors are kept, as a service manager does; those that ./lost names
+# then are lost when the daemon ends.
 kept() {
         local command
         read -r -a command <<<"$(sed -n 's/^Exec=//p' "$NATIVE/services/org.ktrace1.service")"

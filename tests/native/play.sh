@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The shell in which one tries ktracectl without installing it. A stage is there already: what `demo.sh --shell` does in its own.
+# The shell in which one tries ktracectl without installing it. A stage is there already: what `demo.sh --shell` does in
+# its own.
 
 play() { (cd "$here/../.." && ./demo.sh play "$1") >out 2>err; }
 
@@ -8,7 +9,8 @@ case_play_user() { # demo.sh --shell: an ordinary user records, reads the man pa
 id -u
 pwd
 ktracectl record -q -e raw_syscalls:sys_enter -o t.dat -- true && ktracectl report t.dat | grep -c sys_enter
-ktracectl create stays --scope own -e raw_syscalls:sys_enter >/dev/null && ktracectl start stays && ktracectl list --no-legend
+ktracectl create stays --scope own -e raw_syscalls:sys_enter >/dev/null && ktracectl start stays &&
+        ktracectl list --no-legend
 man -w ktracectl
 COMMANDS
         grep -qx "$USER_UID" out || fail "$(cat out)"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # stage.sh BUILD-DIR COMMAND...: runs COMMAND as root beside a ktraced of its own: a private mount namespace with
-# tracefs and two users more (61000, 61001), a private bus that starts the daemon on demand, a temporary folder ($NATIVE). Nothing is left behind.
+# tracefs and two users more (61000, 61001), a private bus that starts the daemon on demand, a temporary folder
+# ($NATIVE). Nothing is left behind.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -57,7 +58,8 @@ echo "${KTRACED_JSON:-{\}}" >"$NATIVE/config/ktraced.json"
 cat >"$NATIVE/services/org.ktrace1.service" <<EOS
 [D-BUS Service]
 Name=org.ktrace1
-Exec=$NATIVE/bin/ktraced --config-dir=$NATIVE/config --lib-dir=$NATIVE/lib --state-dir=$NATIVE/state --runtime-dir=$NATIVE/run --consumer=$NATIVE/bin/ktrace-consumer --consumer-user=ktrace-consumer
+Exec=$NATIVE/bin/ktraced --config-dir=$NATIVE/config --lib-dir=$NATIVE/lib --state-dir=$NATIVE/state \
+--runtime-dir=$NATIVE/run --consumer=$NATIVE/bin/ktrace-consumer --consumer-user=ktrace-consumer
 EOS
 cat >"$NATIVE/bus.conf" <<EOS
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"

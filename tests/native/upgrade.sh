@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# upgrade.sh BUILD-DIR: what becomes of sessions when another build takes the place of the one that runs, on this machine's own
-# kernel, as TAP. The other builds are made from a copy of the sources: unoptimized, with another version; then with another
-# one of the workers' protocol. Needs root and tracefs.
+# upgrade.sh BUILD-DIR: what becomes of sessions when another build takes the place of the one that runs, on this
+# machine's own kernel, as TAP. The other builds are made from a copy of the sources: unoptimized, with another version;
+# then with another one of the workers' protocol. Needs root and tracefs.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1
@@ -22,8 +22,10 @@ keep "$build" first
 mkdir "$UPGRADES/source"
 tar -C "$here/../.." --exclude='./build*' --exclude=./.git -c . | tar -C "$UPGRADES/source" -x
 sed -i "s/^\( *version : '\)/\1other-/" "$UPGRADES/source/meson.build"
-meson setup "$UPGRADES/source/build" "$UPGRADES/source" --prefix=/usr --sysconfdir=/etc --localstatedir=/var --buildtype=plain -Dtests=false >"$UPGRADES/log"
+meson setup "$UPGRADES/source/build" "$UPGRADES/source" --prefix=/usr --sysconfdir=/etc --localstatedir=/var \
+        --buildtype=plain -Dtests=false >"$UPGRADES/log"
 another second
 sed -i 's/^\(#define CONTROL_VERSION\) .*/\1 65535/' "$UPGRADES/source/interfaces/control.h"
 another other
-KTRACED_JSON='{"setup-timeout-usec": 8000000}' "$here/stage.sh" "$build" "$here/../e2e/tap.sh" "$here/environment.sh" "$here/../upgrade/cases.sh"
+KTRACED_JSON='{"setup-timeout-usec": 8000000}' "$here/stage.sh" "$build" "$here/../e2e/tap.sh" "$here/environment.sh" \
+        "$here/../upgrade/cases.sh"

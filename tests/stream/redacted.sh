@@ -45,7 +45,8 @@ check() { # NAME CUTS SED: the sed script makes of the original's text what is w
         if "$redact_stream" "$scratch/a.kts" "$scratch/b.kts" "$2" >"$scratch/log" 2>&1 &&
                 report "$scratch/b.kts" "$scratch/cut" >>"$scratch/log" 2>&1 &&
                 sed -E "$3" "$scratch/whole" >"$scratch/wanted" &&
-                ! cmp -s "$scratch/whole" "$scratch/wanted" && cmp "$scratch/wanted" "$scratch/cut" >>"$scratch/log" 2>&1; then
+                ! cmp -s "$scratch/whole" "$scratch/wanted" &&
+                        cmp "$scratch/wanted" "$scratch/cut" >>"$scratch/log" 2>&1; then
                 echo "ok $n $1"
         else
                 echo "not ok $n $1"
@@ -68,7 +69,8 @@ report "$scratch/a.kts" "$scratch/whole" || exit 1
 
 check "an event" '{"sched_waking":null}' '/ sched_waking: /d'
 check "numbers" '{"sys_enter":[{"field":"args","how":"zero"}]}' 's/(sys_enter: .*\()[^)]*/\10, 0, 0, 0, 0, 0/'
-check "a name" '{"sched_switch":[{"field":"next_comm","how":"zero"}]}' 's/(sched_switch: .*next_comm=).* next_pid/\1 next_pid/'
+check "a name" '{"sched_switch":[{"field":"next_comm","how":"zero"}]}' \
+        's/(sched_switch: .*next_comm=).* next_pid/\1 next_pid/'
 check "a string behind a location" '{"sched_process_exec":[{"field":"filename","how":"zero"}]}' \
         's/(sched_process_exec: .*filename=).* pid=/\1 pid=/'
 check "all but one event" '{"sched_switch":null,"sched_waking":null,"sys_enter":null}' '/ sched_process_exec: /!d'

@@ -118,12 +118,13 @@ def joined(path):
 
 # tbl before troff, and 80 columns: a wider table is a warning.
 for path in sorted((source / "man").glob("*.[1-8]")):
-    run = subprocess.run(["groff", "-t", "-man", "-Tutf8", "-ww", "-z", "-rLL=78n", path], capture_output=True, text=True)
+    run = subprocess.run(["groff", "-t", "-man", "-Tutf8", "-ww", "-z", "-rLL=78n", path],
+                         capture_output=True, text=True)
     check(f"{path.name} renders", (run.stdout + run.stderr).splitlines())
     if shutil.which("man"):  # as lintian calls it; the first line of the page must ask for tbl (groff 1.23 warns)
         environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "80"}
-        run = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", path], stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE, text=True, env=environment)
+        run = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", path],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
         check(f"man shows {path.name}", run.stderr.splitlines())
     check(f"{path.name} separates its words", list(joined(path)))
 print(f"1..{len(results)}")

@@ -9,7 +9,8 @@ import sys
 CIRCLE_MAX = 9  # as many as in the largest circle of dbus-broker
 
 source = pathlib.Path(sys.argv[1])
-COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^#(?:\\\n|[^\n])*', re.S | re.M)
+COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|'
+                             r'^#(?:\\\n|[^\n])*', re.S | re.M)
 FUNCTION = re.compile(r"^(?!static|typedef|DEFINE_CLEANUP|extern)[A-Za-z_][\w\s*]*?\b(\w+)\(", re.M)
 
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# units.sh BUILD-DIR AUDIT.H: systemd has nothing to say against the installed units, each service is shut in well, and the journal
-# explains the records.
+# units.sh BUILD-DIR AUDIT.H: systemd has nothing to say against the installed units, each service is shut in well, and
+# the journal explains the records.
 set -u
 command -v systemd-analyze >/dev/null || { echo "1..0 # SKIP no systemd-analyze here"; exit 0; }
 root=$(mktemp -d)
@@ -23,11 +23,13 @@ report() {
 
 for path in "$units"/*; do
         unit=$(basename "$path")
-        report "verify $unit" "$(systemd-analyze verify --root="$root" --man=no "$(echo "$unit" | sed 's/@\./@x./')" 2>&1 ||
+        report "verify $unit" "$(systemd-analyze verify --root="$root" --man=no "$(echo "$unit" | sed 's/@\./@x./')" \
+                2>&1 ||
                 echo "status $?")"
         case $unit in
         *.service) report "exposure of $unit is at most 1.0" "$(systemd-analyze security --offline=true --no-pager \
-                --threshold=10 "$path" 2>&1 >/dev/null || echo "it is more: systemd-analyze security --offline=true $unit")" ;;
+                --threshold=10 "$path" 2>&1 >/dev/null ||
+                echo "it is more: systemd-analyze security --offline=true $unit")" ;;
         esac
 done
 if command -v journalctl >/dev/null; then

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A package upgrade: daemon and stream worker of another build take the place of those that run, as a package manager puts
-# files there, and the daemon is restarted. $UPGRADES has the builds, a folder each: first, which runs; second, another one of the
-# same sources; other, whose workers speak another version of the protocol (interfaces/control.h).
+# A package upgrade: daemon and stream worker of another build take the place of those that run, as a package manager
+# puts files there, and the daemon is restarted. $UPGRADES has the builds, a folder each: first, which runs; second,
+# another one of the same sources; other, whose workers speak another version of the protocol (interfaces/control.h).
 
 upgrade_begin() { # BUILD
         [ -d "$UPGRADES/$1" ] || skip "there is no such build here"
@@ -54,7 +54,8 @@ upgrade_sessions() {
         ktracectl create disk --spec spec.json --scope system -b 256 -e raw_syscalls:sys_enter -f 'id == 1001'
         ktracectl start box
         ktracectl start disk
-        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" until stop 2000
+        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts \
+                -- "$TARGET" until stop 2000
         within 30 all_run 3 || fail "did not start: $(cat background.err)"
         calls 100 1000
         calls 50 1001
@@ -66,13 +67,14 @@ upgrade_proves() {
         within 20 spool_over || fail "it still records: $(spooled)"
         expect 0 ktracectl spool fetch "$(disk_entry)" -o d.kts
         same 61 "$(has d.kts 1001)" "calls on the disk"
-        expect 0 ktracectl record -q --scope system -e raw_syscalls:sys_enter -f 'id == 1001' -o u.kts -- "$TARGET" calls 5 1001
+        expect 0 ktracectl record -q --scope system -e raw_syscalls:sys_enter -f 'id == 1001' -o u.kts \
+                -- "$TARGET" calls 5 1001
         same 5 "$(has u.kts 1001)" "calls that the other build has recorded"
         ktracectl destroy box
         within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
 }
 
-case_upgrade_build() { # another build: sessions, streams, recordings and probes go on with the workers that they have, nothing is missing and nothing twice
+case_upgrade_build() { # another build: sessions, streams, recordings and probes continue with their workers, complete
         upgrade_begin second
         local pid old probed=
         upgrade_sessions
@@ -80,7 +82,8 @@ case_upgrade_build() { # another build: sessions, streams, recordings and probes
                 install -o "$USER_UID" -g "$USER_UID" -m 755 "$PROBED" prog
                 user ktracectl probes add add --on ./prog:probed_add 'a = $arg1 : s64'
                 user ktracectl probes add step --on ./prog:probed:step
-                AS_EXEC=exec user ktracectl record -q --probe add --probe step -o p.kts -- ./prog until stop >probed.out 2>probed.err &
+                AS_EXEC=exec user ktracectl record -q --probe add --probe step -o p.kts -- ./prog until stop \
+                        >probed.out 2>probed.err &
                 probed=$!
                 started+=("$probed")
                 within 30 all_run 4 || fail "did not start: $(cat probed.err)"
@@ -95,7 +98,8 @@ case_upgrade_build() { # another build: sessions, streams, recordings and probes
         for pid in $old; do
                 kill -0 "$pid" 2>/dev/null || fail "worker $pid is gone"
         done
-        same "$("$UPGRADES/second/ktraced" --version)" "ktraced $(ktracectl --json=short status | jq -r .daemon.version)" "what status tells"
+        same "$("$UPGRADES/second/ktraced" --version)" "ktraced $(ktracectl --json=short status |
+                jq -r .daemon.version)" "what status tells"
         calls 1 1000
         calls 1 1001
         expect 0 ktracectl snapshot box -o s.kts
@@ -105,19 +109,21 @@ case_upgrade_build() { # another build: sessions, streams, recordings and probes
                 wait "$probed" || fail "status $?: $(cat probed.err)"
                 # It tells in how many rounds somebody listened: in all.
                 ktracectl convert p.kts --to json | jq 'select(.event == "add") | .fields.a' | sort -n >added
-                seq 0 $(($(cat probed.out) - 1)) | cmp - added || fail "not each of the $(cat probed.out) calls in the program: $(wc -l <added)"
+                seq 0 $(($(cat probed.out) - 1)) | cmp - added ||
+                        fail "not each of the $(cat probed.out) calls in the program: $(wc -l <added)"
         fi
         upgrade_proves
 }
 
-case_upgrade_worker() { # workers that speak otherwise: streams end and say so, sessions go on without them, nobody is left behind
+case_upgrade_worker() { # workers with another protocol: streams end with the reason, sessions continue without them
         upgrade_begin other
         local pid old
         upgrade_sessions
         old=$(workers)
         install_build other
         # As long as the old daemon is there.
-        refused 1 'stream worker' ktracectl record -q --scope system -e raw_syscalls:sys_enter -f 'id == 1001' -o u.kts -- true
+        refused 1 'stream worker' ktracectl record -q --scope system -e raw_syscalls:sys_enter -f 'id == 1001' \
+                -o u.kts -- true
         calls 10 1000
         calls 10 1001
         restart_daemon
@@ -129,11 +135,13 @@ case_upgrade_worker() { # workers that speak otherwise: streams end and say so, 
         wait "$RECORDING" || status=$?
         same 125 "$status" "status of the recording"
         grep -q 'the stream ended before the session' background.err || fail "not told: $(cat background.err)"
-        same daemon-gone "$(ktracectl report --receipt t.kts | grep -o 'code: .*' | cut -d' ' -f2)" "how the stream ends"
+        same daemon-gone "$(ktracectl report --receipt t.kts | grep -o 'code: .*' | cut -d' ' -f2)" \
+                "how the stream ends"
         for pid in $old; do
                 within 20 sh -c "! kill -0 $pid 2>/dev/null" || fail "worker $pid is still there"
         done
-        same "box disk" "$(ktracectl list --json=short | jq -r 'map(select(.state == "running") | .name) | sort | join(" ")')" "sessions"
+        same "box disk" "$(ktracectl list --json=short |
+                jq -r 'map(select(.state == "running") | .name) | sort | join(" ")')" "sessions"
         expect 0 ktracectl snapshot box -o s.kts
         same 111 "$(has s.kts 1000)" "calls of the flight recorder"
         # By another worker, in another file; what happened between the two the ring has held.
