@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What the kernel has recorded before the daemon was there, as kernels that make instances at boot have it: the instance is made by
-# hand, and the command line is one of this mount namespace's. The kernel's own words: ../guest/boots/early.sh.
+# What the kernel has recorded before the daemon was there, as kernels that make instances at boot have it: the instance
+# is made by hand, and the command line is one of this mount namespace's. The kernel's own words:
+# ../guest/boots/early.sh.
 
 boot_begin() { # SPEC [MORE]: as booted with the words for the spec, and more
         service_manager && skip "the daemon sees the command line that the kernel has"
@@ -18,7 +19,9 @@ boot_end() {
 }
 service_is_up() { busctl status org.ktrace1 2>/dev/null; }
 is_down() { ! service_is_up; }
-boot_entry() { ktracectl spool list --json=short | jq -r '.[] | select(.kind == "boot" and .name == "boottest") | .id'; }
+boot_entry() {
+        ktracectl spool list --json=short | jq -r '.[] | select(.kind == "boot" and .name == "boottest") | .id'
+}
 has_entry() { [ -n "$(boot_entry)" ]; }
 is_over() { test -e "$STATE_DIR/.boot.json"; }
 
@@ -39,10 +42,11 @@ boot_instance() {
         /bin/true
 }
 boot_spec() {
-        echo '{"name":"boottest","scope":"system","mode":"flight","clock":"local","events":["sched:sched_process_exec"]}' >spec.json
+        echo '{"name":"boottest","scope":"system","mode":"flight","clock":"local",
+                "events":["sched:sched_process_exec"]}' >spec.json
 }
 
-case_boot_instance() { # what the kernel has recorded into an instance is taken into root's spool, once, and the instance goes
+case_boot_instance() { # a recording of the kernel in an instance goes to root's spool, once; the instance is removed
         local id
         boot_spec
         boot_begin spec.json

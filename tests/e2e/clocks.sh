@@ -8,14 +8,15 @@ clocks_end() {
 
 has_clock() { grep -qw -- "$1" "$TRACEFS/trace_clock"; }
 
-case_clocks_several() { # the same event in five sessions with other filters, windows and clocks: each has its own, exactly
+case_clocks_several() { # the same event in five sessions with other filters, windows and clocks: each has its own
         trap clocks_end EXIT
         local enter='raw_syscalls:sys_enter'
         ktracectl create all -q --mode flight --scope system -e $enter --where 'id >= 1000' --clock mono
         ktracectl create low -q --mode flight --scope system -e $enter -f 'id == 1000' --clock boot -b 256
         ktracectl create high -q --mode flight --scope system -e $enter -f 'id > 1000' --clock local -b 2048
         ktracectl create count -q --mode flight --scope system -e $enter -f 'id == 1001' --clock counter -b 64
-        ktracectl create both -q --mode flight --scope system -e 'raw_syscalls:sys_*' -f 'id == 1000 || id == 1001' --clock global
+        ktracectl create both -q --mode flight --scope system -e 'raw_syscalls:sys_*' -f 'id == 1000 || id == 1001' \
+                --clock global
         ktracectl start all
         "$TARGET" calls 2 1000
         ktracectl start low
@@ -41,7 +42,8 @@ case_clocks_several() { # the same event in five sessions with other filters, wi
         same 48 "$(count both.kts '.event == "sys_enter"')" "both, in: 7 + 11 + 13 + 17"
         same 48 "$(count both.kts '.event == "sys_exit"')" "both, out"
         # A counter counts: no two records have one number.
-        same 28 "$(ktracectl report --json=short count.kts | jq -c 'select(.event != null) | .ts' | sort -u | wc -l)" "numbers"
+        same 28 "$(ktracectl report --json=short count.kts | jq -c 'select(.event != null) | .ts' | sort -u | wc -l)" \
+                "numbers"
 }
 
 # between NSEC: the time of day is after $before and before $after, but for 10 ms by which clocks may be read apart.
@@ -53,7 +55,8 @@ case_clocks_wall() { # each clock that counts nanoseconds leads to the time of d
         local clock before after wall tested=0
         for clock in mono mono_raw boot tai local global perf; do
                 has_clock $clock || continue
-                ktracectl create w -q --mode flight --scope system -e raw_syscalls:sys_enter --where 'id == 1000' --clock $clock
+                ktracectl create w -q --mode flight --scope system -e raw_syscalls:sys_enter --where 'id == 1000' \
+                        --clock $clock
                 ktracectl start w
                 before=$(date +%s%N)
                 "$TARGET" calls 1 1000
@@ -95,15 +98,18 @@ case_clocks_without_relation() { # clocks that count something else are not give
         local clock
         for clock in counter uptime x86-tsc; do
                 has_clock $clock || continue
-                ktracectl create w -q --mode flight --scope system -e raw_syscalls:sys_enter --where 'id == 1000' --clock $clock
+                ktracectl create w -q --mode flight --scope system -e raw_syscalls:sys_enter --where 'id == 1000' \
+                        --clock $clock
                 ktracectl start w
                 "$TARGET" calls 1 1000
                 after=$(date +%s%N)
                 ktracectl snapshot -q w -o t.kts
                 ktracectl destroy w
-                same null "$(ktracectl report --json=short t.kts | jq -r 'select(.event == "sys_enter") | .wall')" "$clock: JSON"
+                same null "$(ktracectl report --json=short t.kts | jq -r 'select(.event == "sys_enter") | .wall')" \
+                        "$clock: JSON"
                 refused 1 "clock $clock has no relation to wall time: it counts" ktracectl report --wall t.kts
-                refused 1 "clock $clock has no relation to wall time: it counts" ktracectl convert t.kts --to dat-wall -o t.dat
+                refused 1 "clock $clock has no relation to wall time: it counts" ktracectl convert t.kts --to dat-wall \
+                        -o t.dat
                 [ ! -e t.dat ] || fail "t.dat was made"
         done
 }

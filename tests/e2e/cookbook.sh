@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# ktrace-cookbook(7): each of its examples, as it stands in the page. tests/tree/docs.py checks that no section is missing here.
+# ktrace-cookbook(7): each of its examples, as it stands in the page. tests/tree/docs.py checks that no section is
+# missing here.
 
 # cookbook: the beginning of a case; ./app is the user's.
 cookbook() {
@@ -8,7 +9,8 @@ cookbook() {
 }
 cookbook_end() {
         clear_up || true
-        ktracectl spool list --json=short | jq -r '.[] | select(.name == "days") | .id' | xargs -rn 1 ktracectl spool remove || true
+        ktracectl spool list --json=short | jq -r '.[] | select(.name == "days") | .id' |
+                xargs -rn 1 ktracectl spool remove || true
         leave_case
 }
 # service: app.service, as the user.
@@ -129,13 +131,15 @@ case_cookbook_days() { # ktrace-cookbook(7): a recording onto disk
         background sh -c 'while :; do sleep 0.2; done'
         before_command() { [[ $1 != *remove* ]] || within 60 has_ended days || fail "it does not end"; }
         example ktrace-cookbook.7 'How do I record for days?'
-        same '' "$(ktracectl spool list --json=short | jq -r '.[] | select(.name == "days").id')" "recordings that are left"
+        same '' "$(ktracectl spool list --json=short | jq -r '.[] | select(.name == "days").id')" \
+                "recordings that are left"
 }
 
 case_cookbook_formats() { # ktrace-cookbook(7): a trace for trace-cmd, KernelShark and jq
         cookbook
         example ktrace-cookbook.7 'How do I open a trace in trace-cmd or KernelShark?'
-        same 3 "$(ktracectl convert t.dat --to json | jq -c 'select(.event == "sys_enter" and .fields.id == 1)' | wc -l)" writes
+        same 3 "$(ktracectl convert t.dat --to json | jq -c 'select(.event == "sys_enter" and .fields.id == 1)' |
+                wc -l)" writes
 }
 
 case_cookbook_agent() { # [guest] ktrace-cookbook(7): a program that gets a trace over D-Bus, and a call over Varlink

@@ -9,7 +9,8 @@ flight_end() {
 # recorder NAME [KB]: of three system calls that nobody makes by chance, of all processes.
 recorder() {
         trap flight_end EXIT
-        ktracectl create "$1" --mode flight --scope system -b "${2:-256}" -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1002'
+        ktracectl create "$1" --mode flight --scope system -b "${2:-256}" -e raw_syscalls:sys_enter \
+                -f 'id >= 1000 && id <= 1002'
         ktracectl start "$1"
 }
 calls() { "$TARGET" calls "$1" "$2"; }
@@ -33,7 +34,7 @@ case_flight_repeated() { # [guest] a snapshot takes what is there while tracing 
         ktracectl destroy box
 }
 
-case_flight_overwrites() { # the oldest give way, which is no loss; the newest are all there, in order and without a hole
+case_flight_overwrites() { # the oldest records give way, which is no loss; the newest are complete and in order
         local n
         recorder box 64
         calls 20000 1000
@@ -42,7 +43,8 @@ case_flight_overwrites() { # the oldest give way, which is no loss; the newest a
         n=$(has t.kts 1000)
         same 7 "$(has t.kts 1001)" "the newest"
         [ "$n" -gt 100 ] && [ "$n" -lt 20000 ] || fail "$n of the oldest"
-        same 0 "$(ktracectl convert t.kts --to json | jq -s 'map(select(.time)) | [.[:-1], .[1:]] | transpose | map(select(.[0].time > .[1].time)) | length')" "out of order"
+        same 0 "$(ktracectl convert t.kts --to json | jq -s 'map(select(.time)) | [.[:-1], .[1:]] | transpose |
+                map(select(.[0].time > .[1].time)) | length')" "out of order"
         ! grep -q lost err || fail "$(cat err)"
         # What is new fills the buffer, and again none is missing at its end.
         calls 20000 1001
@@ -130,7 +132,7 @@ case_readme_flight() { # [guest] README: what was last, with a mark in it
                 [ "$(uname -m)" != x86_64 ] || fail "no kill"
 }
 
-case_flight_fenced() { # [guest] of one's own command: what it and its children did last, after it has died too; pictures of nobody else
+case_flight_fenced() { # [guest] of a user's command: what it and its children did last, also after its death; no others
         background sh -c "while :; do $TARGET calls 100 1000; done"
         expect 3 user ktracectl record --flight -o t.kts -e raw_syscalls:sys_enter -f 'id == 1000' -- \
                 sh -c "$TARGET calls 100 1000; $TARGET calls 50 1000 & wait; exit 3"
@@ -141,18 +143,21 @@ case_flight_fenced() { # [guest] of one's own command: what it and its children 
 }
 
 case_flight_fenced_unborn() { # [guest] a child that was born before the window is cut, and counted; its parent is told
-        expect 0 user ktracectl record --flight -b 64 -o t.kts -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1001' -- \
+        expect 0 user ktracectl record --flight -b 64 -o t.kts -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1001' \
+                -- \
                 sh -c "$TARGET calls 60000 1000; exec $TARGET calls 7 1001"
         same '0 7' "$(has t.kts 1000) $(has t.kts 1001)" "calls of the child and of the command"
         [ "$(grep -aoE '"foreign":[0-9]+' t.kts | tail -n 1 | cut -d: -f2)" -gt 100 ] || fail "not counted"
 }
 
-case_flight_fenced_repeated() { # [asan] snapshots of one's own session follow each other, and the later ones have what the first had
+case_flight_fenced_repeated() { # [asan] snapshots of a user's session: the later ones have the records of the first
         trap flight_end EXIT
         mkfifo go
         chmod 666 go
-        background user setpriv --no-new-privs bash -c "exec 3<>go; while read -r n call <&3; do $TARGET calls \$n \$call; echo; done"
-        user ktracectl create mine --mode flight -p "$BACKGROUND" -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1002'
+        background user setpriv --no-new-privs bash -c "exec 3<>go
+                while read -r n call <&3; do $TARGET calls \$n \$call; echo; done"
+        user ktracectl create mine --mode flight -p "$BACKGROUND" -e raw_syscalls:sys_enter \
+                -f 'id >= 1000 && id <= 1002'
         refused 1 'not been started' user ktracectl snapshot mine -o t.kts
         user ktracectl start mine
         echo 10 1000 >go
@@ -172,19 +177,22 @@ case_flight_refused() { # streams of recorders, snapshots of streams, and what a
         refused 1 'flight recorder' ktracectl stream box
         ktracectl create plain --scope system -e sched:sched_process_exec
         refused 1 'mode flight' ktracectl snapshot plain -o t.kts
-        refused 2 'mode: "fight" is not known' ktracectl create bad --mode fight --scope system -e sched:sched_process_exec
+        refused 2 'mode: "fight" is not known' ktracectl create bad --mode fight --scope system \
+                -e sched:sched_process_exec
         refused 1 'no session has this name' user ktracectl snapshot box -o t.kts
         ktracectl destroy box
         ktracectl destroy plain
 }
 
-case_flight_record_exit() { # [guest asan] record --flight writes the last that its command did, also when a signal has killed it
+case_flight_record_exit() { # [guest asan] record --flight writes what its command did last, also if a signal killed it
         local status=0 format
-        expect 3 ktracectl record --flight -o t.kts -e raw_syscalls:sys_enter -f 'id >= 1000' -- sh -c "$TARGET calls 100 1000; exit 3"
+        expect 3 ktracectl record --flight -o t.kts -e raw_syscalls:sys_enter -f 'id >= 1000' \
+                -- sh -c "$TARGET calls 100 1000; exit 3"
         same 100 "$(has t.kts 1000)" "calls"
         same 0 "$(ktracectl list --json=short | jq length)" "sessions"
         for format in dat json txt; do
-                ktracectl record -q --flight --snapshot-on exit -o "t.$format" -e raw_syscalls:sys_enter -f 'id == 1000' -- \
+                ktracectl record -q --flight --snapshot-on exit -o "t.$format" -e raw_syscalls:sys_enter \
+                        -f 'id == 1000' -- \
                         sh -c "$TARGET calls 50 1000; kill -KILL \$\$" 2>err || status=$?
                 same 137 "$status" "status"
         done
@@ -195,14 +203,16 @@ case_flight_record_exit() { # [guest asan] record --flight writes the last that 
         same 7 "$(grep -c 'NR 1000' out)" "printed"
 }
 
-case_flight_record_signal() { # SIGUSR1 takes a snapshot, each in a file of its own, as often as it comes; nothing else is written
+case_flight_record_signal() { # SIGUSR1 takes a snapshot, each in its own file, as often as it comes; nothing else
         trap flight_end EXIT
         local n
-        recording ktracectl record --flight --snapshot-on SIGUSR1 -a -o t.kts -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1002'
+        recording ktracectl record --flight --snapshot-on SIGUSR1 -a -o t.kts -e raw_syscalls:sys_enter \
+                -f 'id >= 1000 && id <= 1002'
         for n in 1 2 3; do
                 calls 10 $((999 + n))
                 kill -USR1 "$RECORDING"
-                within 30 sh -c "[ \$(grep -c ' events' background.err) = $n ]" || fail "no snapshot $n: $(cat background.err)"
+                within 30 sh -c "[ \$(grep -c ' events' background.err) = $n ]" ||
+                        fail "no snapshot $n: $(cat background.err)"
         done
         calls 10 1000
         ends_well
@@ -219,7 +229,8 @@ case_flight_record_signal() { # SIGUSR1 takes a snapshot, each in a file of its 
 case_flight_record_both() { # with a command: on the signal, and at its end
         trap flight_end EXIT
         mkfifo go
-        recording ktracectl record --flight --snapshot-on SIGUSR1 --snapshot-on exit -o t.dat -e raw_syscalls:sys_enter -f 'id == 1000' -- \
+        recording ktracectl record --flight --snapshot-on SIGUSR1 --snapshot-on exit -o t.dat \
+                -e raw_syscalls:sys_enter -f 'id == 1000' -- \
                 sh -c "$TARGET calls 10 1000; read line <$T/go; $TARGET calls 10 1000"
         within 30 recorded 10 || fail "not recorded"
         kill -USR1 "$RECORDING"
@@ -229,30 +240,36 @@ case_flight_record_both() { # with a command: on the signal, and at its end
         same '10 20' "$(has t.dat 1000) $(has t.1.dat 1000)" "calls"
 }
 
-case_flight_record_event() { # [guest] the kernel keeps the first moment: what was before it, the event itself, and nothing of what came behind
+case_flight_record_event() { # [guest] the kernel keeps the first moment: the event and what was before it
         trap flight_end EXIT
-        [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] && [ -e "$TRACEFS/snapshot" ] || skip "this kernel has no histograms or no snapshot buffers"
+        [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] && [ -e "$TRACEFS/snapshot" ] ||
+                skip "this kernel has no histograms or no snapshot buffers"
         # It goes on when a snapshot is told.
         expect 0 ktracectl record --flight --snapshot-on 'raw_syscalls:sys_enter if id == 1001' -b 256 -o t.kts \
                 -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1002' -- \
-                sh -c "$TARGET calls 50 1000; $TARGET calls 1 1001; $TARGET calls 60000 1002; until grep -q 't.kts: ' err; do sleep 0.1; done
+                sh -c "$TARGET calls 50 1000; $TARGET calls 1 1001; $TARGET calls 60000 1002
+                        until grep -q 't.kts: ' err; do sleep 0.1; done
                         $TARGET calls 1 1001; until grep -q 't.1.kts: ' err; do sleep 0.1; done"
         same '50 1 0' "$(has t.kts 1000) $(has t.kts 1001) $(has t.kts 1002)" "the first moment"
         # The second is taken when it is told of.
-        [ "$(has t.1.kts 1001)" = 1 ] && [ "$(has t.1.kts 1002)" -gt 100 ] || fail "the second: $(has t.1.kts 1001) $(has t.1.kts 1002)"
+        [ "$(has t.1.kts 1001)" = 1 ] && [ "$(has t.1.kts 1002)" -gt 100 ] ||
+                fail "the second: $(has t.1.kts 1001) $(has t.1.kts 1002)"
         [ ! -e t.2.kts ] || fail "a third"
         # Without a condition, and at once.
-        expect 0 ktracectl record --flight --snapshot-on sched:sched_process_exec -o e.kts -e sched:sched_process_exec -- \
+        expect 0 ktracectl record --flight --snapshot-on sched:sched_process_exec -o e.kts -e sched:sched_process_exec \
+                -- \
                 sh -c '/bin/true; until grep -q "e.kts: " err; do sleep 0.1; done'
         [ "$(count e.kts '.event == "sched_process_exec"')" -ge 1 ] || fail "no exec"
 }
 
 case_flight_record_short() { # [guest] the moment of a command that ends before its notice comes is kept, and taken once
         trap flight_end EXIT
-        [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] && [ -e "$TRACEFS/snapshot" ] || skip "this kernel has no histograms or no snapshot buffers"
+        [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] && [ -e "$TRACEFS/snapshot" ] ||
+                skip "this kernel has no histograms or no snapshot buffers"
         local n
         for n in 1 2 3; do
-                expect 0 ktracectl record --flight --snapshot-on 'raw_syscalls:sys_enter if id == 1001' -b 256 -o "t$n.kts" \
+                expect 0 ktracectl record --flight --snapshot-on 'raw_syscalls:sys_enter if id == 1001' -b 256 \
+                        -o "t$n.kts" \
                         -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1002' -- "$TARGET" calls 1 1001
                 same 1 "$(has "t$n.kts" 1001)" "the moment"
                 [ ! -e "t$n.1.kts" ] || fail "a second snapshot: $(cat err)"
@@ -264,9 +281,13 @@ case_flight_record_short() { # [guest] the moment of a command that ends before 
 }
 
 case_flight_record_refused() { # what is no occasion, and occasions of a stream
-        refused 2 'SYSTEM:EVENT' ktracectl record --flight --snapshot-on SIGUSR2 -o t.kts -e raw_syscalls:sys_enter -- true
-        expect 2 user ktracectl record --flight --snapshot-on 'sched:sched_process_exec if nosuch == 1' -o t.kts -e sched:sched_process_exec -- true
-        grep -qF 'sched:sched_process_exec: --snapshot-on "sched:sched_process_exec if nosuch == 1" column 29: no field "nosuch"' err || fail "$(cat err)"
+        refused 2 'SYSTEM:EVENT' ktracectl record --flight --snapshot-on SIGUSR2 -o t.kts -e raw_syscalls:sys_enter \
+                -- true
+        expect 2 user ktracectl record --flight --snapshot-on 'sched:sched_process_exec if nosuch == 1' -o t.kts \
+                -e sched:sched_process_exec -- true
+        local place='--snapshot-on "sched:sched_process_exec if nosuch == 1" column 29'
+        grep -qF "sched:sched_process_exec: $place: no field \"nosuch\"" err ||
+                fail "$(cat err)"
         same '                              ^' "$(sed -n 3p err)" "the caret"
         refused 2 'requires --flight' ktracectl record --snapshot-on exit -o t.kts -e raw_syscalls:sys_enter -- true
         refused 2 'twice' ktracectl record --flight --mode stream -o t.kts -e raw_syscalls:sys_enter -- true

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Others write to the instance of a session that needs no fence: it is noticed, told with what it was and became, and put back;
-# nothing is lost that is not told. tests/guest/interference.sh has the same with other people's tools.
+# Others write to the instance of a session that needs no fence: it is noticed, told with what it was and became, and
+# put back; nothing is lost that is not told. tests/guest/interference.sh has the same with other people's tools.
 
 interference_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
@@ -25,14 +25,15 @@ reads() { within 8 grep -Fxq "$2" "$BOX/$1" || fail "$1: $(cat "$BOX/$1"), not $
 # told_of FILE WAS IS PUT-BACK
 told_of() {
         within 20 jq -se --arg file "$1" --arg was "$2" --arg is "$3" \
-                "any(.[]; .kind == \"interference\" and any(.changes[]; .file == \$file and .was == \$was and .is == \$is and .\"put-back\" == $4))" told ||
+                "any(.[]; .kind == \"interference\" and any(.changes[];
+                        .file == \$file and .was == \$was and .is == \$is and .\"put-back\" == $4))" told ||
                 fail "$1 was not told: $(cat told)"
 }
 drained() { ktracectl --json=short status box | jq -e '[.statistics.cpus[].entries] | add < 500'; }
 nobody() { ktracectl list --json=short | jq -e 'length == 0'; }
 n_told() { jq -s 'map(select(.kind == "interference") | .count) | add // 0' told; }
 
-case_interference_recorded() { # record reports on stderr that another program changed the trace, and its status is that of losses
+case_interference_recorded() { # record reports on stderr that another program changed the trace; status of losses
         trap interference_end EXIT
         local status=0
         recording ktracectl record -a -b 256 -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts
@@ -44,10 +45,11 @@ case_interference_recorded() { # record reports on stderr that another program c
         wait "$RECORDING" || status=$?
         same 4 "$status" "status: $(cat background.err)"
         grep -qE 't.kts: [0-9]+ events.*, none lost in the buffer$' background.err || fail "$(cat background.err)"
-        grep -qE 't.kts: another program changed the trace for [0-9.]+ ms \(1 change\)' background.err || fail "$(cat background.err)"
+        grep -qE 't.kts: another program changed the trace for [0-9.]+ ms \(1 change\)' background.err ||
+                fail "$(cat background.err)"
 }
 
-case_interference_events() { # [guest] an event that others turn off is on again soon, with its filter; the gap is told, also in the stream
+case_interference_events() { # [guest] an event that another program turns off is soon on again; the gap is reported
         trap interference_end EXIT
         watched
         background ktracectl stream box -o t.kts
@@ -68,15 +70,18 @@ case_interference_events() { # [guest] an event that others turn off is on again
         wait "$BACKGROUND" || true
         same '30 30' "$(has t.kts 1000) $(has t.kts 1001)" "calls outside the gaps"
         same 2 "$(n_told)" "changes that were told: $(cat told)"
-        same true "$(jq -s 'all(.[] | select(.kind == "interference"); ."until-nsec" > ."from-nsec" and ."until-nsec" - ."from-nsec" < 20000000000)' told)" "gaps"
+        same true "$(jq -s 'all(.[] | select(.kind == "interference"); ."until-nsec" > ."from-nsec" and
+                ."until-nsec" - ."from-nsec" < 20000000000)' told)" "gaps"
         ktracectl convert t.kts --to json | jq -r 'select(.event == "print") | .fields.buf' >marks
-        grep -q 'ktraced: interference: events/raw_syscalls/sys_enter/enable was 1, became 0, put back' marks || fail "$(cat marks)"
+        grep -q 'ktraced: interference: events/raw_syscalls/sys_enter/enable was 1, became 0, put back' marks ||
+                fail "$(cat marks)"
         same 2 "$(grep -c 'changes by others' marks)" "gaps in the stream"
-        ktracectl convert t.kts --to json | jq -es '[.[].statistics // empty][0] | .interference == 2 and ."interference-nsec" > 0' >/dev/null ||
+        ktracectl convert t.kts --to json |
+                jq -es '[.[].statistics // empty][0] | .interference == 2 and ."interference-nsec" > 0' >/dev/null ||
                 fail "statistics: $(ktracectl convert t.kts --to json | grep statistics)"
 }
 
-case_interference_files() { # [asan] tracing, clock, size, overwriting and CPUs of an instance are as they were, soon after others changed them
+case_interference_files() { # [asan] tracing, clock, size, overwriting and CPUs of an instance are soon restored
         trap interference_end EXIT
         local size
         watched
@@ -87,7 +92,8 @@ case_interference_files() { # [asan] tracing, clock, size, overwriting and CPUs 
         echo 16 >"$BOX/buffer_size_kb"
         reads buffer_size_kb "$size"
         within 20 grep -q '"file":"buffer_size_kb"' told || fail "not told: $(cat told)"
-        told_of buffer_size_kb "$size" "$(jq -rs 'map(.changes[]? | select(.file == "buffer_size_kb"))[0].is' told)" true
+        told_of buffer_size_kb "$size" "$(jq -rs 'map(.changes[]? | select(.file == "buffer_size_kb"))[0].is' told)" \
+                true
         echo 1 >"$BOX/options/overwrite"
         reads options/overwrite 0
         echo global >"$BOX/trace_clock"
@@ -162,7 +168,8 @@ case_interference_code() { # the stream of a user's session says why it ended, n
         echo 0 >"$(echo "$TRACEFS"/instances/ktrace-*/events/raw_syscalls/sys_enter/enable)"
         : >stop
         wait "$RECORDING" || true
-        same interference "$(ktracectl report --receipt t.kts | grep -o 'code: .*' | cut -d' ' -f2)" "how the stream ends"
+        same interference "$(ktracectl report --receipt t.kts | grep -o 'code: .*' | cut -d' ' -f2)" \
+                "how the stream ends"
 }
 
 case_interference_own() { # nothing of all that ktraced does itself is taken for another's

@@ -19,10 +19,14 @@ case_keys_cpus() { # [asan] only the CPUs that were named record
 }
 
 case_keys_cpus_refused() { # lists that are none, CPUs that are not there, and guarded traces
-        refused 2 'cpus: "0-99999" is not a list' ktracectl create x --scope system --cpus 0-99999 -e raw_syscalls:sys_enter
-        refused 2 'cpus: 3-1 runs backwards: write 1-3' ktracectl create x --scope system --cpus 3-1 -e raw_syscalls:sys_enter
-        refused 2 '--cpus "8191": there is no CPU 8191: this machine has' ktracectl create x --scope system --cpus 8191 -e raw_syscalls:sys_enter
-        refused 2 '--cpus "0": whose the records are' user ktracectl create x --scope own --cpus 0 -e raw_syscalls:sys_enter
+        refused 2 'cpus: "0-99999" is not a list' ktracectl create x --scope system --cpus 0-99999 \
+                -e raw_syscalls:sys_enter
+        refused 2 'cpus: 3-1 runs backwards: write 1-3' ktracectl create x --scope system --cpus 3-1 \
+                -e raw_syscalls:sys_enter
+        refused 2 '--cpus "8191": there is no CPU 8191: this machine has' ktracectl create x --scope system \
+                --cpus 8191 -e raw_syscalls:sys_enter
+        refused 2 '--cpus "0": whose the records are' user ktracectl create x --scope own --cpus 0 \
+                -e raw_syscalls:sys_enter
         no_instance || fail "an instance was made"
 }
 
@@ -56,12 +60,14 @@ case_keys_locked_owner_leaves() { # a lock is no lifetime: the session goes with
         within 30 no_instance || fail "the session is left"
 }
 
-case_keys_stacktrace() { # the kernel's stack comes with each event, with names for who may know them; nobody else has it
+case_keys_stacktrace() { # the kernel's stack comes with each event, with names for users who may know them
         trap keys_end EXIT
-        recording ktracectl record -q --scope system --stacktrace -e raw_syscalls:sys_enter --where 'id == 1000' -o t.kts
+        recording ktracectl record -q --scope system --stacktrace -e raw_syscalls:sys_enter --where 'id == 1000' \
+                -o t.kts
         "$TARGET" calls 3 1000
         ends_well 3
-        same '3 3' "$(count t.kts '.event == "sys_enter"') $(count t.kts '.event == "kernel_stack"')" "events and stacks"
+        same '3 3' "$(count t.kts '.event == "sys_enter"') $(count t.kts '.event == "kernel_stack"')" \
+                "events and stacks"
         ktracectl report t.kts >t.txt
         grep -q 'kernel_stack:' t.txt || fail "$(head t.txt)"
         refused 3 "stacktrace: .* does not grant kernel addresses" \
@@ -98,7 +104,8 @@ case_keys_tracer_stops() { # [guest] a stopped session patches nothing, and goes
         has_tracer function || skip "this kernel's instances have no function tracer"
         local function
         function=$(sync_function)
-        ktracectl create calls -q --mode flight --scope system --tracer function --function "${function%?}?" -e raw_syscalls:sys_enter \
+        ktracectl create calls -q --mode flight --scope system --tracer function --function "${function%?}?" \
+                -e raw_syscalls:sys_enter \
                 --where 'id == 1000'
         sync
         ktracectl start calls
@@ -112,16 +119,20 @@ case_keys_tracer_stops() { # [guest] a stopped session patches nothing, and goes
         same 2 "$(count t.kts '.event == "function"')" "calls"
 }
 
-case_keys_tracer_refused() { # [guest] never unfiltered by accident, no orders in the place of names, no functions that are not there
+case_keys_tracer_refused() { # [guest] never unfiltered by accident; no orders as names, no functions that do not exist
         trap keys_end EXIT
         refused 2 '--function: missing' ktracectl create x --scope system --tracer function
-        refused 2 '--function: require a tracer' ktracectl create x --scope system --function '*' -e raw_syscalls:sys_enter
-        refused 2 'neither the name of a function' ktracectl create x --scope system --tracer function --function schedule:traceoff
+        refused 2 '--function: require a tracer' ktracectl create x --scope system --function '*' \
+                -e raw_syscalls:sys_enter
+        refused 2 'neither the name of a function' ktracectl create x --scope system --tracer function \
+                --function schedule:traceoff
         refused 2 'tracer: "wakeup" is not known' ktracectl create x --scope system --tracer wakeup --function '*'
         expect 3 user ktracectl --no-ask-password create x --scope system --tracer function --function schedule
         has_tracer function || skip "this kernel's instances have no function tracer"
-        refused 2 'nosuchfunctionatall matches no function' ktracectl create x --scope system --tracer function --function nosuchfunctionatall
-        refused 2 'nosuch\* matches no function' ktracectl create x --scope system --tracer function --function vfs_read --function 'nosuch*'
+        refused 2 'nosuchfunctionatall matches no function' ktracectl create x --scope system --tracer function \
+                --function nosuchfunctionatall
+        refused 2 'nosuch\* matches no function' ktracectl create x --scope system --tracer function \
+                --function vfs_read --function 'nosuch*'
         if ! has_tracer function_graph; then
                 refused 1 'no function_graph for instances; it has: .*function' \
                         ktracectl create x --scope system --tracer function_graph --function vfs_read
@@ -143,7 +154,8 @@ case_keys_per_cpu() { # of one recording of all CPUs each is shown, converted an
         for cpu in 0 1; do
                 ktracectl convert t.kts --cpu $cpu -o cpu$cpu.dat
         done
-        same '3 5' "$(ktracectl report cpu0.dat | grep -c sys_enter) $(ktracectl report cpu1.dat | grep -c sys_enter)" "a file for each"
+        same '3 5' "$(ktracectl report cpu0.dat | grep -c sys_enter) $(ktracectl report cpu1.dat | grep -c sys_enter)" \
+                "a file for each"
         refused 2 'has all CPUs' ktracectl convert t.kts --to kts --cpu 0
         refused 2 '3-1 runs backwards' ktracectl report --cpu 3-1 t.kts
         ktracectl create box -q --mode flight --scope system -e raw_syscalls:sys_enter --where 'id == 1000'

@@ -48,11 +48,12 @@ case_lifetime_unit_of_strangers() { # another user's own unit does not exist
         expect 0 ktracectl create lives -e sched:sched_process_exec --scope system --lifetime unit:kt-theirs.service
 }
 
-case_hanging_client() { # [asan] a client that hangs between CreateSession and Start loses its session after the set time
+case_hanging_client() { # [asan] a client that hangs between CreateSession and Start loses its session in time
         background user python3 -c '
 import dbus, time
 manager = dbus.Interface(dbus.SystemBus().get_object("org.ktrace1", "/org/ktrace1"), "org.ktrace1.Manager")
-manager.CreateSession(dbus.Dictionary({"scope": "own", "events": dbus.Array(["raw_syscalls:sys_enter"])}, signature="sv"))
+manager.CreateSession(dbus.Dictionary({"scope": "own", "events": dbus.Array(["raw_syscalls:sys_enter"])},
+                                      signature="sv"))
 print("created", flush=True)
 time.sleep(100)'
         within 30 grep -q created background.out || fail "$(cat background.err)"
@@ -61,7 +62,7 @@ time.sleep(100)'
         kill -0 "$BACKGROUND" || fail "the client did not hang"
 }
 
-case_daemon_killed() { # [guest] the daemon is killed for good: the recording says so, the next daemon leaves nothing behind
+case_daemon_killed() { # [guest] the daemon is killed for good: the recording says so, the next daemon leaves nothing
         ! service_manager || skip "systemd starts it again: restart_record"
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 8
         within 30 is_running || fail "did not start: $(cat background.err)"

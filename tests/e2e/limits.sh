@@ -22,7 +22,8 @@ case_limit_rate() { # [guest asan] a session that records more than it may ends,
         # As many as the machine can make, until it is told.
         background user ktracectl record -q -e raw_syscalls:sys_enter -o hot.kts -- \
                 sh -c "while [ ! -e over ] && kill -0 \$PPID; do $TARGET calls 20000 $GETPPID; done"
-        within 30 grep -qE 'more than the 2000 a second that are allowed \(max-event-rate\): it recorded [0-9]+, which took about [0-9]+ ms' background.err ||
+        local told='more than the 2000 a second that are allowed \(max-event-rate\): it recorded [0-9]+'
+        within 30 grep -qE "$told, which took about [0-9]+ ms" background.err ||
                 fail "$(cat background.err)"
         touch over
         ! wait "$BACKGROUND" || fail "it went on"
@@ -48,7 +49,8 @@ case_limit_stream() { # what goes beyond the stream's bytes a second is cut, cou
 case_limit_events() { # events of all of a user's sessions together
         limit max-events-per-uid 3
         expect 0 user ktracectl create one --scope own -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit
-        refused 1 'max-events-per-uid' user ktracectl create two --scope own -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit
+        refused 1 'max-events-per-uid' user ktracectl create two --scope own -e raw_syscalls:sys_enter \
+                -e raw_syscalls:sys_exit
         expect 0 stranger ktracectl create two --scope own -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit
         expect 0 user ktracectl status
         grep -q 'have 2 events' out || fail "$(cat out)"
@@ -59,9 +61,12 @@ case_limit_events() { # events of all of a user's sessions together
 case_limit_cost() { # what a session costs others is told while it is there
         user ktracectl create told --scope own -e raw_syscalls:sys_enter
         expect 0 user ktracectl status told
-        grep -qE 'Costs: about 0.0 ms of those it records, and up to 45 ns of everybody.s for each hit of its 1 event$' out ||
+        local cost='about 0.0 ms of those it records, and up to 45 ns of everybody.s for each hit of its 1 event'
+        grep -qE "Costs: $cost\$" out ||
                 fail "$(cat out)"
-        user ktracectl show told | grep -q 'every process of this machine spends about 36 to 45 ns on each hit of its 1 event' || fail "no note"
+        user ktracectl show told |
+                grep -q 'every process of this machine spends about 36 to 45 ns on each hit of its 1 event' ||
+                fail "no note"
         user ktracectl destroy told
 }
 
@@ -79,7 +84,8 @@ case_limit_calls() { # calls of a user that wait for their answer; the next ones
         for round in 1 2 3 4 5; do
                 callers=()
                 for i in 1 2 3 4 5 6 7 8; do
-                        AS_EXEC=exec user ktracectl create "n$i" --scope own -e raw_syscalls:sys_enter >"answer.$i" 2>&1 &
+                        AS_EXEC=exec user ktracectl create "n$i" --scope own -e raw_syscalls:sys_enter >"answer.$i" \
+                                2>&1 &
                         callers+=($!)
                 done
                 for pid in "${callers[@]}"; do wait "$pid" || true; done

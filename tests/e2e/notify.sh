@@ -6,7 +6,8 @@ notify_end() {
         leave_case
 }
 
-# listening FILE COMMAND...: a reader of notifications in the background, subscribed when this returns; pid in $LISTENER.
+# listening FILE COMMAND...: a reader of notifications in the background, subscribed when this returns; pid in
+# $LISTENER.
 listening() {
         local file=$1
         shift
@@ -28,7 +29,7 @@ ends() { # STATUS: of the listener
         same "$1" "$status" "status of the listener"
 }
 
-case_notify_lost_events() { # [asan] losses are told while they happen: soon, per CPU, exactly, ten times a second at most; status 4
+case_notify_lost_events() { # [asan] losses are reported while they happen: for each CPU, at most ten times a second
         trap notify_end EXIT
         local begin end late
         # As soon as there was something to tell: the ring is full within a few ms. The machine may stand still once.
@@ -84,7 +85,8 @@ case_notify_limit() { # the limit that ends a session is told before its end, wi
         listening json user ktracectl --json stream box --notify
         user ktracectl start box
         ends 1
-        same '["limit-hit","max-event-rate",1000]' "$(jq -c 'select(.kind == "limit-hit") | [.kind, .limit, .value]' json)" "told"
+        same '["limit-hit","max-event-rate",1000]' \
+                "$(jq -c 'select(.kind == "limit-hit") | [.kind, .limit, .value]' json)" "told"
         same limit-hit "$(tail -n 1 json | jq -r .kind)" "the last"
         grep -q 'has ended: .*max-event-rate' json.err || fail "$(cat json.err)"
 }
@@ -99,7 +101,7 @@ hooked() {
         [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] || skip "this kernel has no histograms"
 }
 
-case_notify_trigger() { # [guest] a hit is told within 100 ms (1 s in the guest), each is counted, by trigger; again after a stop, and what a count allows
+case_notify_trigger() { # [guest] each hit is counted and reported by trigger in 100 ms (guest: 1 s), also after a stop
         trap notify_end EXIT
         local n soonest
         hooked
@@ -117,10 +119,12 @@ EOS
                 within 20 told json "$n" || fail "hit $n was not told: $(cat json json.err)"
                 sleep 0.3
         done
-        same '[0,1,1] [0,1,2] [0,1,3] ' "$(jq -c 'select(.kind == "notify") | [.trigger, .count, .total]' json | tr '\n' ' ')" "hits"
+        same '[0,1,1] [0,1,2] [0,1,3] ' "$(jq -c 'select(.kind == "notify") | [.trigger, .count, .total]' json |
+                tr '\n' ' ')" "hits"
         same raw_syscalls:sys_enter "$(head -n 1 json | jq -r .event)" "event"
         # The machine may stand still once.
-        soonest=$(paste -d ' ' <(jq '."realtime-nsec"' json) times | awk '{ printf "%d\n", ($1 - $2) / 1000000 }' | sort -n | head -n 1)
+        soonest=$(paste -d ' ' <(jq '."realtime-nsec"' json) times | awk '{ printf "%d\n", ($1 - $2) / 1000000 }' |
+                sort -n | head -n 1)
         told_soon "$soonest" 100 || fail "told $soonest ms later"
         "$TARGET" calls 100 1002
         "$TARGET" calls 2 1001
@@ -173,7 +177,7 @@ case_notify_reader_killed() { # [guest] who counts the hits is made anew when it
         same 12 "$(jq -s 'map(.count) | add' json)" "hits"
 }
 
-case_notify_strangers() { # who matches every signal of the daemon is told nothing; who is not the owner cannot ask for it
+case_notify_strangers() { # other users get no notifications, by matching all signals or by Subscribe
         trap notify_end EXIT
         local id path
         ktracectl create box --mode flight -a -e sched:sched_process_exec
@@ -188,7 +192,8 @@ case_notify_strangers() { # who matches every signal of the daemon is told nothi
         within 20 told json 1 || fail "the owner was told nothing"
         ! grep -q Notified seen || fail "$(cat seen)"
         refused 1 'no session' stranger ktracectl stream "$id" --notify
-        ! stranger busctl call org.ktrace1 "$path" org.ktrace1.Session Subscribe 2>err || fail "a stranger has subscribed"
+        ! stranger busctl call org.ktrace1 "$path" org.ktrace1.Session Subscribe 2>err ||
+                fail "a stranger has subscribed"
         ktracectl destroy "$id"
         ends 0
         ! grep -qE 'Notified|StateChanged|Ended' seen || fail "$(cat seen)"
@@ -208,7 +213,8 @@ case_notify_deaf() { # who subscribes and reads nothing costs nobody anything, a
         for i in $(seq 14); do listening "more.$i" ktracectl --json stream box --notify; done
         refused 1 '16 connections' ktracectl stream box --notify
         kill -9 "$LISTENER"
-        within 20 sh -c 'timeout -s INT 0.5 ktracectl -q stream box --notify; [ $? = 124 ]' || fail "its place is not free"
+        within 20 sh -c 'timeout -s INT 0.5 ktracectl -q stream box --notify; [ $? = 124 ]' ||
+                fail "its place is not free"
         expect 0 timeout 20 ktracectl destroy box
 }
 
@@ -219,12 +225,13 @@ case_notify_usage() { # where to and as what events are written says nothing of 
         refused 1 'no session has this name' ktracectl stream box --notify
 }
 
-case_notify_others() { # [guest] who ran before a task of one's own is nobody's to know: the pid of an event that speaks of others is not told
+case_notify_others() { # [guest] the pid of an event that also describes other tasks is not reported
         trap notify_end EXIT
         hooked
         background stranger taskset -c 0 "$TARGET" calls 1000000000 1001
         background user setpriv --no-new-privs taskset -c 0 sh -c 'while :; do sleep 0.01; done'
-        user ktracectl create box --scope "pids:$BACKGROUND" -e raw_syscalls:sys_exit --trigger 'sched:sched_switch do notify'
+        user ktracectl create box --scope "pids:$BACKGROUND" -e raw_syscalls:sys_exit \
+                --trigger 'sched:sched_switch do notify'
         listening json user ktracectl --json stream box --notify
         user ktracectl start box
         within 20 told json 10 || fail "$(cat json)"

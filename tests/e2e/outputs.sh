@@ -193,7 +193,7 @@ for arguments in (["report", "pipe"], ["convert", "pipe", "--to", "text"], ["rep
 EOS
 }
 
-case_outputs_older_stays() { # an older file stays until a new one can replace it: not after a refusal, nor a failed fetch
+case_outputs_older_stays() { # an older file stays until a new one can replace it: after a refusal or a failed fetch
         outputs_begin
         recorder
         cp t.dat old.kts

@@ -29,7 +29,8 @@ case_policy_check() { # policy check: a good file, and where broken ones are bro
         expect 0 user ktracectl policy check good.json
         grep -q 'good.json: good; rules: 1' out || fail "$(cat out)"
         [ ! -s err ] || fail "$(cat err)"
-        echo '{"rules": [{"name": "a", "subjects": ["any", {"user": "alcie"}, {"group": "weel"}], "scopes": ["own"], "events": ["*:*"]}]}' >who.json
+        echo '{"rules": [{"name": "a", "subjects": ["any", {"user": "alcie"}, {"group": "weel"}],
+                "scopes": ["own"], "events": ["*:*"]}]}' >who.json
         expect 0 user ktracectl policy check who.json
         same 2 "$(wc -l <err)" "warnings: $(cat err)"
         grep -q '^warning: who.json: a: subjects: there is no user "alcie"' err || fail "$(cat err)"
@@ -39,7 +40,8 @@ case_policy_check() { # policy check: a good file, and where broken ones are bro
         same 'warning: none.json: the file has no rules' "$(cat err)" warning
         printf '{"rules": [\n {"name": "a" "subjects": []}]}' >comma.json
         refused 1 'comma.json:2: ' user ktracectl policy check comma.json
-        printf '{"rules": [{"name": "a", "subjects": ["any"], "scopes": ["own"], "events": ["task:*"], "frob": 1}]}' >key.json
+        printf '{"rules": [{"name": "a", "subjects": ["any"], "scopes": ["own"], "events": ["task:*"], "frob": 1}]}' \
+                >key.json
         refused 1 'key.json: rules\[0\].frob: no such key' user ktracectl policy check key.json
         printf '{"rules": [{"name": "a", "subjects": ["any"], "scopes": ["moon"], "events": ["task:*"]}]}' >scope.json
         refused 1 'scope.json: rules\[0\].scopes' user ktracectl policy check scope.json
@@ -50,13 +52,15 @@ case_policy_check() { # policy check: a good file, and where broken ones are bro
 case_policy_explain() { # policy explain: rule, events and limits, or each reason why not; of others for root alone
         spec raw_syscalls:sys_enter 'task:task_rename'
         expect 0 user ktracectl policy explain spec.json
-        for text in 'allowed' '50-default.json: own-processes' raw_syscalls:sys_enter task:task_rename max-event-rate; do
+        for text in 'allowed' '50-default.json: own-processes' raw_syscalls:sys_enter task:task_rename \
+                max-event-rate; do
                 grep -q -- "$text" out || fail "no $text in: $(cat out)"
         done
         expect 0 user ktracectl policy explain - <spec.json
         jq '{id: "0123456789abcdef", off: [], spec: (. + {name: "was"})}' spec.json >was.json
         expect 0 user ktracectl policy explain was.json
-        refused 2 'standard input:1:18: unknown key "evnts": did you mean "events"' user ktracectl policy explain - <<<'{"scope": "own", "evnts": []}'
+        refused 2 'standard input:1:18: unknown key "evnts": did you mean "events"' user ktracectl policy explain \
+                - <<<'{"scope": "own", "evnts": []}'
         spec sched:sched_waking raw_syscalls:sys_enter sched:sched_wakeup
         expect 3 user ktracectl policy explain spec.json
         for text in denied sched:sched_waking sched:sched_wakeup; do
@@ -102,12 +106,14 @@ case_policy_explain_lacks() { # what policy allows and this kernel has not is to
                 ktracectl create told --spec $what.json 2>refusal || made=$?
                 expect $made ktracectl policy explain $what.json
                 if [ $made = 0 ]; then
-                        same true "$(ktracectl policy explain $what.json --json=short | jq -c '.allowed and .lacks == []')" "$what"
+                        same true "$(ktracectl policy explain $what.json --json=short |
+                                jq -c '.allowed and .lacks == []')" "$what"
                         ktracectl destroy told
                         continue
                 fi
                 grep -q 'Decision: *allowed, but this kernel cannot do it' out || fail "$(cat out)"
-                same "$(sed 's/^ktracectl: //' refusal)" "$(ktracectl policy explain $what.json --json=short | jq -r '.lacks[0]')" "what is told of $what"
+                same "$(sed 's/^ktracectl: //' refusal)" "$(ktracectl policy explain $what.json --json=short |
+                        jq -r '.lacks[0]')" "what is told of $what"
         done
 }
 
@@ -117,7 +123,8 @@ case_policy_explain_is_create() { # what CheckSession says is what CreateSession
         told raw_syscalls:sys_enter sched:sched_waking
         told nosuch:event
         told 'nosuch:*'
-        rule "{\"name\": \"few\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"own\"], \"events\": [\"task:task_*\"]}"
+        rule "{\"name\": \"few\", \"subjects\": [{\"uid\": $USER_UID}],
+                \"scopes\": [\"own\"], \"events\": [\"task:task_*\"]}"
         expect 0 ktracectl policy reload
         told 'task:*' 'sched:*'
         told raw_syscalls:sys_enter
@@ -162,7 +169,8 @@ case_policy_reload_ends() { # a session that no longer fits ends; its client is 
         status=0
         wait "$BACKGROUND" || status=$?
         [ $status != 0 ] || fail "it went on"
-        grep -q 'the rules were changed (it had 50-default.json: own-processes).*10-case.json: nothing' background.err ||
+        grep -q 'the rules were changed (it had 50-default.json: own-processes).*10-case.json: nothing' \
+                background.err ||
                 fail "no reason: $(cat background.err)"
         within 20 no_instance || fail "the instance is still there"
         # What was recorded until then was allowed until then.
@@ -190,14 +198,17 @@ case_policy_reload_user() { # a user's reload is polkit's to allow
         stranger ktracectl destroy y
 }
 
-case_policy_receipt() { # a recording says who asked, which rules allowed it, what is not told, and which kernel wrote it
+case_policy_receipt() { # a recording says who asked, which rules allowed it, what is not shown, and the kernel
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 3 $GETPPID
         expect 0 user ktracectl report --receipt --json=short t.kts
         same "$USER_UID" "$(jq .uid out)" "requester"
         same '50-default.json: own-processes' "$(jq -r .rule out)" "rule"
-        same '["raw_syscalls:sys_enter"]' "$(jq -c '[.spec.events[] | if type == "object" then .name else . end]' out)" "events"
-        same "$(cd "$LIB_DIR/policy.d" && sha256sum -- *.json | sha256sum | cut -d' ' -f1)" "$(jq -r '."policy-sha256"' out)" "hash of the rules"
-        od -An -tx1 -v /sys/kernel/notes | tr -d ' \n' | grep -q "$(jq -r '."kernel-build-id"' out)" || fail "not this kernel's"
+        same '["raw_syscalls:sys_enter"]' "$(jq -c '[.spec.events[] |
+                if type == "object" then .name else . end]' out)" "events"
+        same "$(cd "$LIB_DIR/policy.d" && sha256sum -- *.json | sha256sum |
+                cut -d' ' -f1)" "$(jq -r '."policy-sha256"' out)" "hash of the rules"
+        od -An -tx1 -v /sys/kernel/notes | tr -d ' \n' | grep -q "$(jq -r '."kernel-build-id"' out)" ||
+                fail "not this kernel's"
         same '["raw_syscalls:sys_enter"]' "$(jq -c '.redactions | keys' out)" "redacted events"
         same "$(uname -r)" "$(jq -r .kernel out)" "kernel"
         jq -e '.statistics.cpus | map(.recorded) | add > 0' out >/dev/null || fail "no counts: $(cat out)"
@@ -213,15 +224,18 @@ case_policy_receipt() { # a recording says who asked, which rules allowed it, wh
         # Of an event that speaks of others.
         expect 0 user ktracectl record -q -e sched:sched_switch -o t.kts -- true
         expect 0 user ktracectl report --receipt --json=short t.kts
-        same next_pid "$(jq -r '.redactions."sched:sched_switch"[] | select(.field == "next_comm") | .pid' out)" "whose name next_comm is"
-        same 0 "$(jq '[.redactions."sched:sched_switch"[] | select(.field == "prev_pid")] | length' out)" "prev_pid is told"
+        same next_pid "$(jq -r '.redactions."sched:sched_switch"[] | select(.field == "next_comm") | .pid' out)" \
+                "whose name next_comm is"
+        same 0 "$(jq '[.redactions."sched:sched_switch"[] | select(.field == "prev_pid")] | length' out)" \
+                "prev_pid is told"
         expect 0 user ktracectl report --receipt t.kts
         grep -q 'next_comm (member of next_pid)' out || fail "$(cat out)"
         # Other rules, another hash.
         deny "$STRANGER_UID"
         expect 0 ktracectl policy reload
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- true
-        [ "$(user ktracectl report --receipt --json=short t.kts | jq '."policy-sha256"')" != "$(jq '."policy-sha256"' of-stream)" ] ||
+        [ "$(user ktracectl report --receipt --json=short t.kts |
+                jq '."policy-sha256"')" != "$(jq '."policy-sha256"' of-stream)" ] ||
                 fail "the same hash"
 }
 
@@ -229,8 +243,10 @@ case_policy_receipt_filter() { # a rule's own filter is nowhere in the recording
         rule "{\"name\": \"few\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"command\"],
                 \"events\": [{\"name\": \"raw_syscalls:sys_enter\", \"filter\": \"id != 9876\"}]}"
         expect 0 ktracectl policy reload
-        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter --where "id != 1234" -o t.kts -- "$TARGET" calls 3 $GETPPID
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter --where "id != 1234" -o t.kts \
+                -- "$TARGET" calls 3 $GETPPID
         same 3 "$(count t.kts ".fields.id == $GETPPID")" "calls"
         ! grep -q 9876 t.kts || fail "the rule's filter is told"
-        user ktracectl report --receipt --json=short t.kts | jq -r '.filters."raw_syscalls:sys_enter"' | grep -q 1234 || fail "no filter"
+        user ktracectl report --receipt --json=short t.kts | jq -r '.filters."raw_syscalls:sys_enter"' | grep -q 1234 ||
+                fail "no filter"
 }

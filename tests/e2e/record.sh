@@ -9,7 +9,8 @@ ENTER='.event == "sys_enter"'
 record_readme() {
         local status=0
         user ls -R /usr/share >/dev/null 2>&1 || status=$?
-        expect $status user ktracectl record -e 'sched:sched_process_*' -e raw_syscalls:sys_enter -o t.dat -- ls -R /usr/share
+        expect $status user ktracectl record -e 'sched:sched_process_*' -e raw_syscalls:sys_enter -o t.dat \
+                -- ls -R /usr/share
 }
 
 case_readme_record_dat() { # [guest] README: record -o t.dat -- ls -R, then report
@@ -17,7 +18,8 @@ case_readme_record_dat() { # [guest] README: record -o t.dat -- ls -R, then repo
         expect 0 user ktracectl report t.dat
         [ "$(grep -c 'sys_enter: ' out)" -gt 1000 ] || fail "few events: $(wc -l <out)"
         grep -q 'sched_process_exec: .*filename=.*/ls' out || fail "no exec of ls"
-        awk '{ for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/) { t = $i + 0; if (t < last) exit 1; last = t; break } }' \
+        awk '{ for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/) {
+                t = $i + 0; if (t < last) exit 1; last = t; break } }' \
                 out || fail "not in time order"
 }
 
@@ -33,7 +35,8 @@ case_trace_cmd_reads_dat() { # [asan] trace-cmd report of our .dat: same events,
 case_readme_convert_json() { # [asan] README: convert --to json | jq
         record_readme
         user ktracectl convert t.dat --to json | jq . >pretty
-        same "$(count t.dat true)" "$(user ktracectl report t.dat | grep -cE '^ +.*\[[0-9]{3}\]')" "events in JSON and text"
+        same "$(count t.dat true)" "$(user ktracectl report t.dat |
+                grep -cE '^ +.*\[[0-9]{3}\]')" "events in JSON and text"
 }
 
 case_readme_record_live() { # README: record -o - prints text as it happens
@@ -61,7 +64,8 @@ case_complete() { # every event of the command, none lost, none made up
 }
 
 case_first_syscall() { # [guest] the first system call after exec is in the trace
-        expect 0 user ktracectl record -e sched:sched_process_exec -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 1 $GETPPID
+        expect 0 user ktracectl record -e sched:sched_process_exec -e raw_syscalls:sys_enter -o t.kts \
+                -- "$TARGET" calls 1 $GETPPID
         # A C program begins with brk(0), number 12.
         same 12 "$(ktracectl convert t.kts --to json |
                 jq -s '(map(.event == "sched_process_exec") | index(true)) as $i | .[$i + 1:] |
@@ -72,7 +76,8 @@ case_children() { # [guest] the command's children are in the trace
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o t.kts -- \
                 sh -c "$TARGET calls 3000 $SCHED_YIELD & $TARGET calls 3000 $SCHED_YIELD; wait"
         same 6000 "$(count t.kts ".fields.id == $SCHED_YIELD")" "events of the children"
-        same 2 "$(ktracectl convert t.kts --to json | jq "select(.fields.id? == $SCHED_YIELD) | .pid" | sort -u | wc -l)" "children"
+        same 2 "$(ktracectl convert t.kts --to json | jq "select(.fields.id? == $SCHED_YIELD) | .pid" | sort -u |
+                wc -l)" "children"
 }
 
 case_nobody_else() { # [guest] nobody else's events, of the same user or of root
@@ -91,7 +96,8 @@ case_root_and_user() { # [guest asan] root's -a and a user's session run at the 
         same 5000 "$(count user.kts ".fields.id == $GETPPID")" "the user's events"
         same 0 "$(count user.kts '.event != "sys_enter"')" "foreign events of the user's"
         same 0 "$(count root.kts '.event != "sched_switch"')" "foreign events of root's"
-        [ "$(ktracectl convert root.kts --to json | jq -n '[inputs | select(.event != null) | .pid] | unique | length')" -gt 3 ] ||
+        [ "$(ktracectl convert root.kts --to json |
+                jq -n '[inputs | select(.event != null) | .pid] | unique | length')" -gt 3 ] ||
                 fail "root's trace is not system-wide"
 }
 
@@ -108,7 +114,8 @@ case_interrupt() { # ^C is the normal end of a recording
         /bin/true
         ends_well
         [ "$(count t.kts true)" -gt 0 ] || fail "nothing recorded"
-        same stopped "$(ktracectl convert t.kts --to json | jq -r "select(.end != null) | .end.code")" "the end frame's code"
+        same stopped "$(ktracectl convert t.kts --to json | jq -r "select(.end != null) | .end.code")" \
+                "the end frame's code"
 }
 
 case_pids() { # [guest] -p: a process of the user's own without new privileges
@@ -127,7 +134,8 @@ case_threads() { # [guest] -p: every thread of a process
         user ktracectl start threads
         id=$(session_id threads)
         for tid in /proc/"$BACKGROUND"/task/*; do
-                grep -qx "${tid##*/}" "$TRACEFS/instances/ktrace-$id/set_event_pid" || fail "thread ${tid##*/} is not listed"
+                grep -qx "${tid##*/}" "$TRACEFS/instances/ktrace-$id/set_event_pid" ||
+                        fail "thread ${tid##*/} is not listed"
         done
         grep -qx 4194304 "$TRACEFS/instances/ktrace-$id/set_event_pid" || fail "no sentinel"
         user ktracectl destroy threads
@@ -167,7 +175,7 @@ case_session_by_hand() { # [guest] create, start, show, list, status, stop, dest
         same '[]' "$(user ktracectl list --json=short)" "sessions left"
 }
 
-case_stream_worker_killed() { # [guest asan] a stream whose worker is killed while it drains after the session's end is told to be cut, by status and line
+case_stream_worker_killed() { # [guest asan] a worker that is killed while it drains: the stream is reported as cut
         trap 'exec 9>&-; leave_case' EXIT
         local pid worker status=0
         ktracectl create box -a -b 8192 -e raw_syscalls:sys_enter -f 'id == 1000'
@@ -207,7 +215,8 @@ case_events_verb() { # [guest] events lists what the caller may use
 }
 
 case_events_word() { # events WORD searches names and fields; a name that is refused comes with names that are granted
-        has() { user ktracectl events --no-legend "$1" >found && grep -qx "$2" found || fail "events $1: $(cat found)"; }
+        has() { user ktracectl events --no-legend "$1" >found && grep -qx "$2" found ||
+                fail "events $1: $(cat found)"; }
         has openat syscalls:sys_enter_openat
         has sched:sched_sw sched:sched_switch
         has sched_process sched:sched_process_exec

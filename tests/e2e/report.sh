@@ -33,7 +33,8 @@ case_report_no_such_cpu() { # CPUs that the trace does not have are refused, not
 case_report_of_several() { # several files are the parts of one recording: another kind of file among them is named
         expect 0 user ktracectl record -q $EXECS -o t.kts -- true
         expect 0 user ktracectl convert t.kts -o t.dat
-        refused 1 '^ktracectl: t.dat: not a ktrace stream: several files are read as the parts of one' user ktracectl report t.kts t.dat
+        refused 1 '^ktracectl: t.dat: not a ktrace stream: several files are read as the parts of one' \
+                user ktracectl report t.kts t.dat
         refused 1 '^ktracectl: t.dat: not a ktrace stream' user ktracectl report t.dat t.kts
         expect 0 user ktracectl report t.kts t.kts
 }

@@ -38,10 +38,12 @@ mine stream own true' "$(jq -r '.[] | "\(.name) \(.mode) \(.scope) \(.valid)"' l
         same 2 "$(wc -l <out)" "files that are good"
         chmod 777 "$CONFIG_DIR/sessions.d"
         refused 3 'sessions.d: others may write it' saved run mine
-        saved list --json=short | jq -e '.[1] | (.valid | not) and (.mistake | test("others may write"))' >/dev/null || fail "$(saved list)"
+        saved list --json=short | jq -e '.[1] | (.valid | not) and (.mistake | test("others may write"))' >/dev/null ||
+                fail "$(saved list)"
         chmod 755 "$CONFIG_DIR/sessions.d"
         echo '{"scope": "own", "frob": 1}' >"$CONFIG_DIR/sessions.d/mine.json"
-        same '1:18: unknown key' "$(saved list --json=short | jq -r '.[1].mistake' | cut -d' ' -f1-3)" "mistake in its column"
+        same '1:18: unknown key' "$(saved list --json=short | jq -r '.[1].mistake' | cut -d' ' -f1-3)" \
+                "mistake in its column"
 }
 
 # mistake TEXT PATTERN: the file is refused with line, column and what to do.
@@ -55,8 +57,10 @@ case_saved_mistakes() { # what is wrong with a file is told with its line and co
         mistake '{\n  "scope": "own",\n  "buffer-kb": 3\n}\n' '3:16: buffer-kb: 3 is less than the minimum of 8'
         mistake '{\n  "scope": "own",\n  "bufer-kb": 8\n}\n' '3:3: unknown key "bufer-kb": did you mean "buffer-kb"'
         mistake '{"scope": "own", "events": ["a:b",\n   {"name": "c:d", "\\u00e4": 1}]}' '2:4: events\[1\]: unknown key'
-        mistake '{"scope": "own", "events": ["a:b",\n   {"name": "c:d", "filter": 5}]}' '2:30: events\[1\].filter: expected a string, got a number'
-        mistake '{"scope": "own",\n "lifetime": "linger", "events": ["a:b"]}' '2:14: lifetime: a saved session lives as long'
+        mistake '{"scope": "own", "events": ["a:b",\n   {"name": "c:d", "filter": 5}]}' \
+                '2:30: events\[1\].filter: expected a string, got a number'
+        mistake '{"scope": "own",\n "lifetime": "linger", "events": ["a:b"]}' \
+                '2:14: lifetime: a saved session lives as long'
         mistake '{"events": ["a:b"]}' '1:1: scope: missing'
         refused 1 'standard input:1:18: unknown key "frob"' saved check - <<<'{"scope": "own", "frob": 1}'
         mistake '["a:b"]' ' session spec: expected an object, got a list'
@@ -121,7 +125,7 @@ case_saved_run_destroyed() { # a session that is destroyed is a failure of what 
         same 1 "$(wc -l <background.err)" "lines on stderr"
 }
 
-case_saved_run_shutdown() { # stopped at the same time as the daemon, which is faster, it is no failure; that the daemon ends alone is one
+case_saved_run_shutdown() { # stopped together with the daemon, it does not fail; if only the daemon ends, it does
         saved_dirs
         echo "$BOX" >"$CONFIG_DIR/sessions.d/box.json"
         background saved run box

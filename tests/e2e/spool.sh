@@ -26,7 +26,8 @@ spool_recorder() {
         local name=$1
         echo "{\"spool\": $2}" >spec.json
         shift 2
-        ktracectl create "$name" --spec spec.json --scope system -b "${BUFFER:-8192}" -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1001' "$@"
+        ktracectl create "$name" --spec spec.json --scope system -b "${BUFFER:-8192}" -e raw_syscalls:sys_enter \
+                -f 'id >= 1000 && id <= 1001' "$@"
         ktracectl start "$name"
 }
 calls() { "$TARGET" calls "$1" "$2"; }
@@ -41,8 +42,10 @@ spool_daemon() { # ends the daemon; the next call starts another one
 }
 
 case_spool_usage() { # a size that is no value of --spool, other formats, one recording too many: 2, and nothing is made
-        refused 2 '--spool 64M: a size stands behind a =: --spool=64M' ktracectl record --spool 64M -a -e sched:sched_switch -- true
-        refused 2 '--spool "1K": 1024 is not from 524288 to [0-9]* bytes' ktracectl create box --spool=1K -a -e sched:sched_switch
+        refused 2 '--spool 64M: a size stands behind a =: --spool=64M' ktracectl record --spool 64M \
+                -a -e sched:sched_switch -- true
+        refused 2 '--spool "1K": 1024 is not from 524288 to [0-9]* bytes' ktracectl create box --spool=1K \
+                -a -e sched:sched_switch
         refused 2 'expected a number of bytes' ktracectl create box --spool=1.5G -a -e sched:sched_switch
         refused 2 'no such format' ktracectl spool fetch box --to doc
         refused 2 'second: one argument too many' ktracectl spool fetch first second
@@ -98,7 +101,8 @@ case_spool_newest() { # when it is full the oldest files go, and the newest even
         for _ in 1 2 3 4 5 6; do
                 calls 8000 1000
                 sleep 0.3
-                [ "$(find "$SPOOL_DIR" -name '*.kts' -printf '%s\n' | awk '{ n += $1 } END { print n }')" -le 1048576 ] ||
+                [ "$(find "$SPOOL_DIR" -name '*.kts' -printf '%s\n' |
+                        awk '{ n += $1 } END { print n }')" -le 1048576 ] ||
                         fail "too much on disk"
         done
         calls 3 1001
@@ -135,13 +139,15 @@ case_spool_limits() { # of a session, of a user, of all; nobody else's files go 
         refused 1 'max-spool-kb' user ktracectl create large --spec large.json --scope own -e sched:sched_process_exit
         expect 0 user ktracectl create one --spec spec.json --scope own -e sched:sched_process_exit
         expect 0 user ktracectl create two --spec spec.json --scope own -e sched:sched_process_exit
-        refused 1 'max-spool-kb-per-uid' user ktracectl create three --spec spec.json --scope own -e sched:sched_process_exit
+        refused 1 'max-spool-kb-per-uid' user ktracectl create three --spec spec.json --scope own \
+                -e sched:sched_process_exit
         no_name three || fail "the refused one is there"
         expect 0 stranger ktracectl create other --spool=600K --scope own -e sched:sched_process_exit
         spool_limits '{"max-spool-kb-total": 1600, "spool-keep-free-kb": 0}'
         refused 1 'max-spool-kb-total' ktracectl create root --spec spec.json --scope system -e sched:sched_process_exit
         spool_limits '{"max-spool-kb-total": 2300, "spool-keep-free-kb": 0}'
-        refused 1 'max-spool-kb-total, 2012 allowed' stranger ktracectl create more --spool=600K --scope own -e sched:sched_process_exit
+        refused 1 'max-spool-kb-total, 2012 allowed' stranger ktracectl create more --spool=600K --scope own \
+                -e sched:sched_process_exit
         expect 0 ktracectl create share --spec spec.json --scope system -e sched:sched_process_exit
         spool_limits '{"max-spool-kb": 0}'
         refused 1 'none is allowed' stranger ktracectl create none --spool --scope own -e sched:sched_process_exit
@@ -157,11 +163,16 @@ case_spool_strangers() { # a recording does not exist for others; the directory 
         expect 0 user ktracectl create mine --spec spec.json --scope own -e sched:sched_process_exit
         id=$(user ktracectl spool list --json=short | jq -r '.[0].id')
         same '[]' "$(stranger ktracectl spool list --json=short)" "the stranger's list"
-        refused 1 "\"$id\": no such recording: ListSpool" stranger busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager OpenSpool 'sa{sv}' "$id" 0
-        refused 1 'no such recording' stranger busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager RemoveSpool s "$id"
-        refused 1 'no such recording' user busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager OpenSpool 'sa{sv}' ../../etc/passwd. 0
-        refused 1 'no such file' user busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager OpenSpool 'sa{sv}' "$id" 1 file s session.json
-        refused 1 'no such file' user busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager OpenSpool 'sa{sv}' "$id" 1 file s ../../../etc/shadow
+        refused 1 "\"$id\": no such recording: ListSpool" stranger busctl call org.ktrace1 /org/ktrace1 \
+                org.ktrace1.Manager OpenSpool 'sa{sv}' "$id" 0
+        refused 1 'no such recording' stranger busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager RemoveSpool s \
+                "$id"
+        refused 1 'no such recording' user busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager OpenSpool 'sa{sv}' \
+                ../../etc/passwd. 0
+        refused 1 'no such file' user busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager OpenSpool 'sa{sv}' \
+                "$id" 1 file s session.json
+        refused 1 'no such file' user busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager OpenSpool 'sa{sv}' \
+                "$id" 1 file s ../../../etc/shadow
         [ -z "$(find "$SPOOL_DIR"/* ! -user root -o ! -type l -perm /077)" ] || fail "$(find "$SPOOL_DIR" -ls)"
         user ktracectl destroy mine
         ended
@@ -187,7 +198,7 @@ case_spool_record() { # of a command, with its statuses as ever, and nothing wri
         same 300 "$(has t.dat 1000)" "events as trace.dat"
 }
 
-case_spool_names_of_files() { # each file tells the names of the commands in it, also one that another follows, and no others' to a user
+case_spool_names_of_files() { # each file has the names of its commands, also if another follows; no others' to a user
         spool_begin
         jq -n '{spool: {"max-bytes": 16777216, "rotate-bytes": 262144}, events: ["raw_syscalls:sys_enter"]}' >own.json
         # The kernel notes a name when its process leaves the CPU: it sleeps between the calls.
@@ -198,7 +209,8 @@ case_spool_names_of_files() { # each file tells the names of the commands in it,
         [ "$(find files -name '*.kts' | wc -l)" -ge 3 ] || fail "$(ls files)"
         for file in files/*.kts; do
                 [ "$(stat -c %s "$file")" -le 262144 ] || fail "$file is too long"
-                same '["target"]' "$(ktracectl convert "$file" --to json | jq -sc 'map(select(.event != null).comm) | unique')" "who is in $file"
+                same '["target"]' "$(ktracectl convert "$file" --to json |
+                        jq -sc 'map(select(.event != null).comm) | unique')" "who is in $file"
         done
 }
 
@@ -223,7 +235,8 @@ case_spool_links() { # what is planted in the directory is not followed, and not
         spool_daemon
         ln -s "$T/victim" "$SPOOL_DIR/00000000deadbeef"
         mkdir -m 700 "$SPOOL_DIR/00000000deadbee1"
-        echo '{"version": 1, "uid": 0, "name": "planted", "kind": "session", "created-usec": 1, "ended-usec": 2, "code": "x"}' \
+        echo '{"version": 1, "uid": 0, "name": "planted", "kind": "session",
+                "created-usec": 1, "ended-usec": 2, "code": "x"}' \
                 >"$SPOOL_DIR/00000000deadbee1/session.json"
         ln -s "$T/victim/file" "$SPOOL_DIR/00000000deadbee1/000001.kts"
         mkfifo "$SPOOL_DIR/00000000deadbee1/000002.kts"
@@ -299,11 +312,13 @@ is_pinned() { ! nothing_is_held; }
 case_spool_pinned() { # a dropped file that somebody still reads counts for who reads it, until they have read it
         spool_begin
         spool_limits '{"spool-keep-free-kb": 1024, "max-spool-kb-per-uid": 4096}'
-        jq -n '{scope: "own", name: "box", lifetime: "linger", spool: {"max-bytes": 4194304, "rotate-bytes": 524288}, events: [{name: "raw_syscalls:sys_enter", filter: "id == 1000"}]}' >own.json
+        jq -n '{scope: "own", name: "box", lifetime: "linger", spool: {"max-bytes": 4194304, "rotate-bytes": 524288},
+                events: [{name: "raw_syscalls:sys_enter", filter: "id == 1000"}]}' >own.json
         mkfifo unread
         exec 8<>unread
         : >goes # and no longer: the command outlives who is killed with the case
-        background user ktracectl record -q --spec own.json -- sh -c "while [ -e goes ]; do sleep 0.05; '$TARGET' calls 4000 1000; done"
+        background user ktracectl record -q --spec own.json \
+                -- sh -c "while [ -e goes ]; do sleep 0.05; '$TARGET' calls 4000 1000; done"
         within 40 dropped 1 || fail "nothing is dropped: $(spooled)"
         within 30 is_full || fail "less than there is room for: $(spooled)"
         AS_EXEC=exec user sh -c "exec ktracectl spool fetch $(entry id) -o - --to kts" >unread 2>fetch.err &
@@ -356,7 +371,8 @@ case_spool_kill_consumer() { # [asan] its session ends with the reason, what it 
         spool_begin
         spool_recorder box '{"rotate-bytes": 262144}'
         calls 10000 1000
-        within 20 sh -c "[ \$(find '$SPOOL_DIR' -name '*.kts' -printf '%s\n' | awk '{ n += \$1 } END { print n }') -gt 400000 ]"
+        within 20 sh -c "[ \$(find '$SPOOL_DIR' -name '*.kts' -printf '%s\n' |
+                awk '{ n += \$1 } END { print n }') -gt 400000 ]"
         pid=$(pgrep -n -x ktrace-consumer)
         kill -KILL "$pid"
         within 20 no_instance || fail "it goes on without"
@@ -459,7 +475,8 @@ case_spool_disk_full() { # a disk that others have filled: told, dropped and cou
                 calls 8000 1000
                 sleep 0.3
         done
-        within 20 sh -c 'ktracectl spool list --json=short | jq -e ".[0].state == \"waiting\""' || fail "not told: $(spooled)"
+        within 20 sh -c 'ktracectl spool list --json=short | jq -e ".[0].state == \"waiting\""' ||
+                fail "not told: $(spooled)"
         same running "$(ktracectl --json=short show box | jq -r .state)" state
         ktracectl spool fetch box -o part.kts
         rm "$SPOOL_DIR/filler"
@@ -487,7 +504,7 @@ hung_disk_end() {
         small_disk_end
 }
 
-case_spool_disk_hangs() { # a disk that does not answer: its own session's loss is counted, nobody else waits, and it goes on when the disk does
+case_spool_disk_hangs() { # a disk that does not answer: its session counts losses, no one else waits; it recovers
         spool_begin
         hung_disk
         BUFFER=64 spool_recorder box '{"max-bytes": 8388608, "rotate-bytes": 262144}'
@@ -506,7 +523,8 @@ case_spool_disk_hangs() { # a disk that does not answer: its own session's loss 
         # Others, also while a call of somebody's waits for that disk.
         echo '{"spool": {"rotate-bytes": 262144}}' >spec.json
         background ktracectl create waits --spec spec.json --scope system -e sched:sched_process_exec
-        expect 0 ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1002' -o other.kts -- "$TARGET" calls 3000 1002
+        expect 0 ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1002' -o other.kts \
+                -- "$TARGET" calls 3000 1002
         same 3000 "$(has other.kts 1002)" "calls in a recording elsewhere"
         soon ktracectl list
         wait "$BACKGROUND" && fail "made on a disk that hangs"
@@ -543,7 +561,7 @@ steady() {
         ! written $((n + 1))
 }
 
-case_spool_disk_hangs_at_the_end() { # [deep] the daemon ends while a disk does not answer: the next one is there before it does
+case_spool_disk_hangs_at_the_end() { # [deep] the daemon ends while a disk does not answer; the next one starts
         service_manager && skip "systemd starts none before the first has ended"
         spool_begin
         hung_disk
@@ -557,7 +575,8 @@ case_spool_disk_hangs_at_the_end() { # [deep] the daemon ends while a disk does 
         within 20 another_daemon "$pid" || fail "no other one"
         kill -0 "$pid" || fail "the first has ended: its disk did not hang"
         soon ktracectl list
-        expect 0 ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1001' -o other.kts -- "$TARGET" calls 30 1001
+        expect 0 ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1001' -o other.kts \
+                -- "$TARGET" calls 30 1001
         same 30 "$(has other.kts 1001)" "calls"
         fsfreeze -u "$SPOOL_DIR"
         within 20 sh -c "! kill -0 $pid 2>/dev/null" || fail "not ended"

@@ -19,12 +19,15 @@ case_status_resources() { # memory, CPU time and buffers of the daemon and of ea
         same "$id" "$(jq -r .consumers[0].session daemon)" "session"
         grep -q consumer "/proc/$pid/stat" || fail "$pid is no worker: $(cat "/proc/$pid/stat")"
         same "1 1 1" "$(jq -r '"\(.sessions) \(.running) \(.streams)"' daemon)" "numbers"
-        same true "$(jq '."memory-kb" > 1000 and ."memory-kb" < 50000 and .consumers[0]."memory-kb" > 500 and ."kernel-buffer-kb" > 0' daemon)" "sizes: $(cat daemon)"
-        same "$pid" "$(user ktracectl --json=short show "$id" | jq '.statistics."worker-pid"')" "worker in the statistics"
+        same true "$(jq '."memory-kb" > 1000 and ."memory-kb" < 50000 and .consumers[0]."memory-kb" > 500 and
+                ."kernel-buffer-kb" > 0' daemon)" "sizes: $(cat daemon)"
+        same "$pid" "$(user ktracectl --json=short show "$id" | jq '.statistics."worker-pid"')" \
+                "worker in the statistics"
         user ktracectl status >out
         grep -q "worker $pid of $id" out || fail "$(cat out)"
         # Others see nothing of it, root all.
-        same '0 []' "$(stranger ktracectl --json=short status | jq -rc '"\(.daemon.sessions) \(.daemon.consumers)"')" "a stranger's"
+        same '0 []' "$(stranger ktracectl --json=short status | jq -rc '"\(.daemon.sessions) \(.daemon.consumers)"')" \
+                "a stranger's"
         same 1 "$(ktracectl --json=short status | jq '.daemon.consumers | length')" "root's"
 }
 
@@ -45,7 +48,8 @@ case_status_told() { # limits stand in a column; of a session: what it has on di
         ktracectl start disk
         ktracectl status >out
         grep -q '^You see 1 session, 1 of them running, 1 stream; ' out || fail "$(cat out)"
-        same 1 "$(sed -n 's/  used: [0-9]*$//; /^  max-/p' out | awk '{ print length }' | sort -u | wc -l)" "widths of the limits: $(cat out)"
+        same 1 "$(sed -n 's/  used: [0-9]*$//; /^  max-/p' out | awk '{ print length }' | sort -u | wc -l)" \
+                "widths of the limits: $(cat out)"
         grep -Eq '^  max-sessions-per-uid +8  used: 1$' out || fail "$(cat out)"
         grep -q '^Limits of users; root is bound by the totals alone:$' out || fail "$(cat out)"
         ! grep -q 'everybody pays' out || fail "root is told of a fence: $(cat out)"
@@ -58,11 +62,13 @@ case_status_told() { # limits stand in a column; of a session: what it has on di
         grep -Eq '^ +Spool: recording, .* in [01] files?$' out || fail "$(cat out)"
         grep -Eq '^ +Worker: process [0-9]+, [0-9.]+ MB of memory, [0-9.]+ s of CPU time$' out || fail "$(cat out)"
         ! grep -q Stream: out || fail "$(cat out)"
-        ktracectl create rec --mode flight -a -e sched:sched_process_exec --off --trigger 'sched:sched_process_fork do enable sched:sched_process_exec times 3'
+        ktracectl create rec --mode flight -a -e sched:sched_process_exec \
+                --off --trigger 'sched:sched_process_fork do enable sched:sched_process_exec times 3'
         ktracectl show rec >out
         ktracectl destroy rec
         grep -q '^ *Mode: flight$' out || fail "$(cat out)"
-        grep -q '^ *Triggers: sched:sched_process_fork do enable sched:sched_process_exec times 3$' out || fail "$(cat out)"
+        grep -q '^ *Triggers: sched:sched_process_fork do enable sched:sched_process_exec times 3$' out ||
+                fail "$(cat out)"
         ! grep -q Stream: out || fail "$(cat out)"
         ktracectl destroy disk
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# ktracectl --varlink: every verb does over the socket what it does over the bus, also where there is no bus, and tells what is
-# different. Where nothing is said of a door it is the bus. (Any other case runs over Varlink too: TAP_DOOR, tap.sh.)
+# ktracectl --varlink: every verb does over the socket what it does over the bus, also where there is no bus, and tells
+# what is different. Where nothing is said of a door it is the bus. (Any other case runs over Varlink too: TAP_DOOR,
+# tap.sh.)
 
 varlink_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
@@ -29,7 +30,7 @@ root() { ${AS_EXEC:-} "$@"; }
 no_bus='env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/no/bus'
 calls() { "$TARGET" calls "$1" "$2"; }
 
-case_varlink_listings() { # what is listed, shown, explained and resolved is the same to the byte, for root and for users
+case_varlink_listings() { # lists, show, explain and resolve are the same to the byte, for root and for users
         begin
         user ktracectl create mine --scope own -e raw_syscalls:sys_enter
         ktracectl create box -a -b 256 -e raw_syscalls:sys_enter -f 'id == 1000'
@@ -116,10 +117,12 @@ case_varlink_record() { # a recording is the same: counts, status of the command
         same 3000 "$(count t.kts '.fields.id == 1000')" "calls"
         grep -q 'events.*none lost' err || fail "$(cat err)"
         expect 7 user $no_bus ktracectl --varlink record -e raw_syscalls:sys_enter -o t.dat -- sh -c 'exit 7'
-        expect 0 user $no_bus ktracectl --varlink -q record -e raw_syscalls:sys_enter -f 'id == 1000' -o - --to text -- \
+        expect 0 user $no_bus ktracectl --varlink -q record -e raw_syscalls:sys_enter -f 'id == 1000' -o - --to text \
+                -- \
                 "$TARGET" calls 5 1000
         same 5 "$(grep -c 'NR 1000' out)" "lines"
-        expect 0 $no_bus ktracectl --varlink record --flight -e raw_syscalls:sys_enter -f 'id == 1000' -o f.kts -- "$TARGET" calls 9 1000
+        expect 0 $no_bus ktracectl --varlink record --flight -e raw_syscalls:sys_enter -f 'id == 1000' -o f.kts \
+                -- "$TARGET" calls 9 1000
         same 9 "$(count f.kts '.fields.id == 1000')" "calls in the snapshot"
         background $no_bus ktracectl --varlink record -a -e raw_syscalls:sys_enter -f 'id == 1000' -o i.kts
         within 30 is_running || fail "$(cat background.err)"
@@ -155,7 +158,8 @@ case_varlink_notify() { # notifications come over the socket, with the statuses 
 }
 
 case_varlink_nobody() { # no socket, one where nobody listens, a word that names none: one line that names it
-        refused 1 '/no/socket: No such file.*ktraced.socket' env KTRACE_VARLINK_ADDRESS=unix:/no/socket ktracectl --varlink list
+        refused 1 '/no/socket: No such file.*ktraced.socket' env KTRACE_VARLINK_ADDRESS=unix:/no/socket \
+                ktracectl --varlink list
         python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("dead")'
         refused 1 'dead: Connection refused' env KTRACE_VARLINK_ADDRESS="unix:$T/dead" ktracectl --varlink list
         refused 1 'KTRACE_VARLINK_ADDRESS: expected unix:PATH' env KTRACE_VARLINK_ADDRESS=tcp:1 ktracectl --varlink list
@@ -167,16 +171,19 @@ s = socket.socket(socket.AF_UNIX); s.bind("deaf"); s.listen(); s.settimeout(60);
 c, _ = s.accept(); c.recv(100)
 EOP
         within 20 test -S rude || fail "no socket"
-        refused 1 'rude hung up before it had answered ListSessions' env KTRACE_VARLINK_ADDRESS="unix:$T/rude" ktracectl --varlink list
+        refused 1 'rude hung up before it had answered ListSessions' env KTRACE_VARLINK_ADDRESS="unix:$T/rude" \
+                ktracectl --varlink list
 }
 
-case_varlink_early() { # where the bus has no socket yet ktracectl takes its own way, and a user's password cannot be asked for
+case_varlink_early() { # without the bus's socket, ktracectl uses its own; no password can be asked for
         begin
         ktracectl create box -a -e raw_syscalls:sys_enter
-        expect 0 unshare -m sh -c 'mkdir -p /run/dbus && mount -t tmpfs none /run/dbus && exec env -u DBUS_SYSTEM_BUS_ADDRESS ktracectl list'
+        expect 0 unshare -m sh -c 'mkdir -p /run/dbus && mount -t tmpfs none /run/dbus &&
+                exec env -u DBUS_SYSTEM_BUS_ADDRESS ktracectl list'
         grep -q box out || fail "$(cat out)"
         # A variable that names a bus is obeyed.
-        refused 1 '/no/bus' unshare -m sh -c 'mount -t tmpfs none /run/dbus && exec env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/no/bus ktracectl list'
+        refused 1 '/no/bus' unshare -m sh -c 'mount -t tmpfs none /run/dbus &&
+                exec env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/no/bus ktracectl list'
         ktracectl destroy box
 }
 
@@ -190,7 +197,7 @@ died() {
 }
 answers() { ktracectl status >/dev/null && [ "$(daemon_pid)" != "$1" ]; }
 
-case_varlink_daemon_killed() { # a recording ends with its connection, in one line, and what came before is kept; who waits for notifications waits on
+case_varlink_daemon_killed() { # a recording ends with its connection, in one line; notifications continue
         begin
         local status=0
         ktracectl create box --mode flight -a -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'

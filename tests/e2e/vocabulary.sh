@@ -73,9 +73,12 @@ background() {
         AS_EXEC=exec "$@" >"$T/background.out" 2>"$T/background.err" &
         BACKGROUND=$!
         started+=("$BACKGROUND")
-        # Who is to trace that pid finds the command, with its user, and not what leads there. Other functions stay a shell.
+        # Who is to trace that pid finds the command, with its user, and not what leads there. Other functions stay a
+        # shell.
         case $(type -t "$1"):$1 in
-        file:* | function:as | function:user | function:stranger | function:member) within 10 has_become "$BACKGROUND" || true ;;
+        file:* | function:as | function:user | function:stranger | function:member)
+                within 10 has_become "$BACKGROUND" || true
+                ;;
         esac
 }
 # has_become PID: its command, or nothing any more.
@@ -104,8 +107,8 @@ new_cgroup() {
 }
 cgroups=()
 
-# lives_in UNIT UID [COMMAND...]: a process of the uid in such a unit, which sleeps or runs COMMAND in the case's folder; its
-# pid is in $BACKGROUND.
+# lives_in UNIT UID [COMMAND...]: a process of the uid in such a unit, which sleeps or runs COMMAND in the case's
+# folder; its pid is in $BACKGROUND.
 lives_in() {
         local unit=$1 uid=$2
         shift 2
@@ -122,14 +125,18 @@ lives_in() {
         echo "$BACKGROUND" >"$CGROUP/cgroup.procs"
 }
 
-instances() { find "$TRACEFS/instances" -mindepth 1 -maxdepth 1 -regextype posix-extended -regex '.*/ktrace-[0-9a-f]{16}' | wc -l; }
+instances() {
+        find "$TRACEFS/instances" -mindepth 1 -maxdepth 1 -regextype posix-extended -regex '.*/ktrace-[0-9a-f]{16}' |
+                wc -l
+}
 no_instance() { [ "$(instances)" = 0 ]; }
 n_instances() { [ "$(instances)" = "$1" ]; }
 
 is_running() { ktracectl list --json=short | jq -e 'any(.state == "running")'; }
 # recorded N: at least so many events, by the session that is there.
 recorded() {
-        ktracectl show --json=short "$(ktracectl list --json=short | jq -r '.[0].id')" | jq -e ".statistics.recorded >= $1"
+        ktracectl show --json=short "$(ktracectl list --json=short | jq -r '.[0].id')" |
+                jq -e ".statistics.recorded >= $1"
 }
 
 # recording COMMAND...: a recording in the background, running when this returns.
@@ -153,8 +160,8 @@ killed() {
         within 30 sh -c "! kill -0 $pid 2>/dev/null" || fail "not killed"
         within 30 another "$pid" || fail "no daemon came"
 }
-# killed_when STATE: kills the daemon when that is what it keeps of a session, for who is in the background; false when that
-# was too short.
+# killed_when STATE: kills the daemon when that is what it keeps of a session, for who is in the background; false when
+# that was too short.
 killed_when() {
         local pid was=0
         pid=$(daemon_pid)
@@ -203,10 +210,12 @@ leave_case() {
 # What a case that failed has left is no failure of the next one's.
 clear_up() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
-        ktracectl --json=short probes list | jq -r '.[] | select(.uid != null) | .event' | xargs -rn 1 ktracectl probes remove
+        ktracectl --json=short probes list | jq -r '.[] | select(.uid != null) | .event' |
+                xargs -rn 1 ktracectl probes remove
 }
 
-# disk_to_freeze DIRECTORY: there a file system of its own, of which a freeze (fsfreeze -f) makes every write hang, beyond SIGKILL.
+# disk_to_freeze DIRECTORY: there a file system of its own, of which a freeze (fsfreeze -f) makes every write hang,
+# beyond SIGKILL.
 # Whatever becomes of the case, it does not stay so: nobody could unmount it.
 disk_to_freeze() {
         truncate -s 16M "$T/image"
@@ -231,7 +240,8 @@ all_called() {
         wait "$RECORDING" || fail "status $?: $(cat background.err)"
         n=$(cat background.out)
         ktracectl convert "$1" --to json |
-                jq -nr '[inputs | select(.event == "sys_enter" and .fields.id == 110) | .fields.args[0]] | sort | map(tostring) | join("\n")' >called
+                jq -nr '[inputs | select(.event == "sys_enter" and .fields.id == 110) | .fields.args[0]] |
+                        sort | map(tostring) | join("\n")' >called
         seq "$n" | cmp - called || fail "not each of the $n calls: $(wc -l <called): $(cat background.err)"
 }
 
@@ -262,7 +272,8 @@ files_end() {
 
 # section PAGE HEADING: the examples (.EX) in this section of a man page, as a reader sees them.
 section() {
-        manual "$1" | awk -v heading="$2" '/^\.S[HS] / { here = substr($0, 5); gsub(/"/, "", here); gsub(/\\-/, "-", here); in_example = 0 }
+        manual "$1" | awk -v heading="$2" '
+                /^\.S[HS] / { here = substr($0, 5); gsub(/"/, "", here); gsub(/\\-/, "-", here); in_example = 0 }
                 here != heading { next }
                 /^\.EE$/ { in_example = 0 }
                 in_example
@@ -271,8 +282,8 @@ section() {
 }
 
 # example PAGE HEADING [STATUS...]: runs the commands of the section in their order, those after "$" as the user, those
-# after "#" as root, and compares the output that the page shows. Each command ends with its STATUS, by default 0. One with
-# the line "^C" below it is ended by it, when it has printed what the page shows. The last output is in $T/out.
+# after "#" as root, and compares the output that the page shows. Each command ends with its STATUS, by default 0. One
+# with the line "^C" below it is ended by it, when it has printed what the page shows. The last output is in $T/out.
 example() {
         local heading=$2 line text='' who='' shown=() n=0 statuses=("${@:3}")
         section "$1" "$heading" >section
@@ -306,7 +317,8 @@ example_command() {
         before_command "$text"
         if [[ " ${shown[*]} " == *' ^C '* ]]; then
                 background $as bash -c "$text"
-                within 60 example_shown background.out || fail "not shown: $(cat patterns); $(head -c 2000 background.out background.err)"
+                within 60 example_shown background.out ||
+                        fail "not shown: $(cat patterns); $(head -c 2000 background.out background.err)"
                 kill -INT "$BACKGROUND"
                 wait "$BACKGROUND" || got=$?
                 cat background.out background.err >out
@@ -326,7 +338,9 @@ example_shown() {
 }
 # Numbers differ, "..." is what the page leaves out, and the name of a process may be unknown in a trace of all.
 as_patterns() {
-        sed -E -e '/^(\^C|)$/d' -e 's/^ +//' -e 's/[][(){}*+?|^$\\]/\\&/g' -e 's/\.\.\./\x02/g' -e 's/\./\\./g' -e 's/\x02/.*/g' \
+        sed -E -e '/^(\^C|)$/d' -e 's/^ +//' \
+                -e 's/[][(){}*+?|^$\\]/\\&/g' -e 's/\.\.\./\x02/g' -e 's/\./\\./g' -e 's/\x02/.*/g' \
                 -e 's/\<(0x)?[0-9a-f]{16}\>/\x03/g' -e 's/0x[0-9a-f]+/\x03/g' -e 's/[0-9]+/\x04/g' -e 's/ +/ +/g' \
-                -e 's/^([^ ]+)-(\x04 )/(\1|<\.\.\.>)-\2/' -e 's/\x03/[0-9a-fx]+/g' -e 's/\x04/[0-9]+/g' -e 's/.*/^ *& *$/'
+                -e 's/^([^ ]+)-(\x04 )/(\1|<\.\.\.>)-\2/' -e 's/\x03/[0-9a-fx]+/g' -e 's/\x04/[0-9]+/g' \
+                -e 's/.*/^ *& *$/'
 }
