@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """keeper.py [--losing FILE] COMMAND...: runs a daemon as a service manager does: keeps the descriptors that it sends
-(sd_notify(3), FDSTORE=1), and when it is killed starts it anew with them at once. SIGTERM ends both, SIGHUP restarts it. What
-FILE names by then, a name a line, is lost."""
+(sd_notify(3), FDSTORE=1), and when it is killed starts it anew with them at once. SIGTERM ends both, SIGHUP restarts
+it. What FILE names by then, a name a line, is lost."""
 import array
 import os
 import select

@@ -1,15 +1,34 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# format.sh TREE: every C file is as clang-format 14 leaves it.
+# format.sh TREE: every C file is as clang-format 14 leaves it, and no line of a script or document is too long.
 cd "$1" || exit 1
-echo 1..1
-tool=$(command -v clang-format-14) || { echo "ok 1 - formatted # SKIP no clang-format-14"; exit 0; }
-wrong=$(find interfaces daemon client tests -name '*.[ch]' -exec "$tool" --dry-run {} + 2>&1 |
-        grep -oE '^[^: ]+:[0-9]+:.*clang-format-violations' | cut -d: -f1,2 | head -20)
-if [ -z "$wrong" ]; then
-        echo "ok 1 - formatted"
+status=0
+# report WHAT WRONG: one test; it passes if WRONG is empty.
+report() {
+        n=$((${n:-0} + 1))
+        if [ -z "$2" ]; then
+                echo "ok $n - $1"
+        else
+                echo "not ok $n - $1"
+                echo "$2" | sed 's/^/# /'
+                status=1
+        fi
+}
+echo 1..2
+
+# Longer lines are to be wrapped in these cases. The text of build-image.sh names the image, which would be built anew.
+long=/e2e/bad-input.sh,/e2e/borrowed.sh,/e2e/control.sh,/e2e/derived.sh,/e2e/fence.sh,/e2e/filters.sh,/e2e/grants.sh
+long=$long,/e2e/hist.sh,/e2e/marks.sh,/e2e/probes.sh,/e2e/programs.sh,/e2e/restart.sh,/e2e/scopes.sh
+long=$long,/e2e/strangers.sh,/e2e/triggers.sh,/e2e/varlink.sh,/guest/build-image.sh
+report "no line has more than 120 columns" "$({ ls ./*.sh ./*.md meson.build
+        find interfaces daemon client tests man policy units -name '*.sh' -o -name '*.md' -o -name '*.py' \
+                -o -name '*.jq' -o -name meson.build; } | grep -vE "($(echo "$long" | tr ',' '|'))\$" |
+        LC_ALL=C.UTF-8 xargs grep -nE '^.{121}' /dev/null | cut -d: -f1,2 | head -20)"
+
+if tool=$(command -v clang-format-14); then
+        report formatted "$(find interfaces daemon client tests -name '*.[ch]' -exec "$tool" --dry-run {} + 2>&1 |
+                grep -oE '^[^: ]+:[0-9]+:.*clang-format-violations' | cut -d: -f1,2 | head -20)"
 else
-        echo "not ok 1 - formatted"
-        echo "$wrong" | sed 's/^/# /'
-        exit 1
+        echo "ok 2 - formatted # SKIP no clang-format-14"
 fi
+exit $status
