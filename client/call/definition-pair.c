@@ -96,7 +96,7 @@ static int make_pair_args(Proxy *proxy, Parts *parts, Reason *reason) {
         json_object *of_call = find_fields(list, parts->call_name),
                     *of_return = find_fields(list, parts->return_name);
         if (!of_call || !of_return)
-                return reason_set(reason, KT_E_FAILED, "somebody has removed the parts");
+                return reason_set(reason, KT_E_FAILED, "another program has removed the parts");
         for (size_t i = 0; r == 0 && i < parts->whole->n_args; i++) {
                 const char *arg = parts->whole->args[i];
 

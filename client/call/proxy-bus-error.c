@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define START_HINT "start it with 'systemctl start ktraced'"
-#define LOG_HINT   "'journalctl -u ktraced' tells why"
+#define LOG_HINT   "'journalctl -u ktraced' shows why"
 
 typedef struct Mapping {
         const char *name; /* a trailing '.' matches every name with this prefix */
@@ -37,8 +37,8 @@ static const Mapping mappings[] = {
                         "the bus could not start ktraced (%s); " LOG_HINT },
         { "org.freedesktop.systemd1.",
                         KT_E_FAILED,
-                        "systemd could not start ktraced (%s); 'systemctl status ktraced' "
-                        "tells why" },
+                        "systemd could not start ktraced (%s); 'systemctl status ktraced' shows "
+                        "why" },
         { SD_BUS_ERROR_ACCESS_DENIED,
                         KT_E_ACCESS_DENIED,
                         "the bus forbids this call (%s); are ktraced's D-Bus rules installed and "
@@ -52,7 +52,7 @@ static const Mapping mappings[] = {
                         KT_E_FAILED,
                         "ktraced is of another version than ktracectl (%s); restart it after an "
                         "upgrade" },
-        { SD_BUS_ERROR_LIMITS_EXCEEDED, KT_E_LIMIT_REACHED, "the bus allows no more (%s)" },
+        { SD_BUS_ERROR_LIMITS_EXCEEDED, KT_E_LIMIT_REACHED, "the bus has reached a limit (%s)" },
 };
 
 static const Mapping *mapping_find(const char *name) {
@@ -106,5 +106,5 @@ int proxy_bus_judge(const sd_bus_error *error, int r, Reason *reason) {
                 return judge_mapping(mapping, said, reason);
         if (sd_bus_error_get_errno(error) == ETIMEDOUT)
                 return reason_set(reason, KT_E_FAILED, "ktraced did not answer in time; " LOG_HINT);
-        return reason_set(reason, KT_E_FAILED, "ktraced answered %s: %s", error->name, said);
+        return reason_set(reason, KT_E_FAILED, "ktraced replied %s: %s", error->name, said);
 }

@@ -9,7 +9,7 @@
 
 #include "call/proxy-varlink.h"
 
-#define LOG_HINT       "'journalctl -u ktraced' tells why"
+#define LOG_HINT       "'journalctl -u ktraced' shows why"
 #define OWN_PREFIX     KT_BUS_NAME "."
 #define SERVICE_PREFIX "org.varlink.service."
 
@@ -35,36 +35,36 @@ static int refuse_answer(const char *path, const char *method, int r, Reason *re
         case -EBADMSG:
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "what %s answered to %s is no JSON object; is ktraced listening "
-                                "there?",
+                                "the reply of %s to %s is not a JSON object; is ktraced "
+                                "listening there?",
                                 path,
                                 method);
         case -EPROTO:
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "what %s answered to %s is not what Varlink has for an answer; is "
-                                "ktraced listening there, and of this version?",
+                                "the reply of %s to %s is not a Varlink reply; is ktraced "
+                                "listening there, and of this version?",
                                 path,
                                 method);
         case -ENOMSG:
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "what ktraced at %s answered to %s is of another type than "
-                                "ktracectl knows; restart it after an upgrade",
+                                "the reply of ktraced at %s to %s has a type that ktracectl "
+                                "does not know; restart ktraced after an upgrade",
                                 path,
                                 method);
         case -EBADF:
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "%s answered %s without the descriptor that belongs to it; "
-                                "restart ktraced after an upgrade",
+                                "the reply of %s to %s lacks its descriptor; restart ktraced "
+                                "after an upgrade",
                                 path,
                                 method);
         case -EMFILE:
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "no room for the descriptor that came from %s with %s; 'ulimit -n' "
-                                "tells how many there may be",
+                                "no room for the descriptor that %s sent in its reply to %s; "
+                                "'ulimit -n' shows how many are allowed",
                                 path,
                                 method);
         default:
@@ -81,8 +81,8 @@ int proxy_varlink_refuse(const char *path, const char *method, int r, Reason *re
         case -EPIPE:
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "ktraced at %s hung up before it had answered %s; it may have "
-                                "ended, " LOG_HINT,
+                                "ktraced at %s closed the connection without a reply to %s; it "
+                                "may have ended, " LOG_HINT,
                                 path,
                                 method);
         case -ETIMEDOUT:
@@ -94,13 +94,13 @@ int proxy_varlink_refuse(const char *path, const char *method, int r, Reason *re
         case -ENOTCONN:
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "ktraced at %s has hung up, and %s was not sent; " LOG_HINT,
+                                "ktraced at %s closed the connection before %s was sent; " LOG_HINT,
                                 path,
                                 method);
         case -EMSGSIZE:
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "%s: over %s a message has %zu MB at most; ask for less, or over "
+                                "%s: over %s a message has at most %zu MB; ask for less, or use "
                                 "the bus",
                                 method,
                                 path,
@@ -169,7 +169,7 @@ int proxy_varlink_judge(const char *path,
                                 path, method, error + strlen(SERVICE_PREFIX), parameters, reason);
         return reason_set(reason,
                         KT_E_FAILED,
-                        "ktraced at %s answered %s to %s%s%s",
+                        "ktraced at %s replied %s to %s%s%s",
                         path,
                         error,
                         method,

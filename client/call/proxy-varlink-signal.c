@@ -100,7 +100,8 @@ static int proxy_varlink_signal_take_reply(ProxyVarlinkSignals *signals, json_ob
         if (parameters)
                 take_signal(signals, parameters);
         if (!is_continued)
-                proxy_varlink_signal_finish(signals, 0, "ktraced tells no more of it");
+                proxy_varlink_signal_finish(
+                                signals, 0, "ktraced sends no further notifications of it");
         return 0;
 }
 

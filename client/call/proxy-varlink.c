@@ -360,7 +360,7 @@ static int varlink_check_agent(Proxy *proxy, Reason *reason) {
         return reason_set(reason,
                         KT_E_AUTH_REQUIRED,
                         "this needs a password, which polkit asks for over the system bus, and "
-                        "there is none; be root, or wait for the bus");
+                        "there is no system bus; become root, or wait for the bus");
 }
 
 static int varlink_refuse(const Proxy *proxy, int r, Reason *reason) {

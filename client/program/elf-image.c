@@ -42,7 +42,7 @@ static int elf_image_open_file(const char *path, int *ret, Reason *reason) {
         if (fstat(fd, &status) < 0)
                 return -errno;
         if (!S_ISREG(status.st_mode))
-                return elf_image_refuse(path, "is no regular file", reason);
+                return elf_image_refuse(path, "is not a regular file", reason);
         *ret = TAKE_FD(fd);
         return 0;
 }
@@ -52,7 +52,7 @@ static int elf_image_check_header(ElfImage *image, const char *path, Reason *rea
 
         if (!image->elf || elf_kind(image->elf) != ELF_K_ELF ||
                         !gelf_getehdr(image->elf, &image->header))
-                return elf_image_refuse(path, "is no program or library (ELF)", reason);
+                return elf_image_refuse(path, "is not a program or library (ELF)", reason);
         image->is_64 = image->header.e_ident[EI_CLASS] == ELFCLASS64;
         if (image->header.e_ident[EI_DATA] != order ||
                         image->header.e_machine != (image->is_64 ? MACHINE : MACHINE_32))

@@ -112,7 +112,7 @@ static int end_child(pid_t pid, int r, Reason *reason) {
                                 "or its file system does not answer",
                                 SECONDS_MAX);
         if (r == -EFBIG)
-                return reason_set(reason, KT_E_FAILED, "the file holds too much to be shown");
+                return reason_set(reason, KT_E_FAILED, "the file contains too much to be shown");
         if (r == -EPIPE && ended == pid && WIFSIGNALED(status))
                 return reason_set(reason,
                                 KT_E_FAILED,

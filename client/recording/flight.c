@@ -305,7 +305,7 @@ int flight_take(Flight *flight, Reason *reason) {
                 flight->limit_told = true;
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
-                                "%d snapshots are taken: no more of this recording",
+                                "%d snapshots were taken, the maximum for one recording",
                                 SNAPSHOTS_MAX);
         }
         if (flight->n_taken > 0) {

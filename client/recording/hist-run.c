@@ -142,7 +142,7 @@ static int hist_run_run(HistRun *run,
         if (r == 0 && run->watch.exec_errno == 0)
                 r = read_rows(run, &rows, &reason);
         if (r == KT_E_CANCELLED && run->watch.given_up && !watch_is_cut(&run->watch))
-                r = reason_set(&reason, r, "given up before it was counted");
+                r = reason_set(&reason, r, "interrupted before it was counted");
         if (r > 0)
                 hist_spec_hide_probe(run->hist, &reason);
         if (r != 0)

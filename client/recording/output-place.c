@@ -237,7 +237,7 @@ static int walk_check_system(const Walk *walk, Reason *reason) {
         for (size_t i = 0; i < ELEMENTSOF(systems); i++)
                 if (fs.f_type == systems[i])
                         return output_place_refuse_path(
-                                        place, "its file system holds no data", reason);
+                                        place, "its file system cannot store data", reason);
         return 0;
 }
 

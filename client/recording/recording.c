@@ -207,14 +207,15 @@ static void recording_report_cut(Recording *recording) {
         recording->cut_told = true;
         recording->failed = true;
         if (watch->ended)
-                message_print("the session ended early: %s (%s); what came before is kept",
+                message_print("the session ended early: %s (%s); earlier events are kept",
                                 watch->end_reason,
                                 watch->end_code);
         else if (watch->proxy->lost)
-                message_print("the system bus is gone, and the session with it; what came before is kept");
+                message_print("the system bus is gone, and the session with it; earlier "
+                              "events are kept");
         else
-                message_print("ktraced is gone, and the session with it; what came before is kept; "
-                              "'journalctl -u ktraced' tells why");
+                message_print("ktraced is gone, and the session with it; earlier events are "
+                              "kept; 'journalctl -u ktraced' shows why");
 }
 
 static void recording_report_sink(Recording *recording) {
@@ -370,7 +371,7 @@ static bool recording_await(Recording *recording, bool (*reached)(const Recordin
 
         while (!reached(recording)) {
                 if (recording->watch.given_up) {
-                        message_print("given up; the session ends with this process");
+                        message_print("interrupted; the session ends with this process");
                         recording->failed = true;
                         return false;
                 }
@@ -537,7 +538,8 @@ static void recording_report_early_end(Recording *recording) {
         if (recording->failed || watch_is_cut(&recording->watch))
                 return;
         recording->failed = true;
-        message_print("the stream ended before the session, as it does when ktraced has left; what came before is kept");
+        message_print("the stream ended before the session, as when ktraced ends; earlier "
+                      "events are kept");
 }
 
 static void recording_close(Recording *recording) {
@@ -559,7 +561,7 @@ static void recording_close(Recording *recording) {
                 recording_report_sink(recording);
         } else if (!recording->watch.given_up) {
                 recording->failed = true;
-                message_print("%s: the stream worker does not end; what came before is kept",
+                message_print("%s: the stream worker does not end; earlier events are kept",
                                 output_get_name(recording->options->output));
         }
 }

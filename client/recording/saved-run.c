@@ -180,7 +180,7 @@ static int saved_run_report_end(const Run *run) {
         else
                 (void)reason_set(&reason,
                                 KT_E_FAILED,
-                                "session %s is gone: the ktraced that has come back has not taken it over",
+                                "session %s is gone: ktraced has restarted without it",
                                 run->name);
         return saved_run_fail(KT_E_FAILED, &reason);
 }

@@ -126,7 +126,8 @@ int spool_fetch_into(Proxy *proxy, const char *id, const char *file, int to, Rea
                 return r;
         return reason_set(reason,
                         KT_E_FAILED,
-                        "%s: ktraced has ended meanwhile, and what follows is missing: fetch it again",
+                        "%s: ktraced ended during the transfer, and the rest is missing: fetch "
+                        "it again",
                         id);
 }
 
@@ -248,7 +249,8 @@ int spool_fetch(Context *context, Proxy *proxy, const SpoolWish *wish, Reason *r
         if (spool_is_text(row) && wish->format)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "--to %s: %s holds text that a crash has left and no events: leave --to out",
+                                "--to %s: %s contains text of a crash and no events: leave --to "
+                                "out",
                                 wish->format,
                                 wish->name);
         if (spool_is_text(row))

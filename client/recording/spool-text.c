@@ -86,7 +86,8 @@ static int spool_text_check_file(json_object *files,
                 return 0;
         return reason_set(reason,
                         KT_E_NO_SUCH_SESSION,
-                        "--file %s: %s has no such file: 'ktracectl --json spool list' tells them",
+                        "--file %s: %s has no such file: 'ktracectl --json spool list' shows "
+                        "them",
                         file,
                         id);
 }

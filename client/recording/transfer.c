@@ -65,7 +65,7 @@ static uint64_t transfer_now_usec(void) {
 static void transfer_fail(Transfer *transfer, const char *why) {
         transfer->result = reason_set(&transfer->reason,
                         KT_E_FAILED,
-                        "%s: %s; what came before is kept",
+                        "%s: %s; earlier events are kept",
                         output_get_name(transfer->output),
                         why);
         transfer->done = true;
@@ -138,7 +138,8 @@ static int transfer_stop_listening(Transfer *transfer, Reason *reason) {
                 return 0;
         return reason_set(reason,
                         KT_E_FAILED,
-                        "%s: the stream worker answered after %d s, which is too late: try again",
+                        "%s: the reply of the stream worker took %d s, which is too long: try "
+                        "again",
                         output_get_name(transfer->output),
                         (int)(TRANSFER_ANSWER_USEC / 1000000));
 }

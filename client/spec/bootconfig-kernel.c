@@ -69,8 +69,8 @@ int boot_kernel_parse(const char *config, BootKernel *ret, Reason *reason) {
         if (!release[0])
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: is no configuration of a kernel: the line \"# Linux/… Kernel "
-                                "Configuration\" is missing",
+                                "%s: is not a configuration of a kernel: the line \"# Linux/… "
+                                "Kernel Configuration\" is missing",
                                 kernel.source);
         int r = set_version(&kernel, release, reason);
         if (r != 0)
@@ -130,7 +130,7 @@ static int find_release(const char *release, BootKernel *kernel, Reason *reason)
         kernel->has_events = kernel->has_kprobes = true;
         (void)snprintf(kernel->source,
                         sizeof(kernel->source),
-                        "the version %.64s alone, since its configuration is not here",
+                        "the version %.64s only, because its configuration is not here",
                         release);
         return 0;
 }

@@ -48,11 +48,11 @@ static const struct {
         { "lifetime", NULL },
         { "triggers", "triggers are laid by the daemon, which is not there yet" },
         { "allow-setuid", "there is no command yet" },
-        { "cpus", "what is recorded at boot is recorded on all CPUs" },
+        { "cpus", "a boot trace records all CPUs" },
         { "tracer", "a tracer of functions slows down the whole boot: ftrace= is yours to write" },
         { "functions", "a tracer of functions slows down the whole boot: ftrace= is yours to write" },
-        { "instance", "what is made at boot has the name of the session" },
-        { "locked", "what is recorded at boot is no session that takes orders" },
+        { "instance", "a boot trace has its own instance, with the name of the session" },
+        { "locked", "a boot trace is not a session that can be controlled" },
 };
 
 static int bootconfig_line_refuse(const char *key, Reason *reason, const char *why) {
@@ -79,14 +79,16 @@ static int bootconfig_line_check_values(const Spec *spec, Reason *reason) {
         if (spec_is_given(spec, "lifetime") &&
                         (spec->lifetime != LIFETIME_LINGER || spec->linger_usec > 0))
                 return bootconfig_line_refuse(
-                                "lifetime", reason, "what was recorded stays until it is removed");
+                                "lifetime", reason, "a boot trace stays until it is removed");
         if (spec_is_given(spec, "unredacted") && !spec->unredacted)
-                return bootconfig_line_refuse(
-                                "unredacted", reason, "it records what it has, for root alone");
+                return bootconfig_line_refuse("unredacted",
+                                reason,
+                                "a boot trace has all fields, and only root can "
+                                "read it");
         if (spec->name && !boot_name_is_valid(spec->name))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "name: %s: at boot %d letters, digits, '_' and '-' at most",
+                                "name: %s: at boot at most %d letters, digits, '_' and '-'",
                                 quote(spec->name).text,
                                 BOOT_NAME_MAX);
         if (spec_is_given(spec, "triggers") || spec->n_triggers > 0)
@@ -220,11 +222,11 @@ static int choose_form(const Spec *spec,
         if (form != BOOT_TOP && wish->dump_on_oops)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "--dump-on-oops: a crash dumps the top buffer alone, see --top");
+                                "--dump-on-oops: a crash dumps only the top buffer, see --top");
         if (wish->dump_on_oops && spec->mode != MODE_FLIGHT)
                 return bootconfig_line_refuse("mode",
                                 reason,
-                                "what a crash dumps is to be the newest: 'flight', with "
+                                "a crash must dump the newest events: 'flight', with "
                                 "--dump-on-oops");
         *ret = form;
         return 0;

@@ -77,8 +77,8 @@ static int make_plain(json_object *entry,
         if (!on || *on == '/')
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "probes[%zu]: %s: at boot a probe stands on a function of the "
-                                "kernel, or is raw",
+                                "probes[%zu]: %s: at boot, expected a probe on a function of "
+                                "the kernel, or the key raw",
                                 index,
                                 name);
         if (json_object_is_type(args, json_type_array) && json_object_array_length(args) > 0)

@@ -223,8 +223,8 @@ static int saved_file_check_lifetime(const SpecFile *file, const Spec *spec, Rea
         return spec_file_refuse(file,
                         reason_set(reason,
                                         KT_E_INVALID_SPEC,
-                                        "lifetime: a saved session lives as long as what runs it: leave it out, or write "
-                                        "unit:NAME"),
+                                        "lifetime: a saved session ends with the process that "
+                                        "runs it: leave it out, or write unit:NAME"),
                         reason);
 }
 

@@ -131,7 +131,7 @@ static int read_stdin(SpecFile *file, Reason *reason) {
         if (file->size > JSON_MAX_BYTES)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: more than the most of %zu bytes",
+                                "%s: more than the maximum of %zu bytes",
                                 file->path,
                                 JSON_MAX_BYTES);
         return 0;

@@ -46,8 +46,7 @@ static int spec_options_set_filter(SpecOptions *options, const char *filter, Rea
         if (!last)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "-f '%s' belongs to the -e or --probe before it and there is none; --where is "
-                                "for all events",
+                                "-f '%s' must follow an -e or --probe; --where is for all events",
                                 filter);
         if (last->filter)
                 return reason_set(reason,
@@ -61,9 +60,7 @@ static int spec_options_set_filter(SpecOptions *options, const char *filter, Rea
 
 static int spec_options_set_off(SpecOptions *options, Reason *reason) {
         if (options->n_events == 0)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "--off belongs to the -e or --probe before it and there is none");
+                return reason_set(reason, KT_E_INVALID_SPEC, "--off must follow an -e or --probe");
         options->events[options->n_events - 1].is_off = true;
         return 0;
 }
@@ -444,12 +441,17 @@ int spec_options_build(const SpecOptions *options,
 
 void spec_options_print_help(FILE *out) {
         fprintf(out,
-                        "\nThe session:\n"
-                        "  -e, --event NAME|GLOB  record this event or these events; repeatable\n"
-                        "  -f, --filter EXPR      only where EXPR holds, for the -e before it; FILTERS in\n"
+                        "\n"
+                        "The session:\n"
+                        "  -e, --event NAME|GLOB  record this event or these events; "
+                        "repeatable\n"
+                        "  -f, --filter EXPR      a filter for the -e before it; see FILTERS "
+                        "in\n"
                         "                         ktracectl(1)\n"
-                        "      --probe NAME       record this probe; 'ktracectl probes list'; repeatable\n"
-                        "      --off              do not record it yet, for the -e or --probe before it: a\n"
+                        "      --probe NAME       record this probe; 'ktracectl probes list'; "
+                        "repeatable\n"
+                        "      --off              do not record the -e or --probe before it "
+                        "until a\n"
                         "                         trigger or 'ktracectl set' turns it on\n"
                         "      --trigger TRIGGER  " TRIGGER_OPTION_FORM ";\n"
                         "                         TRIGGERS in ktrace-session(5); repeatable\n"

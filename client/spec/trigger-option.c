@@ -66,7 +66,7 @@ static int set_count(SpecTriggerList *list, const char *text, const char *number
          * which is over any limit. */
         unsigned long long n = strtoull(number, &end, 10);
         if (*number < '0' || *number > '9' || *end)
-                return trigger_option_refuse(text, "no number behind 'times'", reason);
+                return trigger_option_refuse(text, "no number after 'times'", reason);
         int r = spec_triggers_find_field(list, "count", &field, reason);
         return r ?: spec_triggers_set_number(list, field, n, reason);
 }
@@ -78,7 +78,7 @@ static int read_action(SpecTriggerList *list, const char *text, char *words, Rea
         int r;
 
         if (!action)
-                return trigger_option_refuse(text, "nothing behind 'do'", reason);
+                return trigger_option_refuse(text, "nothing after 'do'", reason);
         r = trigger_option_set(list, "do", action, reason);
         if (r == 0 && next && strcmp(next, "times") != 0) {
                 r = strcmp(action, "hist") == 0 ? trigger_option_set_keys(list, next, reason)

@@ -158,7 +158,7 @@ void json_record(Printer *printer,
         add_signed(printer, (uint64_t)(int64_t)pid, true);
         add_key_string(printer, "comm", decode_command(printer->decode, pid));
         if (!layout) {
-                add_error(printer, "a record of an event whose format is not known");
+                add_error(printer, "a record of an event with an unknown format");
                 return;
         }
         add_key_string(printer, "system", layout->event->system);

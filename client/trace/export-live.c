@@ -455,7 +455,7 @@ static void export_live_report_missing(LiveExport *live) {
                                 sizeof(live->missing),
                                 "cut after %" PRIu64 " bytes: %s%s%s, no end frame",
                                 live->n_bytes,
-                                live->in_frame ? "in a frame of type " : "behind a whole frame",
+                                live->in_frame ? "in a frame of type " : "after a whole frame",
                                 live->in_frame ? stream_frame_name(live->frame.type) : "",
                                 live->stream.statistics ? "" : ", no statistics");
         else if (live->n_damaged > 0)

@@ -255,7 +255,7 @@ int stream_expect(const Stream *stream, const FrameHeader *header, Reason *reaso
         if (stream->is_ended)
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "damaged stream: a %s frame behind the end",
+                                "damaged stream: a %s frame after the end",
                                 what);
         if ((!stream->decode || stream->is_joined) != (header->type == FRAME_METADATA))
                 return reason_set(reason,

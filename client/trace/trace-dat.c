@@ -144,7 +144,7 @@ static int take_option(Dat *dat, unsigned id, char *text, uint32_t size) {
                 }
                 return 0;
         case OPTION_BUFFER_TEXT:
-                return trace_dat_refuse(dat, "it holds the text of a latency tracer, no events");
+                return trace_dat_refuse(dat, "it contains the text of a latency tracer, no events");
         default:
                 if (id >= DAT_HEADER_INFO && id < _DAT_SECTION_N &&
                                 dat_get_number(&input, 8, &value))
@@ -380,7 +380,7 @@ static int read_cpu_table(Dat *dat, DatInput *input, const char *name) {
                         return trace_dat_cut(dat, "its header");
         }
         if (memcmp(word, "latency", 7) == 0)
-                return trace_dat_refuse(dat, "it holds the text of a latency tracer, no events");
+                return trace_dat_refuse(dat, "it contains the text of a latency tracer, no events");
         if (memcmp(word, "flyrecord", 9) != 0)
                 return trace_dat_cut(dat, "its header");
 

@@ -119,6 +119,6 @@ int trace_load_stream(Trace *trace, Reason *reason) {
                 place += sizeof(bytes) + header.size;
         }
         if (!trace->stream.is_ended)
-                trace_stream_report_missing(trace, place, "cut", "behind a whole frame");
+                trace_stream_report_missing(trace, place, "cut", "after a whole frame");
         return trace_stream_finish(trace, place, NULL, reason);
 }

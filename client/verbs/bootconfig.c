@@ -68,8 +68,8 @@ static int bootconfig_check_size(const char *text, const BootKernel *kernel, Rea
                 return 0;
         return reason_set(reason,
                         KT_E_LIMIT_REACHED,
-                        "a command line of the kernel has %d bytes: these are %zu, and %zu that are "
-                        "there; fewer events, or 'SYSTEM:*'",
+                        "a command line of the kernel has at most %d bytes: these are %zu, and "
+                        "it already has %zu; use fewer events, or 'SYSTEM:*'",
                         LINE_MAX_BYTES - 1,
                         size,
                         other);
@@ -182,27 +182,41 @@ static int bootconfig_run(Context *context, int argc, char **argv) {
 const Verb verb_bootconfig = {
         .name = "bootconfig",
         .arguments = "SPEC.json|-",
-        .summary = "Print what the kernel has to be told to trace its boot, before PID 1",
-        .help = "The spec is the same file that 'create --spec' takes, with \"scope\": \"system\"; - is "
-                "standard\ninput. What a kernel cannot be told while it boots is refused by its "
-                "key.\n\n"
-                "  --kernel=RELEASE|FILE      for another kernel than the one that runs: its release, "
-                "or\n                             its configuration (/boot/config-…)\n"
-                "  --top                      into the top buffer, also where instances can be made\n"
-                "  --bootconfig               a file for the tool 'bootconfig' of the kernel's "
-                "source, for\n                             kernels with CONFIG_BOOT_CONFIG: takes "
-                "filters too\n"
-                "  --persistent=SIZE          an instance in memory that outlives a crash: Linux "
-                "6.12\n"
-                "  --dump-on-oops             for a crash, which dumps the top buffer into the "
-                "kernel's log;\n                             ktraced leaves it alone\n"
+        .summary = "Print the words for the kernel to trace its boot, before PID 1",
+        .help = "SPEC is a file as for 'create --spec', with \"scope\": \"system\"; - "
+                "is standard\n"
+                "input. A key that is not possible at boot is refused by name.\n"
+                "\n"
+                "  --kernel=RELEASE|FILE      the release of another kernel, or its "
+                "configuration\n"
+                "                             (/boot/config-…); default: the running "
+                "kernel\n"
+                "  --top                      use the top buffer, even if instances can "
+                "be made\n"
+                "  --bootconfig               print a file for the tool 'bootconfig' of "
+                "the\n"
+                "                             kernel's source; needs "
+                "CONFIG_BOOT_CONFIG; accepts\n"
+                "                             filters\n"
+                "  --persistent=SIZE          an instance whose memory survives a "
+                "crash; Linux\n"
+                "                             6.12\n"
+                "  --dump-on-oops             a crash dumps the top buffer into the "
+                "kernel's log;\n"
+                "                             ktraced does not read it\n"
                 "  --config-dir=DIR, --lib-dir=DIR\n"
-                "                             where probes.d is, instead of /etc/ktrace and "
-                "/usr/lib/ktrace\n\n"
-                "The one line goes to the end of the kernel's command line: into GRUB_CMDLINE_LINUX "
-                "of\n/etc/default/grub.d/ktrace.cfg and then 'update-grub'; with systemd-boot into "
-                "/etc/kernel/cmdline\nand then 'kernel-install'. ktraced takes what was recorded into "
-                "its spool when it first starts:\n'systemctl enable ktrace-collect.service', "
-                "'ktracectl spool list'. More in ktraced(8).\n",
+                "                             the parents of probes.d, instead of "
+                "/etc/ktrace and\n"
+                "                             /usr/lib/ktrace\n"
+                "\n"
+                "Add the printed line to the kernel's command line. With GRUB: "
+                "GRUB_CMDLINE_LINUX\n"
+                "in /etc/default/grub.d/ktrace.cfg, then 'update-grub'. With "
+                "systemd-boot:\n"
+                "/etc/kernel/cmdline, then 'kernel-install'. At its first start ktraced "
+                "moves the\n"
+                "records into its spool: 'systemctl enable ktrace-collect.service', "
+                "then\n"
+                "'ktracectl spool list'. See ktraced(8).\n",
         .run = bootconfig_run,
 };

@@ -127,16 +127,16 @@ static int set_run(Context *context, int argc, char **argv) {
 const Verb verb_set = {
         .name = "set",
         .arguments = "SESSION EVENT on|off | SESSION buffer-kb N",
-        .summary = "Record an event of a session no longer, or again; change its buffer",
-        .help = "EVENT is one that the session has, or a glob of them. N: kB per CPU.\n",
+        .summary = "Turn an event of a session on or off, or change its buffer",
+        .help = "EVENT is an event of the session, or a glob. N is in kB per CPU.\n",
         .run = set_run,
 };
 
 const Verb verb_clear = {
         .name = "clear",
         .arguments = "SESSION...",
-        .summary = "Drop what a session's buffer holds",
-        .help = "Of traces of all processes.\n",
+        .summary = "Drop the contents of a session's buffer",
+        .help = "Only for traces of all processes.\n",
         .run = clear_run,
 };
 
@@ -151,7 +151,8 @@ const Verb verb_stop = {
         .name = "stop",
         .arguments = "SESSION...",
         .summary = "Stop recording; returns once no further event can arrive",
-        .help = "What was recorded stays and can be read; 'start' goes on.\n\n" HELP_ADMINISTRATOR,
+        .help = "Recorded events stay and can be read; 'start' continues.\n"
+                "\n" HELP_ADMINISTRATOR,
         .manages = true,
         .run = stop_run,
 };

@@ -123,14 +123,18 @@ const Verb verb_convert = {
         .name = "convert",
         .arguments = "FILE --to FORMAT [-o OUT]",
         .summary = "write a recorded trace in another format",
-        .help = "  --to FORMAT          dat (for trace-cmd and KernelShark), text, json (one object\n"
-                "                       a line), kts; without it OUT's suffix decides. text-wall and\n"
-                "                       dat-wall have times of day in place of the trace's clock\n"
-                "  --cpu LIST           these CPUs alone, as 0-3,5: a file for each is made by as many\n"
-                "                       calls; not for kts\n"
+        .help = "  --to FORMAT          dat (for trace-cmd and KernelShark), text, json "
+                "(one\n"
+                "                       object a line), kts; default: by OUT's suffix. "
+                "text-wall\n"
+                "                       and dat-wall have times of day instead of the "
+                "trace's\n"
+                "                       clock\n"
+                "  --cpu LIST           only these CPUs, such as 0-3,5; not for kts\n"
                 "  --raw                as 'report --raw', for text\n"
-                "  -o, --output OUT     '-' or nothing: standard output; dat needs a regular file\n"
+                "  -o, --output OUT     '-' or nothing: standard output; dat needs a "
+                "regular file\n"
                 "\n"
-                "FILE is as for 'report'. OUT appears whole or not at all.\n",
+                "FILE is as for 'report'. OUT is written completely or not at all.\n",
         .run = convert_run,
 };

@@ -117,9 +117,11 @@ const Verb verb_create = {
         .name = "create",
         .arguments = "NAME",
         .summary = "Make a session that stays until it is destroyed, and print its id",
-        .help = "It records from 'ktracectl start NAME' on; 'ktracectl stream NAME' reads it.\n"
-                "Its lifetime is linger unless told otherwise: client would end with this "
-                "command.\n",
+        .help = "'ktracectl start NAME' starts it, and 'ktracectl stream NAME' reads "
+                "it.\n"
+                "The default lifetime is linger. Lifetime client is refused, because "
+                "the session\n"
+                "would end with this command.\n",
         .print_more = spec_options_print_help,
         .run = create_run,
 };

@@ -312,8 +312,8 @@ static int describe_cost(json_object *session, json_object *statistics) {
         if (nsec > 0 && json_object_is_type(events, json_type_array))
                 (void)snprintf(text + n,
                                 sizeof(text) - (size_t)n,
-                                ", and up to %" PRIu64
-                                " ns of everybody's for each hit of its %zu event%s",
+                                ", and up to %" PRIu64 " ns for each hit of its %zu event%s in "
+                                "any process",
                                 nsec,
                                 json_object_array_length(events),
                                 json_object_array_length(events) == 1 ? "" : "s");

@@ -199,9 +199,12 @@ const Verb verb_events = {
         .name = "events",
         .arguments = "[WORD|GLOB]",
         .summary = "List the events that you may use",
-        .help = "WORD                 those with WORD in SYSTEM:EVENT or in the name of a field\n"
-                "GLOB                 those whose SYSTEM:EVENT or EVENT matches, such as 'sched:*'\n"
-                "  -v, --verbose      with their fields, as a filter names them\n",
+        .help = "WORD                 events with WORD in SYSTEM:EVENT or in the name "
+                "of a field\n"
+                "GLOB                 events whose SYSTEM:EVENT or EVENT matches, such "
+                "as\n"
+                "                     'sched:*'\n"
+                "  -v, --verbose      with their fields and types\n",
         .paged = true,
         .run = events_run,
 };

@@ -199,8 +199,8 @@ static int hist_execute(HistJob *job, Context *context, int argc, char **argv) {
         int status;
 
         if (!is_new && job->is_of_new)
-                return message_show_usage(context,
-                                "what to count is missing: -e EVENT, or --latency FROM..TO");
+                return message_show_usage(
+                                context, "no event to count: use -e EVENT, or --latency FROM..TO");
         if (!is_new)
                 return options_count(context, argc, argv, 1, 2, &status) == OPTIONS_END
                                        ? hist_show(job,
@@ -234,35 +234,43 @@ const Verb verb_hist = {
         .name = "hist",
         .arguments = "SESSION [NAME] | -e EVENT --key FIELD... [-- CMD...]",
         .summary = "Show a histogram of a session, or count events until CMD ends or ^C",
-        .help = "Of a session that has triggers with 'do hist': NAME is the trigger's name or its "
-                "event;\n"
-                "without it the only one.\n"
-                "      --clear | --pause | --continue   count anew, no more, again\n"
+        .help = "For a session that has triggers with 'do hist', NAME is the trigger's "
+                "name or\n"
+                "event. It can be left out if there is only one.\n"
+                "      --clear | --pause | --continue   clear it, pause it, continue "
+                "it\n"
                 "\n"
-                "Without a session one is made for the moment:\n"
-                "  -e, --event EVENT      is counted, by\n"
-                "      --key FIELD        up to three: FIELD, or FIELD with .log2, .buckets=N, "
-                ".hex,\n"
-                "                         .syscall, .execname (of common_pid), .sym, .sym-offset; "
-                "or\n"
-                "                         stacktrace\n"
-                "      --value FIELD      added up in each row; up to two\n"
-                "      --sort FIELD       [.ascending|.descending]; up to two; default: hits, the "
-                "most\n"
+                "Without SESSION, a temporary session counts:\n"
+                "  -e, --event EVENT      the event to count\n"
+                "      --key FIELD        count by up to three: FIELD, or FIELD with "
+                ".log2,\n"
+                "                         .buckets=N, .hex, .syscall, .execname (of "
+                "common_pid),\n"
+                "                         .sym, .sym-offset; or stacktrace\n"
+                "      --value FIELD      a field to add up in each row; up to two\n"
+                "      --sort FIELD       [.ascending|.descending]; up to two; default: "
+                "most hits\n"
                 "                         first; ranges in their order\n"
                 "      --size N           rows, a power of two; default: 2048\n"
-                "  -f, --filter EXPR      of the event\n"
+                "  -f, --filter EXPR      a filter for the event\n"
                 "      --latency FROM..TO\n"
-                "                         the time between two events, in us, as ranges; with --key\n"
-                "                         FIELD=FIELD, the same in both, and\n"
-                "      --by FIELD         a picture for each value of FIELD of TO (or from.FIELD),\n"
-                "                         the largest total time first; with the suffixes of\n"
-                "                         a --key\n"
+                "                         count the time between two events, in us, as "
+                "ranges;\n"
+                "                         with --key FIELD=FIELD, which is the same in "
+                "both\n"
+                "                         events\n"
+                "      --by FIELD         a histogram for each value of FIELD of TO "
+                "(or\n"
+                "                         from.FIELD), the largest total time first; "
+                "with the\n"
+                "                         suffixes of a --key\n"
                 "  -a, -p PID, -u UNIT, --scope SCOPE, -b KB, --unredacted\n"
-                "                         as for 'record'; default: all of root's, else your own "
-                "processes\n"
-                "      --bars             also where the output is no terminal\n"
+                "                         as for 'record'; default: all processes for "
+                "root, else\n"
+                "                         your own\n"
+                "      --bars             print bars even if the output is not a "
+                "terminal\n"
                 "\n"
-                "Exit status: as of 'record'.\n",
+                "Exit status: as for 'record'.\n",
         .run = verb_run_hist,
 };

@@ -40,9 +40,10 @@ static int list_run(Context *context, int argc, char **argv) {
 const Verb verb_list = {
         .name = "list",
         .arguments = "",
-        .summary = "List your sessions (root: everybody's)",
-        .help = "  --all-users                everybody's, where polkit allows to manage them; exit\n"
-                "                             status 3 where it does not\n",
+        .summary = "List your sessions (root: all sessions)",
+        .help = "  --all-users                sessions of all users, if polkit allows "
+                "it; else\n"
+                "                             exit status 3\n",
         .paged = true,
         .run = list_run,
 };

@@ -46,6 +46,7 @@ const Verb verb_mark = {
         .name = "mark",
         .arguments = "SESSION TEXT...",
         .summary = "Write a line of text among the events of a running session",
-        .help = "Up to 1000 bytes; the words are joined by blanks. Shown as event print.\n",
+        .help = "Up to 1000 bytes. The words are joined by spaces. Shown as event "
+                "print.\n",
         .run = mark_run,
 };

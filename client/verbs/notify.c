@@ -185,7 +185,7 @@ static int notify_get_status(const Notify *notify) {
         if (watch->ended)
                 message_print("the session has ended: %s (%s)", watch->end_reason, watch->end_code);
         else if (watch->daemon_gone || watch->proxy->lost)
-                message_print("%s is gone; nothing more is told of the session",
+                message_print("%s is gone; there are no further notifications of the session",
                                 watch->proxy->lost ? "the system bus" : "ktraced");
         if (watch->ended ? !is_good_end(watch->end_code) : !notify->is_over && watch_is_cut(watch))
                 return KT_EXIT_FAILED;

@@ -338,13 +338,21 @@ static int policy_run(Context *context, int argc, char **argv) {
 const Verb verb_policy = {
         .name = "policy",
         .arguments = "check [FILE] | explain SPEC.json | reload",
-        .summary = "Check the rules, explain what they grant, or have them read anew",
-        .help = "check [FILE]         check whether the rules (this file of rules) are well-formed;\n"
-                "                     warns of unknown users and groups. Needs no daemon.\n"
-                "explain SPEC.json|-  what a session of this spec would get, and by which\n"
-                "                     rule, or each reason against it; 3 when it would be\n"
-                "                     denied, 1 when policy allows it and this kernel cannot\n"
-                "  --user USER        of this user; root alone may ask so\n"
-                "reload               read rules and limits anew; sessions that no longer fit end\n",
+        .summary = "Check the rules, explain what they grant, or reload them",
+        .help = "check [FILE]         check whether the rules (this file of rules) are\n"
+                "                     well-formed; warn of unknown users and groups. "
+                "Needs no\n"
+                "                     daemon.\n"
+                "explain SPEC.json|-  show what a session of this spec would get, and "
+                "by which\n"
+                "                     rule, or all reasons against it. Exit status 3 if "
+                "it would\n"
+                "                     be denied, 1 if policy allows it and this kernel "
+                "cannot do\n"
+                "                     it\n"
+                "  --user USER        explain it for this user; only for root\n"
+                "reload               reload rules and limits; end sessions that are no "
+                "longer\n"
+                "                     allowed\n",
         .run = policy_run,
 };

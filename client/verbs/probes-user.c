@@ -153,7 +153,8 @@ int probes_user_resolve(const Context *context, const char *text) {
         if (r == 0 && place.marker)
                 r = reason_set(&reason,
                                 KT_E_INVALID_SPEC,
-                                "%s: a marker: 'ktracectl probes list --usdt %.200s' tells where it is",
+                                "%s: a marker: 'ktracectl probes list --usdt %.200s' shows "
+                                "where it is",
                                 quote(text).text,
                                 place.file);
         r = r ?: elf_read(elf_read_place, &place, &list, &reason);

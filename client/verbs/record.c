@@ -94,7 +94,7 @@ static int record_parse(Record *record, Context *context, int argc, char **argv,
                 return option;
         if (strcmp(argv[optind - 1], "--spool") == 0 && spec_options_is_size(argv[optind])) {
                 *ret_status = message_show_usage(context,
-                                "--spool %s: a size stands behind a =: --spool=%s",
+                                "--spool %s: write the size after a =: --spool=%s",
                                 argv[optind],
                                 argv[optind]);
                 return OPTIONS_EXIT;
@@ -256,25 +256,24 @@ const Verb verb_record = {
                 "      --to FORMAT        " EXPORT_FORMAT_NAMES
                 "; default: by FILE's suffix (.dat .kts\n"
                 "                         .json .txt), text for -\n"
-                "      --flight           --mode flight: keep the newest events in memory, and "
-                "write them only\n"
-                "                         on the occasions that --snapshot-on names\n"
+                "      --flight           --mode flight: keep the newest events in memory, and\n"
+                "                         write them only when --snapshot-on says\n"
                 "      --snapshot-on WHEN\n"
-                "                         SIGUSR1 (kill -USR1 of this process), exit (of CMD, or "
-                "^C), or\n"
-                "                         'SYSTEM:EVENT if FILTER'; repeatable; default: exit. The "
-                "first goes\n"
-                "                         to FILE (t.dat), the next ones beside it (t.1.dat, "
-                "t.2.dat, ...)\n"
-                "  -q, --quiet            no live line and no summary\n"
+                "                         SIGUSR1 (kill -USR1 of this process), exit (of CMD, "
+                "or\n"
+                "                         ^C), or 'SYSTEM:EVENT if FILTER'; repeatable; "
+                "default:\n"
+                "                         exit. The first snapshot goes to FILE (t.dat), the "
+                "next\n"
+                "                         ones to t.1.dat, t.2.dat and so on\n"
+                "  -q, --quiet            no progress line and no summary\n"
                 "\n"
                 "Exit status: 0 done; 1 failed; 2 wrong usage; 3 denied; 4 done, but events "
-                "were lost.\n"
-                "With CMD: 1, 2, 3 before it runs; then CMD's own, or 128+N when signal N "
-                "ended it;\n"
-                "126 or 127 when it could not be run; 125 when the recording failed later. "
-                "Lost events\n"
-                "are told on stderr and in the file.\n",
+                "were\n"
+                "lost. With CMD: 1, 2, 3 before it runs; then CMD's own, or 128+N when signal "
+                "N\n"
+                "ended it; 126 or 127 when it could not be run; 125 when the recording failed\n"
+                "later. Lost events are reported on stderr and in the file.\n",
         .print_more = spec_options_print_help,
         .run = record_run,
 };

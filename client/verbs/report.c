@@ -170,20 +170,30 @@ const Verb verb_report = {
         .name = "report",
         .arguments = "FILE...",
         .summary = "print a recorded trace, in time order over all CPUs",
-        .help = "FILE is a .kts stream or a trace.dat of trace-cmd (version 6, or 7 plain or packed\n"
-                "with zstd), told apart by what is in it; '-' is standard input. With --json each\n"
-                "line is one object.\n"
+        .help = "FILE is a .kts stream or a trace.dat of trace-cmd (version 6, or "
+                "version 7 plain\n"
+                "or packed with zstd); '-' is standard input. With --json each line is "
+                "one\n"
+                "object.\n"
                 "\n"
-                "  --wall               times of day (UTC) in place of the trace's clock; with --json\n"
-                "                       they are beside it wherever the clock leads there\n"
-                "  --cpu LIST           these CPUs alone, as 0-3,5\n"
-                "  --raw                print texts of traced programs unchanged, as trace-cmd does;\n"
-                "                       without it control characters and bytes that are not\n"
+                "  --wall               times of day (UTC) instead of the trace's "
+                "clock; with\n"
+                "                       --json in addition to it, if the clock allows "
+                "it\n"
+                "  --cpu LIST           only these CPUs, such as 0-3,5\n"
+                "  --raw                print texts of traced programs unchanged, as "
+                "trace-cmd\n"
+                "                       does; default: control characters and bytes "
+                "that are not\n"
                 "                       UTF-8 are printed as \\xNN\n"
-                "  --receipt            who asked for it, which rule allowed it, what was left out and\n"
-                "                       lost, and which kernel wrote it, instead of the trace\n"
+                "  --receipt            print who recorded it, which rule allowed it, "
+                "what was\n"
+                "                       left out and lost, and which kernel wrote it, "
+                "instead of\n"
+                "                       events\n"
                 "\n"
-                "A stream that was cut is printed up to its last whole frame; what is missing is\n"
-                "told and the exit status is 4.\n",
+                "A stream that was cut is printed up to its last whole frame. The "
+                "missing part is\n"
+                "reported, and the exit status is 4.\n",
         .run = report_run,
 };

@@ -215,19 +215,30 @@ const Verb verb_saved = {
         .name = "saved",
         .arguments = "list|show|check|run [NAME]",
         .summary = "Sessions that are kept in files, to be run at boot",
-        .help = "  list                       what is in /etc/ktrace/sessions.d and "
-                "/usr/lib/ktrace/sessions.d\n"
-                "  show NAME                  its session spec, as JSON\n"
-                "  check [NAME|FILE|-]        whether it is well-formed, exit status 1 where not; - "
-                "is\n                             standard input; without a name all of them. Reads the "
-                "file\n                             alone, which may be for another kernel: whether its "
-                "events\n                             exist on this one, and what rules say, tells "
-                "'ktracectl\n                             policy explain FILE'\n"
-                "  run NAME                   makes and starts it, and stays until SIGTERM, which ends "
-                "it,\n                             or its end (exit status 1)\n\n"
+        .help = "  list                       list the files in /etc/ktrace/sessions.d "
+                "and\n"
+                "                             /usr/lib/ktrace/sessions.d\n"
+                "  show NAME                  print its session spec, as JSON\n"
+                "  check [NAME|FILE|-]        check whether it is well-formed; exit "
+                "status 1 if\n"
+                "                             not; - is standard input; without a name "
+                "all of\n"
+                "                             them. Checks only the file, which may be "
+                "for\n"
+                "                             another kernel. 'ktracectl policy explain "
+                "FILE'\n"
+                "                             also checks its events and the rules\n"
+                "  run NAME                   make and start it, and stay until "
+                "SIGTERM, which\n"
+                "                             ends it, or until its end (exit status "
+                "1)\n"
+                "\n"
                 "  --config-dir=DIR, --lib-dir=DIR\n"
-                "                             where sessions.d is, instead of /etc/ktrace and "
-                "/usr/lib/ktrace\n\n"
-                "'systemctl enable ktrace-session@NAME.service' has it run from early in the boot on.\n",
+                "                             the parents of sessions.d, instead of "
+                "/etc/ktrace\n"
+                "                             and /usr/lib/ktrace\n"
+                "\n"
+                "'systemctl enable ktrace-session@NAME.service' runs it from early in "
+                "the boot.\n",
         .run = saved_run_verb,
 };

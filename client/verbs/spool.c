@@ -196,17 +196,23 @@ static int spool_run(Context *context, int argc, char **argv) {
 const Verb verb_spool = {
         .name = "spool",
         .arguments = "list | fetch ID | remove ID…",
-        .summary = "See, fetch and remove what was recorded onto the machine's disk",
-        .help = "list                 your recordings (root: everybody's): sessions with --spool, what\n"
-                "                     boots and crashes have left\n"
-                "  --all-users        everybody's, where polkit allows to manage them; remove as well\n"
-                "fetch ID|NAME        all of one that is there, also while it goes on\n"
+        .summary = "List, fetch and remove recordings on the machine's disk",
+        .help = "list                 your recordings (root: all): of sessions with "
+                "--spool, of\n"
+                "                     boots and of crashes\n"
+                "  --all-users        recordings of all users, if polkit allows it; "
+                "also for\n"
+                "                     remove\n"
+                "fetch ID|NAME        the whole recording, even if it is not finished\n"
                 "  -o, --output FILE|DIR\n"
-                "                     default: ID.kts, or ID.txt of what a crash has left, which is text;\n"
-                "                     in a DIR each file by itself; - for standard output\n"
+                "                     default: ID.kts, or ID.txt for the text of a "
+                "crash; in a\n"
+                "                     DIR each file separately; - for standard output\n"
                 "  --to FORMAT        " EXPORT_FORMAT_NAMES "; default: by FILE's suffix\n"
-                "  --file N|NAME      this one of its files alone, as --json list names them\n"
-                "remove ID|NAME…      for ever\n\n"
-                "A NAME is of one's own recordings; others' are named by their ids.\n",
+                "  --file N|NAME      only this file of the recording; --json "
+                "list shows them\n"
+                "remove ID|NAME…      remove it for ever\n"
+                "\n"
+                "A NAME is one of your own recordings; use ids for others.\n",
         .run = spool_run,
 };

@@ -19,8 +19,9 @@ static void print_cost(json_object *limits) {
         /* Root's sessions have no process filter that the events of other users would have to
          * pass. */
         if (n > 0 && geteuid() != 0)
-                printf("Your sessions have %" PRIu64
-                       " event%s; while they run everybody pays for each hit of one, see 'ktracectl status SESSION'.\n",
+                printf("Your sessions have %" PRIu64 " event%s; while they run, each "
+                       "hit of one costs\n"
+                       "every process time, see 'ktracectl status SESSION'.\n",
                                 n,
                                 n == 1 ? "" : "s");
 }
@@ -116,8 +117,8 @@ static json_object *find_used(json_object *limits, const char *limit) {
 static void print_limits(json_object *limits) {
         int width = 0, digits = 0;
 
-        printf(geteuid() == 0 ? "Limits of users; root is bound by the totals alone:\n"
-                              : "Your limits, and what you use of them:\n");
+        printf(geteuid() == 0 ? "Limits of users; for root only the totals apply:\n"
+                              : "Your limits and their use:\n");
         json_object_object_foreach(limits, name, limit) {
                 width = MAX_OF(width, (int)strlen(name));
                 digits = MAX_OF(digits, (int)strlen(json_object_get_string(limit)));

@@ -130,7 +130,7 @@ static bool stream_report_cut(const StreamJob *job, const ExportSummary *summary
 
         if (!missing || job->has_left)
                 return false;
-        message_print("%s: %s%s; 'journalctl -u ktraced' tells why",
+        message_print("%s: %s%s; 'journalctl -u ktraced' shows why",
                         output_get_name(job->output),
                         summary->complete ? "" : "the stream has no end: ",
                         missing);
@@ -218,36 +218,35 @@ const Verb verb_stream = {
         .name = "stream",
         .arguments = "SESSION",
         .summary = "Read a session's stream until it ends or ^C",
-        .help = "A session has one reader at a time. Without one, events wait in the "
-                "kernel's buffer\n"
-                "and the newest are dropped and counted once it is full.\n"
+        .help = "A session has one reader at a time. Without a reader, events wait in "
+                "the\n"
+                "kernel's buffer. When it is full, the newest events are dropped and "
+                "counted.\n"
                 "\n"
                 "  -o, --output FILE      default: -, printed as it happens\n"
-                "      --cpu LIST         these CPUs alone, as 0-3,5; not of kts\n"
+                "      --cpu LIST         only these CPUs, such as 0-3,5; not for kts\n"
                 "      --to FORMAT        " EXPORT_FORMAT_NAMES
                 "; default: by FILE's suffix, text for -\n"
-                "      --notify           not the events: a line for each notification (lost events, "
-                "hits of\n"
-                "                         notify triggers, snapshots, what ends it), with --json "
-                "as JSON;\n"
-                "                         beside any reader, until the session ends or ^C\n"
+                "      --notify           print notifications instead of events (lost events,\n"
+                "                         hits of notify triggers, snapshots, the end), with\n"
+                "                         --json as JSON, until the session ends or ^C; other\n"
+                "                         readers can continue\n"
                 "\n"
-                "Exit status with --notify: 0 ended by its owner, its lifetime or ^C; 1 ended "
-                "otherwise;\n"
-                "4 events were lost.\n",
+                "Exit status with --notify: 0 ended by its owner, its lifetime or ^C; 1 ended\n"
+                "otherwise; 4 events were lost.\n",
         .run = stream_run,
 };
 
 const Verb verb_snapshot = {
         .name = "snapshot",
         .arguments = "SESSION",
-        .summary = "Take what a flight recorder holds now, while it goes on",
-        .help = "Of a session with --mode flight. What an earlier snapshot has had comes again, as "
-                "far\n"
-                "as the buffer's size reaches.\n"
+        .summary = "Read what a flight recorder contains, while it continues",
+        .help = "For a session with --mode flight. Events of an earlier snapshot are "
+                "included if\n"
+                "they are still in the buffer.\n"
                 "\n"
                 "  -o, --output FILE      default: -, printed\n"
-                "      --cpu LIST         these CPUs alone, as 0-3,5; not of kts\n"
+                "      --cpu LIST         only these CPUs, such as 0-3,5; not for kts\n"
                 "      --to FORMAT        " EXPORT_FORMAT_NAMES
                 "; default: by FILE's suffix, text for -\n",
         .run = snapshot_run,

@@ -64,7 +64,8 @@ static int verify_open(Verify *verify, Reason *reason) {
         if (fs.f_type != TRACEFS_MAGIC)
                 return reason_set(reason,
                                 KT_E_NO_TRACING,
-                                "%s is no tracefs; mount it with 'mount -t tracefs tracefs %s'",
+                                "%s is not a tracefs; mount it with 'mount -t tracefs tracefs "
+                                "%s'",
                                 verify->path,
                                 verify->path);
         return 0;

@@ -70,8 +70,8 @@ case_policy_explain() { # policy explain: rule, events and limits, or each reaso
         expect 0 ktracectl policy explain spec.json
         grep -q root out || fail "$(cat out)"
         expect 3 ktracectl policy explain spec.json --user "$USER_UID"
-        refused 3 'root alone' user ktracectl policy explain spec.json --user "$STRANGER_UID"
-        refused 3 'root alone' user ktracectl policy explain spec.json --user root
+        refused 3 'only root' user ktracectl policy explain spec.json --user "$STRANGER_UID"
+        refused 3 'only root' user ktracectl policy explain spec.json --user root
         spec nosuch:event
         expect 3 user ktracectl policy explain spec.json
         grep -q nosuch:event out || fail "$(cat out)"

@@ -60,7 +60,7 @@ case_saved_mistakes() { # what is wrong with a file is told with its line and co
         mistake '{"scope": "own", "events": ["a:b",\n   {"name": "c:d", "filter": 5}]}' \
                 '2:30: events\[1\].filter: expected a string, got a number'
         mistake '{"scope": "own",\n "lifetime": "linger", "events": ["a:b"]}' \
-                '2:14: lifetime: a saved session lives as long'
+                '2:14: lifetime: a saved session ends with'
         mistake '{"events": ["a:b"]}' '1:1: scope: missing'
         refused 1 'standard input:1:18: unknown key "frob"' saved check - <<<'{"scope": "own", "frob": 1}'
         mistake '["a:b"]' ' session spec: expected an object, got a list'

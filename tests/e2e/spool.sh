@@ -42,7 +42,7 @@ spool_daemon() { # ends the daemon; the next call starts another one
 }
 
 case_spool_usage() { # a size that is no value of --spool, other formats, one recording too many: 2, and nothing is made
-        refused 2 '--spool 64M: a size stands behind a =: --spool=64M' ktracectl record --spool 64M \
+        refused 2 '--spool 64M: write the size after a =: --spool=64M' ktracectl record --spool 64M \
                 -a -e sched:sched_switch -- true
         refused 2 '--spool "1K": 1024 is not from 524288 to [0-9]* bytes' ktracectl create box --spool=1K \
                 -a -e sched:sched_switch
@@ -290,7 +290,7 @@ case_spool_fetch_restart() { # [asan] a fetch that the daemon's end has cut does
         local status=0
         wait "$BACKGROUND" || status=$?
         same 1 "$status" "status: $(cat background.err)"
-        grep -q 'what follows is missing: fetch it again' background.err || fail "not told: $(cat background.err)"
+        grep -q 'the rest is missing: fetch it again' background.err || fail "not told: $(cat background.err)"
         expect 0 ktracectl spool fetch box -o all.kts
         same 60000 "$(has all.kts 1000)" calls
 }

@@ -51,10 +51,10 @@ case_status_told() { # limits stand in a column; of a session: what it has on di
         same 1 "$(sed -n 's/  used: [0-9]*$//; /^  max-/p' out | awk '{ print length }' | sort -u | wc -l)" \
                 "widths of the limits: $(cat out)"
         grep -Eq '^  max-sessions-per-uid +8  used: 1$' out || fail "$(cat out)"
-        grep -q '^Limits of users; root is bound by the totals alone:$' out || fail "$(cat out)"
-        ! grep -q 'everybody pays' out || fail "root is told of a fence: $(cat out)"
+        grep -q '^Limits of users; for root only the totals apply:$' out || fail "$(cat out)"
+        ! grep -q 'costs every process time' out || fail "root is told of a fence: $(cat out)"
         stranger ktracectl status >out
-        grep -q '^Your limits, and what you use of them:$' out || fail "$(cat out)"
+        grep -q '^Your limits and their use:$' out || fail "$(cat out)"
         echo 0 >"$TRACEFS/instances/ktrace-$id/tracing_on"
         told() { ktracectl status disk | grep '^Interference: 1 change by others, for [0-9]*\.'; }
         within 20 told || fail "$(ktracectl status disk)"

@@ -100,7 +100,7 @@ static void test_list(void) {
         for (int i = 0; i < 3; i++) {
                 g_assert_cmpint(proxy_list(proxy, &rows, &reason), ==, KT_E_FAILED);
                 assert_said(&reason,
-                                i == 1 ? "ListSessions is of another type"
+                                i == 1 ? "to ListSessions has a type"
                                        : "ListSessions cannot be read");
         }
         proxy_free(proxy);
@@ -177,7 +177,7 @@ static void test_fd_unasked(void) {
                                 ==,
                                 wanted);
                 if (i != 1)
-                        assert_said(&reason, "without the descriptor");
+                        assert_said(&reason, "lacks its descriptor");
         }
         g_assert_cmpint(fd, ==, -1);
         proxy_free(proxy);
@@ -231,26 +231,32 @@ static void test_errors(void) {
 }
 
 static void test_malformed(void) {
-        assert_answered("nonsense\n", KT_E_FAILED, "no JSON");
-        assert_answered("[1]\n", KT_E_FAILED, "no JSON object");
-        assert_answered("{\"parameters\":{}} {}\n", KT_E_FAILED, "no JSON");
-        assert_answered("{\"parameters\":{\"limits\":\"\xff\"}}\n", KT_E_FAILED, "no JSON");
-        assert_answered("\n", KT_E_FAILED, "no JSON");
-        assert_answered("{\"parameters\":[]}\n", KT_E_FAILED, "not what Varlink has");
-        assert_answered("{\"error\":{}}\n", KT_E_FAILED, "not what Varlink has");
-        assert_answered("{\"continues\":1}\n", KT_E_FAILED, "not what Varlink has");
+        assert_answered("nonsense\n", KT_E_FAILED, "not a JSON object");
+        assert_answered("[1]\n", KT_E_FAILED, "not a JSON object");
+        assert_answered("{\"parameters\":{}} {}\n", KT_E_FAILED, "not a JSON object");
+        assert_answered("{\"parameters\":{\"limits\":\"\xff\"}}\n",
+                        KT_E_FAILED,
+                        "not a JSON object");
+        assert_answered("\n", KT_E_FAILED, "not a JSON object");
+        assert_answered("{\"parameters\":[]}\n", KT_E_FAILED, "not a Varlink reply");
+        assert_answered("{\"error\":{}}\n", KT_E_FAILED, "not a Varlink reply");
+        assert_answered("{\"continues\":1}\n", KT_E_FAILED, "not a Varlink reply");
         assert_answered("{\"parameters\":{\"limits\":{}},\"continues\":true}\n",
                         KT_E_FAILED,
-                        "not what Varlink has");
+                        "not a Varlink reply");
         assert_answered(DONE, KT_E_FAILED, "something is missing");
-        assert_answered("{\"parameters\":{\"limits\":[]}}\n", KT_E_FAILED, "of another type");
-        assert_answered("{\"parameters\":{\"limits\":null}}\n", KT_E_FAILED, "of another type");
+        assert_answered("{\"parameters\":{\"limits\":[]}}\n",
+                        KT_E_FAILED,
+                        "has a type that ktracectl does not know");
+        assert_answered("{\"parameters\":{\"limits\":null}}\n",
+                        KT_E_FAILED,
+                        "has a type that ktracectl does not know");
 }
 
 static void test_hangup(void) {
         assert_fails(&(FakeReply){ .method = "GetLimits", .hangs_up = true },
                         KT_E_FAILED,
-                        "hung up before it had answered GetLimits");
+                        "closed the connection without a reply to GetLimits");
         assert_fails(&(FakeReply){ .method = "GetLimits",
                                      .text = "{\"parameters\":{\"lim",
                                      .hangs_up = true },
@@ -260,7 +266,7 @@ static void test_hangup(void) {
                                      .text = "x",
                                      .n_bytes = (size_t)33 * 1024 * 1024 },
                         KT_E_FAILED,
-                        "32 MB at most");
+                        "at most 32 MB");
 }
 
 /* What was answered before the end is. */
@@ -340,7 +346,7 @@ static void test_password(void) {
         g_assert_cmpint(proxy_order(proxy, NULL, "Reload", NULL, &reason), ==, KT_E_AUTH_REQUIRED);
         proxy->may_ask = true;
         g_assert_cmpint(proxy_order(proxy, NULL, "Reload", NULL, &reason), ==, KT_E_AUTH_REQUIRED);
-        assert_said(&reason, "over the system bus, and there is none");
+        assert_said(&reason, "over the system bus, and there is no system bus");
         proxy_free(proxy);
         fake_varlink_free(varlink);
 }
@@ -479,7 +485,7 @@ static void test_subscribe_refused(void) {
         g_assert_cmpint(proxy_subscribe(heard.proxy, ID, &reason), ==, KT_E_NO_SUCH_SESSION);
         assert_said(&reason, "none");
         g_assert_cmpint(proxy_subscribe(heard.proxy, ID, &reason), ==, KT_E_FAILED);
-        assert_said(&reason, "not what Varlink has");
+        assert_said(&reason, "not a Varlink reply");
         g_assert_cmpint(proxy_subscribe(heard.proxy, ID, &reason), ==, KT_E_FAILED);
         assert_said(&reason, "hung up");
         g_assert_cmpstr(heard.text->str, ==, "");
@@ -512,7 +518,7 @@ static void test_restart(void) {
         fake_varlink_restart(varlink, NULL);
         wait_for(&heard, "away");
         g_assert_cmpint(proxy_order(heard.proxy, ID, "Stop", NULL, &reason), ==, KT_E_FAILED);
-        assert_said(&reason, "has hung up");
+        assert_said(&reason, "closed the connection before");
         fake_varlink_restart(varlink, after);
         wait_for(&heard, "state=stopped");
         g_assert_cmpstr(heard.text->str, ==, "state=running away back state=stopped ");

@@ -303,10 +303,10 @@ static void test_no_program(Fixture *f, gconstpointer data _unused_) {
         g_autofree char *fifo = g_strdup_printf("%s/fifo", f->dir);
 
         run(f, "mkfifo fifo");
-        assert_refused(fifo, "main", KT_E_FAILED, "*is no regular file");
+        assert_refused(fifo, "main", KT_E_FAILED, "*is not a regular file");
         assert_refused("/nothing/there", "main", KT_E_FAILED, "*No such file*");
-        assert_refused("/etc/passwd", "main", KT_E_FAILED, "*is no program or library*");
-        assert_refused("/dev/null", "main", KT_E_FAILED, "*is no regular file");
+        assert_refused("/etc/passwd", "main", KT_E_FAILED, "*is not a program or library*");
+        assert_refused("/dev/null", "main", KT_E_FAILED, "*is not a regular file");
 }
 
 /* Cut anywhere, and with bytes changed anywhere: an answer or a refusal, never a crash that gets
@@ -357,7 +357,7 @@ static void test_reader(void) {
         g_assert_cmpint(elf_read(read_crash, NULL, &object, &reason), ==, KT_E_FAILED);
         g_assert_nonnull(strstr(reason.text, "ended by signal 11"));
         g_assert_cmpint(elf_read(read_much, NULL, &object, &reason), ==, KT_E_FAILED);
-        g_assert_nonnull(strstr(reason.text, "holds too much"));
+        g_assert_nonnull(strstr(reason.text, "contains too much"));
         g_assert_null(object);
 }
 

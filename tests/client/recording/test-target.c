@@ -326,7 +326,7 @@ static void test_descriptors(Fixture *fixture, gconstpointer data _unused_) {
         assert_refused(own, "reading only");
         target_free(open_target("/dev/stdout"));
         assert_refused("/proc/self/cwd/t.kts", "/proc/PID");
-        assert_refused("/proc/sys/kernel/core_pattern", "holds no data");
+        assert_refused("/proc/sys/kernel/core_pattern", "cannot store data");
         close(fd);
         close(reading);
 }

@@ -87,11 +87,13 @@ static void test_triggers(void) {
                         "\"triggers\":[{\"when\":\"a:b if comm == \\\"x do y\\\"\",\"do\":\"enable\","
                         "\"event\":\"c:d\",\"count\":3},{\"when\":\"a:b\",\"do\":\"hist\",\"keys\":"
                         "[\"pid\",\"comm\"]},{\"when\":\"a:b\",\"do\":\"stop\",\"count\":1}]");
-        assert_refused((Word[]){ { OPTION_OFF, NULL }, {} }, KT_E_INVALID_SPEC, "--off belongs");
+        assert_refused((Word[]){ { OPTION_OFF, NULL }, {} },
+                        KT_E_INVALID_SPEC,
+                        "--off must follow");
         assert_refused((Word[]){ { OPTION_TRIGGER, "a:b" }, {} }, KT_E_INVALID_SPEC, "no 'do'");
         assert_refused((Word[]){ { OPTION_TRIGGER, "a:b do " }, {} },
                         KT_E_INVALID_SPEC,
-                        "nothing behind 'do'");
+                        "nothing after 'do'");
         assert_refused((Word[]){ { OPTION_TRIGGER, "a:b do stop times -1" }, {} },
                         KT_E_INVALID_SPEC,
                         "no number");

@@ -190,7 +190,7 @@ static void test_cut_copy(void) {
         g_assert_cmpint(export_bytes(copy, size, EXPORT_TEXT, &text, NULL, &summary, &reason),
                         ==,
                         0);
-        g_assert_nonnull(strstr(summary.missing, "behind a whole frame"));
+        g_assert_nonnull(strstr(summary.missing, "after a whole frame"));
 }
 
 static void test_not_one(void) {

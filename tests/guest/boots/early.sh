@@ -148,7 +148,7 @@ has_crash() {
                 fail "$(ktracectl spool list; ls -laR /sys/fs/pstore /var/lib/systemd/pstore /run/ktrace/crash; \
                 journalctl -u ktraced -u ktrace-collect -u systemd-pstore -b -o cat)"
         for id in $(entries crash); do
-                refused 2 'holds text that a crash has left' ktracectl spool fetch "$id" --to dat
+                refused 2 'contains text of a crash' ktracectl spool fetch "$id" --to dat
                 refused 1 'has no such file' ktracectl spool fetch "$id" --file nobody.txt -o -
                 expect 0 ktracectl spool fetch "$id" -o -
                 grep -q 'Dumping ftrace buffer' out || fail "$id: $(head -c 1000 out)"
