@@ -134,7 +134,7 @@ case_options_in_words_others() { # the same of the other verbs
 2^-a and --scope exclude each other^-e raw_syscalls:sys_enter --key id --scope x
 TABLE
         said_in_words "ktracectl probes add" <<'TABLE'
-2^NAME: "a b": expected letters *^'a b' --on vfs_read
+2^NAME: "a b": expected letters, *^'a b' --on vfs_read
 1^probe x: --on "nosuch": this kernel has no such function, *^x --on nosuch
 2^probe x: --on "a b": expected FUNCTION, *^x --on 'a b'
 2^--on "": it is empty^x --on ''

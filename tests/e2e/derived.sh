@@ -122,7 +122,7 @@ case_pair_mistakes() { # each is told with its place, also on kernels without
         refused 2 'ARG: missing' ktracectl probes add bad $both --key 'pid = next_pid'
         told 2 'has the same field' ktracectl probes add bad $both --key 'pid = next_pid' --key 'pid = prev_pid' '$latency'
         told 2 'is called prio too' ktracectl probes add bad $both --key 'pid = next_pid' '$latency' from.prio 'prio = to.next_prio'
-        told 2 'is taken by ARG "\$latency" already' ktracectl probes add bad $both --key 'pid = next_pid' '$latency' 'x = $latency'
+        told 2 'is already in ARG "\$latency"' ktracectl probes add bad $both --key 'pid = next_pid' '$latency' 'x = $latency'
         refused 1 'did you mean sched:sched_switch' ktracectl probes add bad --from sched:sched_waking --to sched:sched_swich --key pid '$latency'
         refused 1 'no such probe' ktracectl probes add bad --from nothing --to sched:sched_switch --key pid '$latency'
         refused 2 'not together with' ktracectl probes add bad $both --on vfs_read --key 'pid = next_pid' '$latency'

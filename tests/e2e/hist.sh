@@ -269,7 +269,7 @@ case_hist_refused() { # [asan] each with its place, and the remedy; also on kern
         try 2 'triggers\[0\].sort\[0\]: "args": is neither hitcount nor' "{$when, keys: [\"id\"], sort: [\"args\"]}"
         try 2 'triggers\[0\].values\[0\]: "filename": is not a number' '{when: "sched:sched_process_exec", do: "hist", keys: ["pid"], values: ["filename"]}'
         try 3 'triggers\[0\].keys\[0\]: "stacktrace": only users who may see kernel addresses may count by kernel functions' "{$when, keys: [\"stacktrace\"]}"
-        try 3 'triggers\[0\].keys\[0\]: "id.sym": functions of the kernel' "{$when, keys: [\"id.sym\"]}"
+        try 3 'triggers\[0\].keys\[0\]: "id.sym": only users who may see' "{$when, keys: [\"id.sym\"]}"
         try 3 'triggers\[0\].when: sched:sched_switch can describe tasks that are not traced' '{when: "sched:sched_switch", do: "hist", keys: ["next_pid"]}'
         refused 2 'key is missing' user ktracectl hist -e $ENTER
         refused 2 'exclude each other' user ktracectl hist -e $ENTER --latency a:b..c:d --key id

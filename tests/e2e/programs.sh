@@ -274,7 +274,7 @@ case_programs_rules() { # a rule says whether, and of whose files
         rule '{"files": "own"}'
         adds add --on ./prog:probed_add '$arg1 : s64'
         install -m 755 "$PROBED" rooted
-        refused 3 'users other than you can write to' user ktracectl probes add bad --on ./rooted:probed_add
+        refused 3 'users other than you can write to|only you can write to' user ktracectl probes add bad --on ./rooted:probed_add
         rule '{"files": "none", "use": ["*"]}'
         refused 3 'places in programs: not granted' user ktracectl probes add bad --on ./prog:probed_add
         refused 1 'no such probe' user ktracectl record -q --probe add -o /dev/null -- true

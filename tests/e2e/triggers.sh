@@ -189,7 +189,7 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
         # With the caret below.
         expect 2 user ktracectl create bad --scope own -e $ENTER --trigger "$ENTER if nosuch == 1 do stop"
         grep -q 'column 27: no field "nosuch"' err || fail "$(cat err)"
-        try 3 'sched:sched_waking: not granted' --trigger "sched:sched_waking do stop"
+        try 3 'sched:sched_waking do stop": not granted' --trigger "sched:sched_waking do stop"
         try 2 "--trigger \"$ENTER do enable $EXIT\": $EXIT is not an event of the session" --trigger "$ENTER do enable $EXIT"
         try 2 'sched:sched_process_fork stays on' -e sched:sched_process_fork --trigger "$ENTER do disable sched:sched_process_fork"
         try 2 '== 2 do start": start on .*excludes stop of --trigger "raw_syscalls:sys_enter if id == 1 do stop" there' --trigger "$ENTER if id == 1 do stop" --trigger "$ENTER if id == 2 do start"

@@ -171,8 +171,8 @@ s = socket.socket(socket.AF_UNIX); s.bind("deaf"); s.listen(); s.settimeout(60);
 c, _ = s.accept(); c.recv(100)
 EOP
         within 20 test -S rude || fail "no socket"
-        refused 1 'rude closed the connection without a reply to ListSessions' env KTRACE_VARLINK_ADDRESS="unix:$T/rude" \
-                ktracectl --varlink list
+        refused 1 'rude closed the connection without a reply to ListSessions' \
+                env KTRACE_VARLINK_ADDRESS="unix:$T/rude" ktracectl --varlink list
 }
 
 case_varlink_early() { # without the bus's socket, ktracectl uses its own; no password can be asked for

@@ -261,7 +261,7 @@ static void test_hangup(void) {
                                      .text = "{\"parameters\":{\"lim",
                                      .hangs_up = true },
                         KT_E_FAILED,
-                        "hung up");
+                        "closed the connection");
         assert_fails(&(FakeReply){ .method = "GetLimits",
                                      .text = "x",
                                      .n_bytes = (size_t)33 * 1024 * 1024 },
@@ -487,7 +487,7 @@ static void test_subscribe_refused(void) {
         g_assert_cmpint(proxy_subscribe(heard.proxy, ID, &reason), ==, KT_E_FAILED);
         assert_said(&reason, "not a Varlink reply");
         g_assert_cmpint(proxy_subscribe(heard.proxy, ID, &reason), ==, KT_E_FAILED);
-        assert_said(&reason, "hung up");
+        assert_said(&reason, "closed the connection");
         g_assert_cmpstr(heard.text->str, ==, "");
         g_assert_cmpint(proxy_subscribe(heard.proxy, ID, &reason), ==, 0);
         wait_for(&heard, "ended=gone");
@@ -546,7 +546,7 @@ static void test_tied(void) {
         g_assert_cmpstr(id, ==, ID);
         wait_for(&heard, "state=running");
         g_assert_cmpint(proxy_order(heard.proxy, ID, "Start", NULL, &reason), ==, KT_E_FAILED);
-        assert_said(&reason, "hung up");
+        assert_said(&reason, "closed the connection");
         g_assert_cmpint(sd_event_run(heard.event, 200000), ==, 0);
         g_assert_cmpstr(heard.text->str, ==, "state=running ended=client-gone ");
         free(id);
