@@ -13,8 +13,9 @@
  *
  * A peer is removed when the bus reports that its name lost its owner. We subscribe to that signal
  * before we ask for any peer, so we cannot miss a peer that leaves. A bus never reuses a unique
- * name. One subscription covers all names, because a bus allows one connection 512 subscriptions,
- * fewer than the peers it allows.
+ * name. If our connection is lost, all peers on the bus count as gone: the next connection may be
+ * to another bus, where a name belongs to another peer. One subscription covers all names, because
+ * a bus allows one connection 512 subscriptions, fewer than the peers it allows.
  *
  * For a peer over a socket, polkit is asked about the process that connected, identified by pid,
  * start time and uid. auth.c checks that this process exists both when it asks polkit and when
@@ -323,6 +324,29 @@ int auth_join_bus(Auth *auth, sd_bus *bus) {
         auth->bus = sd_bus_ref(bus);
         polkit_join_bus(auth->polkit, bus);
         return 0;
+}
+
+static void find_on_bus(const void *node, VISIT visit, void *found) {
+        Entry *entry = *(Entry *const *)node;
+
+        if ((visit == postorder || visit == leaf) && !entry->is_socket)
+                *(Entry **)found = entry;
+}
+
+void auth_leave_bus(Auth *auth) {
+        Entry *entry;
+
+        auth->filter_slot = sd_bus_slot_unref(auth->filter_slot);
+        auth->left_slot = sd_bus_slot_unref(auth->left_slot);
+        polkit_leave_bus(auth->polkit);
+        /* The handlers may change the tree. */
+        do {
+                entry = NULL;
+                twalk_r(auth->entries, find_on_bus, &entry);
+                if (entry)
+                        entry_gone(entry);
+        } while (entry);
+        auth->bus = sd_bus_unref(auth->bus);
 }
 
 Auth *auth_free(Auth *auth) {

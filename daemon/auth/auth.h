@@ -25,11 +25,14 @@ typedef struct AuthHandlers {
 } AuthHandlers;
 
 int auth_new(const AuthHandlers *handlers, void *userdata, Auth **ret);
-/* Called once, when the bus is connected. Installs a filter on the bus. A message from an unknown
- * sender is held back (at most AUTH_HELD_MAX per sender, further ones are refused with
- * LimitsExceeded) until an asynchronous GetConnectionCredentials returns, and is then put back in
- * order. So the handlers always find their peer. */
+/* Called when the bus is connected, and again after auth_leave_bus. Installs a filter on the bus. A
+ * message from an unknown sender is held back (at most AUTH_HELD_MAX per sender, further ones are
+ * refused with LimitsExceeded) until an asynchronous GetConnectionCredentials returns, and is then
+ * put back in order. So the handlers always find their peer. */
 int auth_join_bus(Auth *auth, sd_bus *bus);
+/* Called when the connection is lost: all peers on the bus have left. Questions to polkit are
+ * answered with KT_E_ACCESS_DENIED. */
+void auth_leave_bus(Auth *auth);
 Auth *auth_free(Auth *auth);
 DEFINE_CLEANUP(Auth, auth_free);
 #define AUTH_HELD_MAX 64

@@ -48,6 +48,7 @@ struct Polkit {
         sd_bus *bus;
         struct QuestionList questions;
         uint64_t n_asked;
+        bool has_lost_bus;
 };
 
 static Question *question_free(Question *question) {
@@ -159,6 +160,16 @@ static bool error_means_absent(const sd_bus_error *error) {
                strncmp(error->name, "org.freedesktop.systemd1.", 25) == 0;
 }
 
+static int refuse_without_bus(const Polkit *polkit, const char *action, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "this needs authentication by polkit (%s), and %s",
+                        action,
+                        polkit->has_lost_bus || polkit->bus
+                                        ? "the connection to the system bus is lost: try again when the bus is back"
+                                        : "the system bus is not there yet: try again when the machine has booted");
+}
+
 static int judge_error(const Question *question, const sd_bus_error *error, Reason *reason) {
         if (error_means_absent(error))
                 return reason_set(reason,
@@ -166,6 +177,9 @@ static int judge_error(const Question *question, const sd_bus_error *error, Reas
                                 "this needs authentication by polkit (%s), which is not available: "
                                 "is polkitd installed and running?",
                                 question->action);
+        /* sd-bus ends all calls of a connection that is lost. */
+        if (sd_bus_is_open(question->polkit->bus) <= 0)
+                return refuse_without_bus(question->polkit, question->action, reason);
         if (sd_bus_error_has_name(error, SD_BUS_ERROR_NO_REPLY))
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
@@ -282,12 +296,8 @@ int polkit_ask(Polkit *polkit,
         _cleanup_(question_free_cleanup) Question *question = NULL;
         int r;
 
-        if (!polkit->bus)
-                return reason_set(reason,
-                                KT_E_ACCESS_DENIED,
-                                "this needs authentication by polkit (%s), and the system bus is not there yet: try "
-                                "again when the machine has booted",
-                                query->action);
+        if (!polkit->bus || sd_bus_is_open(polkit->bus) <= 0)
+                return refuse_without_bus(polkit, query->action, reason);
         r = check_limits(polkit, query->uid, reason);
         if (r != 0)
                 return r;
@@ -334,6 +344,19 @@ int polkit_new(Polkit **ret) {
 
 void polkit_join_bus(Polkit *polkit, sd_bus *bus) {
         polkit->bus = sd_bus_ref(bus);
+}
+
+void polkit_leave_bus(Polkit *polkit) {
+        Question *question;
+
+        polkit->has_lost_bus = true;
+        while ((question = TAILQ_FIRST(&polkit->questions))) {
+                Reason reason = { "" };
+                int r = refuse_without_bus(polkit, question->action, &reason);
+
+                question_answer(question, r, &reason);
+        }
+        polkit->bus = sd_bus_unref(polkit->bus);
 }
 
 Polkit *polkit_free(Polkit *polkit) {

@@ -38,6 +38,8 @@ typedef void (*PolkitHandler)(int result, const Reason *reason, void *userdata);
 int polkit_new(Polkit **ret);
 /* Called once. Questions before that are refused with KT_E_ACCESS_DENIED. */
 void polkit_join_bus(Polkit *polkit, sd_bus *bus);
+/* Answers the open questions with KT_E_ACCESS_DENIED. */
+void polkit_leave_bus(Polkit *polkit);
 /* Answers the open questions with KT_E_CANCELLED. */
 Polkit *polkit_free(Polkit *polkit);
 DEFINE_CLEANUP(Polkit, polkit_free);

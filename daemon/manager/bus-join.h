@@ -6,7 +6,7 @@
 
 #include "interfaces/error.h"
 
-/* A pending connection to the system bus, which may take until the bus is started. */
+/* The connection to the system bus, which may take until the bus is started. */
 typedef struct BusJoin BusJoin;
 
 typedef struct BusJoinHandlers {
@@ -14,12 +14,14 @@ typedef struct BusJoinHandlers {
         int (*on_connected)(sd_bus *bus, void *userdata);
         /* We own the name; id is the id of the bus. */
         void (*on_joined)(const char *id, void *userdata);
-        /* The connection or the name failed; there is no retry. */
+        /* The connection of on_connected is lost. A later one calls on_connected again. */
+        void (*on_lost)(void *userdata);
+        /* The first connection or the name failed; there is no retry. */
         void (*on_failed)(int result, const Reason *reason, void *userdata);
 } BusJoinHandlers;
 
-/* Does not wait for the bus. If the connection is lost later, the loop ends with a positive
- * code. */
+/* Does not wait for the bus. If the connection is lost later, joins the bus again when it is
+ * back. */
 int bus_join_new(sd_event *event,
                 const BusJoinHandlers *handlers,
                 void *userdata,

@@ -7,8 +7,8 @@
  * no session, and without the lock it would remove those of another daemon. Sessions of the
  * previous daemon are adopted before any client is served. The bus comes last, after the clients
  * waiting at our socket, and may come late (bus-join.c): early at boot it does not exist yet. If
- * the bus is lost, the daemon ends with an error and leaves the sessions to the next daemon, which
- * systemd starts.
+ * the bus is lost, its callers count as gone, and the daemon continues without the door of the bus
+ * until it has joined the bus again.
  *
  * When started by systemd or by the bus (NOTIFY_SOCKET or DBUS_STARTER_ADDRESS is set), the daemon
  * exits after IDLE_USEC without a session and without a caller. When started by hand it stays. */
@@ -449,6 +449,14 @@ static void on_bus_joined(const char *id, void *userdata) {
         registry_visit(manager->registry, &root, REACH_ALL, watch_peers, manager);
 }
 
+static void on_bus_lost(void *userdata) {
+        Manager *manager = userdata;
+
+        manager->door = door_free(manager->door);
+        auth_leave_bus(manager->auth);
+        arm_idle_timer(manager);
+}
+
 static void on_bus_failed(int result, const Reason *reason, void *userdata) {
         Manager *manager = userdata;
 
@@ -461,6 +469,7 @@ static void join_bus(Manager *manager) {
         const BusJoinHandlers handlers = {
                 .on_connected = on_bus_connected,
                 .on_joined = on_bus_joined,
+                .on_lost = on_bus_lost,
                 .on_failed = on_bus_failed,
         };
         Reason reason = { "" };
@@ -570,10 +579,9 @@ int manager_run(const Configuration *configuration, Reason *reason) {
                 return r;
         join_bus(&manager);
         r = sd_event_loop(manager.event);
-        /* sd-bus exits the loop with a positive code when the bus connection is lost. */
-        if (r > 0 || manager.failure != 0)
+        if (manager.failure != 0)
                 close_door(&manager, true);
         if (manager.failure > 0)
                 *reason = manager.reason;
-        return r > 0 ? -ECONNRESET : r ?: manager.failure;
+        return r ?: manager.failure;
 }

@@ -30,9 +30,11 @@ void bus_fixture_start_daemon(void);
 /* Starts a daemon and ends it after that time, with SIGTERM: expects status 0, or that it had not
  * yet seen to signals. */
 void bus_fixture_start_daemon_and_end(gulong usec);
-/* Ends the bus, waits for the daemon's end and returns its exit status. */
-int bus_fixture_lose_bus(void);
-/* … and then both anew, the bus some time after the daemon. */
+/* Ends the bus. */
+void bus_fixture_lose_bus(void);
+/* … and starts it anew, for the same daemon. */
+void bus_fixture_start_bus(void);
+/* … and starts both anew, the bus some time after the daemon. */
 void bus_fixture_start_daemon_first(void);
 /* CONFIG_DIR/policy.d/NAME; read when the daemon starts. */
 void bus_fixture_write_rules(const char *name, const char *text);

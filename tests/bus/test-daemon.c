@@ -77,28 +77,47 @@ static void test_descriptors(void) {
         }
 }
 
-/* A bus that is restarted: the daemon ends with an error, and the next one, which is there before
- * the bus, has the sessions; but for those whose owners the bus has taken with it. */
+static void wait_for_instances(guint n) {
+        for (int i = 0; i < 500 && bus_count_instances() != n; i++)
+                g_usleep(10000);
+        g_assert_cmpuint(bus_count_instances(), ==, n);
+}
+
+static void destroy(const char *path) {
+        g_autoptr(GDBusConnection) bus = bus_connect(0);
+        g_autoptr(GVariant) answer =
+                        bus_call(bus, path, KT_SESSION_INTERFACE, "Destroy", NULL, NULL, NULL);
+
+        g_assert_nonnull(answer);
+}
+
+/* A bus that is restarted, twice: the daemon stays and joins it again. Sessions go on, but for
+ * those whose owners the bus has taken with it: these end at once. */
 static void test_bus_lost(void) {
-        g_autofree char *lingering = NULL, *client = NULL;
+        for (int i = 0; i < 2; i++) {
+                g_autofree char *lingering = NULL, *client = NULL;
+                {
+                        g_autoptr(GDBusConnection) bus = bus_connect(0);
+
+                        lingering = bus_create_session(bus, "linger");
+                        client = bus_create_session(bus, "client");
+                        g_assert_cmpuint(bus_count_instances(), ==, 2);
+                        bus_fixture_lose_bus();
+                        wait_for_instances(1);
+                }
+                bus_fixture_start_bus();
+                destroy(lingering);
+                wait_for_instances(0);
+        }
+        /* By an orderly end nothing is left, also without the bus. */
         {
                 g_autoptr(GDBusConnection) bus = bus_connect(0);
-
-                lingering = bus_create_session(bus, "linger");
-                client = bus_create_session(bus, "client");
-                g_assert_cmpuint(bus_count_instances(), ==, 2);
-                g_assert_cmpint(bus_fixture_lose_bus(), ==, 1);
+                g_autofree char *path = bus_create_session(bus, "linger");
         }
-        g_assert_cmpuint(bus_count_instances(), ==, 2);
-        bus_fixture_start_daemon_first();
-
-        g_autoptr(GDBusConnection) again = bus_connect(0);
-        g_autoptr(GVariant) there = bus_call(
-                        again, lingering, KT_SESSION_INTERFACE, "Destroy", NULL, NULL, NULL);
-        g_assert_nonnull(there);
-        for (int i = 0; i < 500 && bus_count_instances() > 0; i++)
-                g_usleep(10000);
+        bus_fixture_lose_bus();
+        bus_fixture_end_daemon();
         g_assert_cmpuint(bus_count_instances(), ==, 0);
+        bus_fixture_start_daemon_first();
 }
 
 static void on_ended(GDBusConnection *bus,

@@ -569,6 +569,69 @@ case_restart_hist_own_early() { # [deep guest] the same before any worker has re
         within 20 own_hits '.hits >= 4 and .hits + (.lost // 0) == 17' || fail "later calls: $(user ktracectl --json=short hist box)"
 }
 
+# bus_lost_end: with a bus, whatever has become of the case.
+bus_lost_end() {
+        busctl status >/dev/null 2>&1 || bus_starts
+        restart_end
+}
+
+case_restart_bus_lost() { # the bus ends under a recording, a stream and a recording onto the disk: they go on, the other door serves, and the bus is joined again when it is back
+        of_the_bus
+        local pid door='env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/no/bus ktracectl --varlink' stream id i
+        kept
+        trap bus_lost_end EXIT
+        ktracectl list >/dev/null
+        pid=$(daemon_pid)
+        id=$(ktracectl create disk --spool -a -e raw_syscalls:sys_enter -f 'id == 1000')
+        ktracectl start disk
+        ktracectl create box -a -b 256 -e raw_syscalls:sys_enter -f 'id == 1001'
+        $door stream box -o s.kts 2>stream.err &
+        stream=$!
+        started+=("$stream")
+        within 20 test -s s.kts || fail "no stream: $(cat stream.err)"
+        ktracectl start box
+        recording $door record -q -a -e raw_syscalls:sys_enter -f 'id == 1002' -o t.kts
+        within 20 all_run 3 || fail "$(ktracectl list)"
+        user ktracectl record -q -e raw_syscalls:sys_enter -o lost.kts -- sleep 100 2>lost.err &
+        started+=("$!")
+        within 20 $door list || fail "the socket does not answer"
+        within 20 all_run 4 || fail "$(ktracectl list)"
+        bus_calls
+        for i in 1 2; do
+                bus_ends
+                bus_calls
+                # Whose client was on the bus is over, as if it had left.
+                within 20 door_runs 3 || fail "$($door list)"
+                expect 0 $door status
+                refused 3 'the connection to the system bus is lost: try again' user $door create all -a -e raw_syscalls:sys_enter
+                $door mark box "without a bus $i"
+                bus_starts
+                within 20 on_the_bus || fail "the daemon does not join the bus again"
+                same "$pid" "$(daemon_pid)" "the daemon"
+                bus_calls
+                expect 0 ktracectl list
+        done
+        ktracectl destroy box
+        wait "$stream" || fail "the stream: $(cat stream.err)"
+        same '500 2' "$(has s.kts 1001) $(count s.kts '.event == "print"')" "calls and marks in the stream"
+        kill -INT "$RECORDING"
+        wait "$RECORDING" || fail "the recording: $(cat background.err)"
+        same 500 "$(has t.kts 1002)" "calls in the recording"
+        ktracectl stop disk
+        ktracectl destroy disk
+        within 20 spooled_well "$id" || fail "$(ktracectl spool list)"
+        ktracectl spool fetch "$id" -o d.kts
+        same 500 "$(has d.kts 1000)" "calls on the disk"
+        ktracectl spool remove "$id"
+}
+bus_calls() { calls 100 1000 && calls 100 1001 && calls 100 1002; }
+door_runs() { # N: sessions run, says the other door
+        env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/no/bus ktracectl --varlink list --json=short |
+                jq -e "[.[] | select(.state == \"running\")] | length == $1"
+}
+on_the_bus() { busctl --auto-start=no call org.ktrace1 /org/ktrace1 org.ktrace1.Manager ListSessions; }
+spooled_well() { ktracectl spool list --json=short | jq -e ".[] | select(.id == \"$1\") | .state == \"ended\" and .lost == 0"; }
+
 case_restart_version() { # what another version of ktraced has kept is nobody's session: it ends with the reason, and the kernel is as before
         trap restart_end EXIT
         local version

@@ -22,6 +22,8 @@ service_manager() { true; }
 # systemd does.
 kept() { :; }
 kept_end() { :; }
+bus_ends() { systemctl stop dbus.socket dbus.service; }
+bus_starts() { systemctl start dbus.socket dbus.service; }
 # As a package does.
 restart_daemon() {
         systemctl daemon-reload

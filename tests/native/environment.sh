@@ -52,6 +52,17 @@ daemon_ends() {
         ! pid=$(daemon_pid 2>/dev/null) || kill "$pid"
         within 30 no_daemon || fail "the daemon does not end"
 }
+# The bus ends, and another one begins at the same address. The daemon is kept then: the bus would start one of its own.
+bus_ends() {
+        kill "$(cat "$NATIVE/bus.pid")"
+        within 10 no_bus || fail "the bus does not end"
+}
+no_bus() { ! busctl status; }
+bus_starts() {
+        setsid dbus-daemon --config-file="$NATIVE/bus.conf" --nofork --nopidfile >>"$NATIVE/log" 2>&1 </dev/null &
+        echo $! >"$NATIVE/bus.pid"
+        within 10 busctl status || fail "no bus"
+}
 no_daemon() { ! daemon_pid 2>/dev/null; }
 # Of one that is kept.
 restart_daemon() { kill -HUP "$KEEPER"; }

@@ -18,14 +18,13 @@ NATIVE=$(mktemp -d /tmp/ktrace-native.XXXXXX)
 export NATIVE
 chmod 755 "$NATIVE"
 mkdir -m 755 "$NATIVE/bin" "$NATIVE/config" "$NATIVE/state" "$NATIVE/run" "$NATIVE/services" "$NATIVE/work"
-bus=
 # What systemd sets where it runs; the daemon lists nobody's processes with less.
 pid_max=$(cat /proc/sys/kernel/pid_max)
 [ "$pid_max" -ge 4194304 ] || echo 4194304 >/proc/sys/kernel/pid_max ||
         echo "# kernel.pid_max is $pid_max and cannot be set: sessions of users will be refused" >&2
 leave() {
         [ "$pid_max" -ge 4194304 ] || echo "$pid_max" >/proc/sys/kernel/pid_max || true
-        [ -z "$bus" ] || kill "$bus" 2>/dev/null || true
+        [ ! -s "$NATIVE/bus.pid" ] || kill "$(cat "$NATIVE/bus.pid")" 2>/dev/null || true
         for instance in /sys/kernel/tracing/instances/ktrace-*; do
                 [ ! -d "$instance" ] || echo "# left in tracefs: $instance" >&2
         done
@@ -80,7 +79,7 @@ EOS
 # Before the bus: it passes its environment on to the daemon that it starts.
 export DBUS_SYSTEM_BUS_ADDRESS="unix:path=$NATIVE/bus"
 dbus-daemon --config-file="$NATIVE/bus.conf" --nofork --nopidfile >"$NATIVE/log" 2>&1 &
-bus=$!
+echo $! >"$NATIVE/bus.pid" # a case may start another one
 export PATH="$NATIVE/bin:$PATH"
 for _ in $(seq 300); do
         [ ! -S "$NATIVE/bus" ] || break
