@@ -46,17 +46,20 @@ case_bad_name() { # a name with a slash
 }
 
 # said_in_words COMMAND: for each line `STATUS^LINE^ARGUMENTS` of stdin, what COMMAND ARGUMENTS prints first. LINE may
-# begin and end with `*`. No word of the spec is in it.
+# begin and end with `*`. ARGUMENTS may be a line of their own. No word of the spec is in it.
 said_in_words() {
         local command=$1 status line arguments
+        local specs='(events|probes|triggers|functions|args|key)\[|max-bytes'
+        specs+='|: (scope|where|filter|name|on|buffer-kb)( column|:)'
         while IFS=^ read -r status line arguments; do
+                [ -n "$arguments" ] || IFS= read -r arguments
                 eval "expect $status $command $arguments"
                 # shellcheck disable=SC2254 # a pattern
                 case $(head -n 1 err) in
                 "ktracectl: "$line) ;;
                 *) fail "$command $arguments: $(cat err)" ;;
                 esac
-                ! grep -qE '(events|probes|triggers|functions|args|key)\[|max-bytes|: (scope|where|filter|name|on|buffer-kb)( column|:)' err ||
+                ! grep -qE "$specs" err ||
                         fail "$command $arguments: a word that was not typed: $(cat err)"
         done
 }
@@ -68,16 +71,20 @@ case_options_in_words() { # each option of record and create: an error names it 
 1^-e "nosuch:event": no such event; *^-e nosuch:event -- true
 1^-e "nosuch": no such event; *^-e nosuch -- true
 2^-e: "a:b:c" contains more than one *^-e sched:sched_switch -e a:b:c -- true
-2^raw_syscalls:sys_enter: -f "x == 1" column 1: no field "x"; *^-e sched:sched_switch -e raw_syscalls:sys_enter -f 'x == 1' -- true
-2^raw_syscalls:sys_enter: -f column 6: expected a value, *^-e raw_syscalls:sys_enter -f 'id == 1' -e raw_syscalls:\* -f 'id ==' -- true
+2^raw_syscalls:sys_enter: -f "x == 1" column 1: no field "x"; *^
+-e sched:sched_switch -e raw_syscalls:sys_enter -f 'x == 1' -- true
+2^raw_syscalls:sys_enter: -f column 6: expected a value, *^
+-e raw_syscalls:sys_enter -f 'id == 1' -e raw_syscalls:\* -f 'id ==' -- true
 2^-f: "" is empty: *^-e raw_syscalls:sys_enter -f '' -- true
 2^raw_syscalls:sys_enter: --where "x == 1" column 1: no field *^-e raw_syscalls:sys_enter --where 'x == 1' -- true
 2^--where: "" is empty: *^-e raw_syscalls:sys_enter --where '' -- true
 1^--probe "nosuch": no such probe; *^--probe nosuch -- true
 2^--probe: "a b" is not the name *^--probe 'a b' -- true
 1^--trigger "nosuch:x do stop": no such event; *^-e raw_syscalls:sys_enter --trigger 'nosuch:x do stop' -- true
-2^--trigger "raw_syscalls:sys_enter do frob": "frob" is not known: *^-e raw_syscalls:sys_enter --trigger 'raw_syscalls:sys_enter do frob' -- true
-2^raw_syscalls:sys_enter: --trigger "raw_syscalls:sys_enter if x == 1 do stop" column 27: *^-e raw_syscalls:sys_enter --trigger 'raw_syscalls:sys_enter if x == 1 do stop' -- true
+2^--trigger "raw_syscalls:sys_enter do frob": "frob" is not known: *^
+-e raw_syscalls:sys_enter --trigger 'raw_syscalls:sys_enter do frob' -- true
+2^raw_syscalls:sys_enter: --trigger "raw_syscalls:sys_enter if x == 1 do stop" column 27: *^
+-e raw_syscalls:sys_enter --trigger 'raw_syscalls:sys_enter if x == 1 do stop' -- true
 2^--trigger: snapshot on *^-e raw_syscalls:sys_enter --trigger 'raw_syscalls:sys_enter do snapshot' -- true
 1^--snapshot-on "nosuch:x": no such event; *^-e raw_syscalls:sys_enter --flight --snapshot-on nosuch:x -- true
 2^--flight: given twice: *^--spec s.json -e raw_syscalls:sys_enter --flight -- true
@@ -143,7 +150,8 @@ TABLE
 1^--event: "nosuch:x": no such event; *^x --event nosuch:x id
 2^--to: missing: *^x --from raw_syscalls:sys_enter
 2^probe x: --key "nosuch" column 1: *^x --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key nosuch \$latency
-2^--key: more than 3, *^x --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key id --key id --key id --key id \$latency
+2^--key: more than 3, *^
+x --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key id --key id --key id --key id \$latency
 2^probe x: --raw "frob" column 1: *^x --raw frob
 2^--about "a?b": byte 2 is not printable text^x --on vfs_read --about $'a\nb'
 TABLE
@@ -158,7 +166,8 @@ TABLE
 }
 
 case_many_events() { # [asan] 10,000 events
-        python3 -c 'import json; print(json.dumps({"scope": "own", "events": ["raw_syscalls:e%d" % i for i in range(10000)]}))' >many.json
+        python3 -c 'import json
+print(json.dumps({"scope": "own", "events": ["raw_syscalls:e%d" % i for i in range(10000)]}))' >many.json
         refused 2 'events' user ktracectl create many --spec many.json
 }
 
@@ -249,7 +258,7 @@ case_disk_full_converting() { # a disk too small for the other formats: the caus
         [ -s l.dat.kts ] || fail "no recording is kept"
 }
 
-case_descriptors_closed() { # stdin, stdout or stderr closed: no message gets into a recording, and the command has them closed too
+case_descriptors_closed() { # stdin, stdout or stderr closed: no message gets into a recording, also not for the command
         local closed
         for closed in '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
                 expect 0 user bash -c "exec ktracectl record $E -o t.kts -- '$TARGET' calls 10 110 $closed"
@@ -257,20 +266,22 @@ case_descriptors_closed() { # stdin, stdout or stderr closed: no message gets in
         done
         expect 0 user bash -c "exec ktracectl record -q $E -o t.kts -- sh -c 'ls -l /proc/\$\$/fd >fds' <&-"
         ! grep -q ' 0 -> ' fds || fail "the command has a stdin: $(cat fds)"
-        refused 1 'standard output: cannot be written: it is closed' user bash -c "exec ktracectl record $E -o - -- touch ran >&-"
+        refused 1 'standard output: cannot be written: it is closed' \
+                user bash -c "exec ktracectl record $E -o - -- touch ran >&-"
         [ ! -e ran ] || fail "the command ran"
         expect 1 user bash -c 'exec ktracectl list >&-'
 }
 
 case_command_missing() { # a command that cannot be run: what has been printed is not denied
-        refused 127 "cannot run '/no-such-command': No such file or directory; no recording is kept" user ktracectl record $E -o t.dat -- /no-such-command
+        refused 127 "cannot run '/no-such-command': No such file or directory; no recording is kept" \
+                user ktracectl record $E -o t.dat -- /no-such-command
         [ ! -e t.dat ] || fail "a recording is kept"
         expect 127 user ktracectl record $E -o - -- /no-such-command
         grep -q sys_enter out || fail "nothing was printed"
         same "ktracectl: cannot run '/no-such-command': No such file or directory" "$(cat err)" message
 }
 
-case_disk_hangs() { # a disk that does not answer, under a recording: nobody else waits, and when it answers nothing is lost untold
+case_disk_hangs() { # a disk that does not answer, under a recording: no one else waits, and losses are reported
         mkdir disk
         disk_to_freeze "$T/disk"
         trap disk_hangs_end EXIT
@@ -282,7 +293,8 @@ case_disk_hangs() { # a disk that does not answer, under a recording: nobody els
         "$TARGET" calls 20000 1000
         soon ktracectl list
         soon ktracectl status
-        expect 0 ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1002' -o other.kts -- "$TARGET" calls 3000 1002
+        expect 0 ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1002' -o other.kts \
+                -- "$TARGET" calls 3000 1002
         same 3000 "$(count other.kts '.fields.id == 1002')" "calls in a recording elsewhere"
         kill -INT "$BACKGROUND"
         sleep 1

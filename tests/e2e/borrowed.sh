@@ -45,7 +45,8 @@ case_borrowed_events() { # what was on stays on and is read, what was off goes o
         echo 0 >"$theirs/tracing_on"
         local before
         before=$(state)
-        recording ktracectl record -q --scope system --instance $BORROWED -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts
+        recording ktracectl record -q --scope system --instance $BORROWED -e raw_syscalls:sys_enter -f 'id == 1000' \
+                -o t.kts
         "$TARGET" calls 5 1000
         refused 1 'a session reads .* already' ktracectl create x --scope system --instance $BORROWED
         refused 1 "not the session's own" ktracectl clear "$(ktracectl list --json=short | jq -r '.[0].id')"
@@ -110,13 +111,14 @@ case_borrowed_restart() { # over a daemon that was killed the session goes on, a
         [ -d "$theirs" ] || fail "it was removed"
 }
 
-case_borrowed_ending() { # a session that is ending when the daemon is killed gives back what it has borrowed all the same
+case_borrowed_ending() { # a session that ends when the daemon is killed still gives back what it borrowed
         borrowed_begin
         local hits=0 before ends=$((SECONDS + 60))
         restored() { [ "$before" = "$(state)" ]; }
         before=$(state)
         while [ "$hits" -lt 2 ] && [ "$SECONDS" -lt "$ends" ]; do
-                ktracectl create box --scope system --instance $BORROWED -e raw_syscalls:sys_enter -f 'id == 1000' -e raw_syscalls:sys_exit
+                ktracectl create box --scope system --instance $BORROWED -e raw_syscalls:sys_enter -f 'id == 1000' \
+                        -e raw_syscalls:sys_exit
                 ktracectl start box
                 ktracectl destroy box 2>/dev/null &
                 BACKGROUND=$!

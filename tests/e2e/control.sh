@@ -18,7 +18,7 @@ held() {
         echo "$(count t.kts '.event == "sys_enter"') $(count t.kts '.event == "sys_exit"')"
 }
 
-case_control_set() { # an event that is off records nothing while the others go on, also after a stop, until it is on again
+case_control_set() { # an event that is off records nothing, also after a stop, until it is on again; others go on
         controlled
         "$TARGET" calls 3 1000
         ktracectl set box raw_syscalls:sys_exit off
@@ -45,7 +45,8 @@ case_control_refused() { # events that the session does not have, and those that
         controlled
         refused 1 'sched:sched_switch: the session has no such event' ktracectl set box sched:sched_switch on
         # shellcheck disable=SC2046 # 65 words
-        expect 1 busctl call org.ktrace1 "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')" org.ktrace1.Session \
+        expect 1 busctl call org.ktrace1 "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')" \
+                org.ktrace1.Session \
                 Configure 'a{sv}' 1 events-off as 65 $(yes sys_exit | head -n 65)
         grep -q 'events-off: 64 names of 256 bytes at most' err || fail "$(cat err)"
         refused 2 'on or off' ktracectl set box raw_syscalls:sys_exit maybe
@@ -94,7 +95,8 @@ case_control_resize_refused() { # more than the machine has, than policy grants,
         refused 2 'number of kB' ktracectl set box buffer-kb much
         refused 2 'kB on each CPU are possible' ktracectl set box buffer-kb 1
         refused 2 'kB on each CPU are possible' ktracectl set box buffer-kb 99999999999999999999999
-        expect 1 busctl call org.ktrace1 "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')" org.ktrace1.Session \
+        expect 1 busctl call org.ktrace1 "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')" \
+                org.ktrace1.Session \
                 Configure 'a{sv}' 1 buffer-kb s 4096
         grep -q 'expected a number, got a string' err || fail "$(cat err)"
         same 1024 "$(ktracectl show box --json=short | jq .spec.\"buffer-kb\")" "size after refusals"
@@ -117,9 +119,12 @@ case_control_counts() { # what is produced, read, kept and off is told, of each 
         ktracectl status box --json=short >s
         same 8 "$(jq .statistics.recorded s)" "recorded"
         same 8 "$(jq '[.statistics.cpus[].entries] | add' s)" "kept"
-        same '0 0' "$(jq -r '.statistics | "\([.cpus[].dropped] | add) \([.cpus[].overwritten] | add)"' s)" "nothing lost"
-        same true "$(jq '.statistics | [.cpus[] | select(.entries > 0) | ."now-nsec" > ."oldest-nsec"] | all' s)" "times"
-        ktracectl status box | grep -E 'cpu [0-9]+: .* 0 dropped, 0 overwritten, .* s back' >/dev/null || fail "$(ktracectl status box)"
+        same '0 0' "$(jq -r '.statistics | "\([.cpus[].dropped] | add) \([.cpus[].overwritten] | add)"' s)" \
+                "nothing lost"
+        same true "$(jq '.statistics | [.cpus[] | select(.entries > 0) | ."now-nsec" > ."oldest-nsec"] | all' s)" \
+                "times"
+        ktracectl status box | grep -E 'cpu [0-9]+: .* 0 dropped, 0 overwritten, .* s back' >/dev/null ||
+                fail "$(ktracectl status box)"
 }
 
 case_control_resize_restart() { # a size that was changed is the session's after a restart too
@@ -146,5 +151,6 @@ case_control_several() { # start, stop and destroy take several; what one is ref
         same 3 "$(ktracectl --json=short list | jq 'map(select(.state == "running")) | length')" running
         expect 0 ktracectl destroy third second first
         same 0 "$(ktracectl --json=short list | jq length)" sessions
-        refused 2 '--lifetime "client": .*would end with this command: write linger' ktracectl create gone --lifetime client --scope system -e sched:sched_process_exec
+        refused 2 '--lifetime "client": .*would end with this command: write linger' ktracectl create gone \
+                --lifetime client --scope system -e sched:sched_process_exec
 }

@@ -2,7 +2,8 @@
 # Probes that are made of events: what they record is what the events told, to those who have these.
 
 event_probes() { # the rest of the case is for kernels that have them
-        ktracectl probes add tried --event sched:sched_switch next_pid 2>err || skip "this kernel has no event probes: $(cat err)"
+        ktracectl probes add tried --event sched:sched_switch next_pid 2>err ||
+                skip "this kernel has no event probes: $(cat err)"
         ktracectl probes remove tried
 }
 
@@ -21,7 +22,8 @@ case_event_probe_mistakes() { # each is told with its place, also on kernels wit
         refuses_field 1 'the kernel takes numbers and text' raw_syscalls:sys_enter args
         refused 1 'did you mean sched:sched_switch' ktracectl probes add bad --event sched:sched_swich next_pid
         refused 1 'no such event' ktracectl probes add bad --event no:such_event x
-        refused 2 'expected SYSTEM:EVENT, such as sched:sched_switch; did you mean sched:sched_switch\?' ktracectl probes add bad --event sched_switch next_pid
+        refused 2 'expected SYSTEM:EVENT, such as sched:sched_switch; did you mean sched:sched_switch\?' \
+                ktracectl probes add bad --event sched_switch next_pid
         refused 2 'expected SYSTEM:EVENT' ktracectl probes add bad --event 'sched:*' next_pid
         refused 2 'is itself a probe' ktracectl probes add bad --event ktrace_u0:other x
         refused 2 'not together with' ktracectl probes add bad --event sched:sched_switch --on vfs_read next_pid
@@ -29,16 +31,19 @@ case_event_probe_mistakes() { # each is told with its place, also on kernels wit
         ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
 }
 
-case_event_probe_values() { # [guest] numbers, text in the record, text of the program: the same as the event and the program say
+case_event_probe_values() { # [guest] numbers, text of the record and of the program: the same as in the event
         event_probes
         ktracectl probes add mine --event syscalls:sys_enter_openat 'name = filename : user' dfd 'flags : x32' '$comm'
         ktracectl probes add gone --event sched:sched_process_exit 'who = pid' comm
         echo text >a-file
         expect 0 ktracectl record -q --probe mine --probe gone -e sched:sched_process_exit -o t.kts -- cat a-file
-        same 1 "$(count t.kts '.event == "mine" and .fields.name == "a-file" and .fields.dfd == -100 and .fields.comm == "cat"')" "opens of a-file"
+        same 1 "$(count t.kts '.event == "mine" and .fields.name == "a-file" and .fields.dfd == -100 and
+                .fields.comm == "cat"')" "opens of a-file"
         same 1 "$(count t.kts '.event == "gone" and .fields.comm == "cat" and .fields.who == .pid')" "ends of cat"
-        same "$(ktracectl convert t.kts --to json | jq -c 'select(.event == "sched_process_exit") | [.fields.pid, .fields.comm]')" \
-                "$(ktracectl convert t.kts --to json | jq -c 'select(.event == "gone") | [.fields.who, .fields.comm]')" "the probe beside its event"
+        same "$(ktracectl convert t.kts --to json |
+                jq -c 'select(.event == "sched_process_exit") | [.fields.pid, .fields.comm]')" \
+                "$(ktracectl convert t.kts --to json |
+                jq -c 'select(.event == "gone") | [.fields.who, .fields.comm]')" "the probe beside its event"
         expect 0 ktracectl record -q --probe mine -f 'name == "a-file"' -o f.kts -- cat a-file
         ktracectl report t.kts | grep -q 'mine: .* name="a-file" dfd=-100 flags=0x' || fail "$(ktracectl report t.kts)"
         ktracectl probes list -v >list
@@ -60,10 +65,12 @@ case_event_probe_of_users() { # [guest] to those who have the event, and of it w
         expect 0 user ktracectl record -q --probe mine -e raw_syscalls:sys_enter -o t.kts -- true
         [ "$(count t.kts '.event == "mine"')" -gt 10 ] || fail "no calls"
         same "$(ktracectl convert t.kts --to json | jq -c 'select(.event == "sys_enter") | [.pid, .fields.id]')" \
-                "$(ktracectl convert t.kts --to json | jq -c 'select(.event == "mine") | [.pid, .fields.id]')" "the probe beside its event"
+                "$(ktracectl convert t.kts --to json |
+                jq -c 'select(.event == "mine") | [.pid, .fields.id]')" "the probe beside its event"
         # Of the one that gets the processor they are told when it is theirs, which nobody could judge in a copy.
         same "ktrace_u$USER_UID:to" "$(user ktracectl probes add to --event sched:sched_switch next_pid)" "event"
-        refused 3 'next_pid of sched:sched_switch is not granted whole' user ktracectl record --probe to -o /dev/null -- true
+        refused 3 'next_pid of sched:sched_switch is not granted whole' user ktracectl record --probe to -o /dev/null \
+                -- true
         user ktracectl probes remove to
         user ktracectl probes remove mine
 }
@@ -115,22 +122,29 @@ case_pair_mistakes() { # each is told with its place, also on kernels without
         refuses_pair 1 'expected from.FIELD, to.FIELD or \$latency' 'pid = next_pid' 'prio'
         refuses_pair 12 'a number of ns, or of us with : us' 'pid = next_pid' '$latency : string'
         refuses_pair 4 'already has common_pid of the second event' 'pid = next_pid' 'to.common_pid'
-        refused 2 'they use nothing of the first event' ktracectl probes add bad $both --key 'pid = next_pid' to.next_comm
+        refused 2 'they use nothing of the first event' ktracectl probes add bad $both \
+                --key 'pid = next_pid' to.next_comm
         refused 2 'key: more than 3' ktracectl probes add bad $both --key a --key b --key c --key d '$latency'
         refused 2 'key: missing' ktracectl probes add bad $both '$latency'
         refused 2 'to: missing' ktracectl probes add bad --from sched:sched_waking --key pid '$latency'
         refused 2 'ARG: missing' ktracectl probes add bad $both --key 'pid = next_pid'
-        told 2 'has the same field' ktracectl probes add bad $both --key 'pid = next_pid' --key 'pid = prev_pid' '$latency'
-        told 2 'is called prio too' ktracectl probes add bad $both --key 'pid = next_pid' '$latency' from.prio 'prio = to.next_prio'
-        told 2 'is already in ARG "\$latency"' ktracectl probes add bad $both --key 'pid = next_pid' '$latency' 'x = $latency'
-        refused 1 'did you mean sched:sched_switch' ktracectl probes add bad --from sched:sched_waking --to sched:sched_swich --key pid '$latency'
+        told 2 'has the same field' ktracectl probes add bad $both --key 'pid = next_pid' \
+                --key 'pid = prev_pid' '$latency'
+        told 2 'is called prio too' ktracectl probes add bad $both --key 'pid = next_pid' '$latency' from.prio \
+                'prio = to.next_prio'
+        told 2 'is already in ARG "\$latency"' ktracectl probes add bad $both --key 'pid = next_pid' '$latency' \
+                'x = $latency'
+        refused 1 'did you mean sched:sched_switch' ktracectl probes add bad --from sched:sched_waking \
+                --to sched:sched_swich --key pid '$latency'
         refused 1 'no such probe' ktracectl probes add bad --from nothing --to sched:sched_switch --key pid '$latency'
         refused 2 'not together with' ktracectl probes add bad $both --on vfs_read --key 'pid = next_pid' '$latency'
         # A pointer that a program has handed in, which the kernel would follow without a look.
-        told 2 'to any address' ktracectl probes add bad --from syscalls:sys_enter_openat --to syscalls:sys_exit_openat \
+        told 2 'to any address' ktracectl probes add bad --from syscalls:sys_enter_openat \
+                --to syscalls:sys_exit_openat \
                 --key common_pid from.filename
         ktracectl probes add one $both --key 'pid = next_pid' '$latency'
-        refused 2 'made of events itself: name one of those' ktracectl probes add bad --from one --to sched:sched_switch --key 'pid' '$latency'
+        refused 2 'made of events itself: name one of those' ktracectl probes add bad --from one \
+                --to sched:sched_switch --key 'pid' '$latency'
         ktracectl probes remove one
         ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
 }
@@ -152,12 +166,14 @@ case_pair_latency() { # [guest] how long a call took, each once; the time of bot
         same 4 "$(jq -c 'select(.event == "slept_us")' t.json | wc -l)" "calls in us"
         # A sleep may be longer than it was asked to be; how long it was, the records of both events say below.
         same '[true,true,true,true]' "$(jq -cs 'map(select(.event == "slept") | .fields.took / 1e6) |
-                [., [50, 100, 200, 300]] | transpose | map(.[0] >= .[1] and .[0] < 20000)' t.json)" "how long they slept: $(jq -cs 'map(select(.event == "slept") | .fields.took)' t.json)"
+                [., [50, 100, 200, 300]] | transpose | map(.[0] >= .[1] and .[0] < 20000)' t.json)" \
+                "how long they slept: $(jq -cs 'map(select(.event == "slept") | .fields.took)' t.json)"
         same "$(jq -cs 'map(select(.event == "slept") | .fields.took / 1000 | floor | . / 1000 | floor)' t.json)" \
                 "$(jq -cs 'map(select(.event == "slept_us") | .fields.latency / 1000 | floor)' t.json)" "ns and us"
         same '[0]' "$(jq -cs 'map(select(.event == "slept") | .fields.ret) | unique' t.json)" "results"
         # The second event's time less the first one's, by the records of both.
-        same "$(jq -cs '[.[] | select(.event == "sys_enter_clock_nanosleep")] as $from | [.[] | select(.event == "sys_exit_clock_nanosleep")] |
+        same "$(jq -cs '[.[] | select(.event == "sys_enter_clock_nanosleep")] as $from | [.[] |
+                select(.event == "sys_exit_clock_nanosleep")] |
                 [range(length) as $i | .[$i].ts - $from[$i].ts]' t.json)" \
                 "$(jq -cs 'map(select(.event == "slept") | .fields.took)' t.json)" "what lies between the two events"
         ktracectl report t.kts | grep -qE 'slept: +took=[0-9]+ flags=0 ret=0' || fail "$(ktracectl report t.kts)"
@@ -166,7 +182,7 @@ case_pair_latency() { # [guest] how long a call took, each once; the time of bot
         ktracectl probes remove slept_us
 }
 
-case_pair_flight() { # [guest] in a flight recorder: each snapshot has the pairs that there were, and those of the one before it
+case_pair_flight() { # [guest] in a flight recorder: each snapshot has its pairs, and those of the one before it
         pairs
         trap pair_flight_end EXIT
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
@@ -182,8 +198,10 @@ case_pair_flight() { # [guest] in a flight recorder: each snapshot has the pairs
         wait $second
         expect 0 ktracectl snapshot box -o two.kts
         ktracectl destroy box
-        same 1 "$(count one.kts ".event == \"slept\" and .pid == $first and .fields.took > 299000000")" "of the first, before"
-        same 1 "$(count two.kts ".event == \"slept\" and .pid == $first and .fields.took > 299000000")" "of the first, again"
+        same 1 "$(count one.kts ".event == \"slept\" and .pid == $first and .fields.took > 299000000")" \
+                "of the first, before"
+        same 1 "$(count two.kts ".event == \"slept\" and .pid == $first and .fields.took > 299000000")" \
+                "of the first, again"
         same 1 "$(count two.kts ".event == \"slept\" and .pid == $second and .fields.took > 499000000")" "of the second"
         nothing_paired
 }
@@ -193,21 +211,26 @@ pair_flight_end() {
         leave_case
 }
 
-case_pair_carried() { # [guest] text and numbers of the first event arrive with the second, by probes and by the catalogue
+case_pair_carried() { # [guest] text and numbers of the first event arrive with the second, by probes and the catalogue
         pairs
         kprobes_of_pairs
         ktracectl probes add opening --on do_sys_openat2 filename how.flags:x64 dfd
         ktracectl probes add opened --on do_sys_openat2 --return '$retval'
-        ktracectl probes add came --from opening --to opened --key common_pid 'name = from.filename' from.dfd 'from.flags : x64' to.ret '$latency : us'
+        ktracectl probes add came --from opening --to opened --key common_pid 'name = from.filename' from.dfd \
+                'from.flags : x64' to.ret '$latency : us'
         echo text >a-file
-        expect 0 ktracectl record -q --probe came -f 'name ~ "*file"' --probe file_open_result -o t.kts -- sh -c 'cat a-file; ! cat no-file; cat a-file'
+        expect 0 ktracectl record -q --probe came -f 'name ~ "*file"' --probe file_open_result -o t.kts \
+                -- sh -c 'cat a-file; ! cat no-file; cat a-file'
         ktracectl convert t.kts --to json >t.json
         same '[["a-file",-100,3],["no-file",-100,-2],["a-file",-100,3]]' \
-                "$(jq -cs 'map(select(.event == "came") | .fields | [.name, .dfd, .ret])' t.json)" "names, and what came of them"
+                "$(jq -cs 'map(select(.event == "came") | .fields | [.name, .dfd, .ret])' t.json)" \
+                "names, and what came of them"
         same '[["a-file",3],["no-file",-2],["a-file",3]]' \
-                "$(jq -cs 'map(select(.event == "file_open_result" and (.fields.filename | test("^[an]o?-file"))) | .fields | [.filename, .ret])' t.json)" "by the catalogue"
+                "$(jq -cs 'map(select(.event == "file_open_result" and (.fields.filename | test("^[an]o?-file"))) |
+                        .fields | [.filename, .ret])' t.json)" "by the catalogue"
         ktracectl report t.kts >t.txt
-        grep -qE 'came: +name="no-file" dfd=-100 flags=0x[0-9a-f]+ ret=-2 latency=[0-9]+' t.txt || fail "$(grep came: t.txt)"
+        grep -qE 'came: +name="no-file" dfd=-100 flags=0x[0-9a-f]+ ret=-2 latency=[0-9]+' t.txt ||
+                fail "$(grep came: t.txt)"
         ktracectl create two --probe came --scope system
         refused 1 'session' ktracectl probes remove opening
         same 1 "$(ktracectl --json probes show opening | jq .users)" "sessions that have what it is made of"
@@ -224,19 +247,23 @@ kprobes_of_pairs() {
         [ -e "$TRACEFS/kprobe_events" ] || skip "this kernel has no kprobes"
 }
 
-case_pair_block_io() { # [guest] the catalogue's times of requests to a disk: as many as were made, each between its two events
+case_pair_block_io() { # [guest] the catalogue's times of requests to a disk: each request, between its two events
         pairs
-        expect 0 ktracectl record -q -a --probe block_io_latency -e block:block_rq_issue -e block:block_rq_complete -o t.kts \
+        expect 0 ktracectl record -q -a --probe block_io_latency -e block:block_rq_issue -e block:block_rq_complete \
+                -o t.kts \
                 -- dd if=/dev/zero of=a-file bs=8192 count=5 oflag=direct,sync
         ktracectl convert t.kts --to json >t.json
-        count=$(jq -s 'map(select(.event == "block_io_latency" and .fields.comm == "dd" and .fields.bytes == 8192 and .fields.error == 0 and (.fields.rwbs | test("W")))) | length' t.json)
+        count=$(jq -s 'map(select(.event == "block_io_latency" and .fields.comm == "dd" and .fields.bytes == 8192 and
+                .fields.error == 0 and (.fields.rwbs | test("W")))) | length' t.json)
         [ "$count" -gt 0 ] || skip "no disk below $PWD"
         same 5 "$count" "writes"
         # A request that is done in parts has one issue and several ends: the first counts.
-        jq -es '[.[] | select(.event == "block_rq_complete")] as $to | [.[] | select(.event == "block_rq_issue")] as $from |
+        jq -es '[.[] | select(.event == "block_rq_complete")] as $to | [.[] |
+                select(.event == "block_rq_issue")] as $from |
                 all(.[] | select(.event == "block_io_latency") | .fields;
                         . as $f | any($to[]; . as $t | .fields.dev == $f.dev and .fields.sector == $f.sector and
-                                any($from[]; .fields.dev == $f.dev and .fields.sector == $f.sector and $t.ts - .ts == $f.latency)))' t.json >/dev/null ||
+                                any($from[]; .fields.dev == $f.dev and .fields.sector == $f.sector and
+                                        $t.ts - .ts == $f.latency)))' t.json >/dev/null ||
                 fail "not what lies between the events: $(cat t.json)"
 }
 
@@ -250,7 +277,8 @@ streamed() {
 
 case_pair_apart() { # [guest] two sessions with one definition: each has its own records, once
         pairs
-        ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep --key common_pid '$latency'
+        ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
+                --key common_pid '$latency'
         ktracectl create everything --probe slept --scope system
         expect 0 ktracectl verify
         ktracectl start everything
@@ -264,14 +292,16 @@ case_pair_apart() { # [guest] two sessions with one definition: each has its own
         same 2 "$(grep -c 'synthetic/ktrace_' "$TRACEFS/dynamic_events" | sed s/1/2/)" "events"
         ktracectl stop everything
         streamed everything all.kts
-        same 2 "$(count all.kts ".event == \"slept\" and (.pid == $beside or .pid == $command) and .fields.latency > 49000000")" "records of the other"
+        same 2 "$(count all.kts ".event == \"slept\" and
+                (.pid == $beside or .pid == $command) and .fields.latency > 49000000")" "records of the other"
         nothing_paired
         ktracectl probes remove slept
 }
 
 case_pair_again() { # [guest] stopped and started again: nothing that was recorded is gone, and the pairs go on
         pairs
-        ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep --key common_pid '$latency'
+        ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
+                --key common_pid '$latency'
         ktracectl create again --probe slept --scope system
         local pids=()
         for i in 1 2 3; do
@@ -282,14 +312,17 @@ case_pair_again() { # [guest] stopped and started again: nothing that was record
                 ktracectl stop again
         done
         streamed again t.kts
-        same 3 "$(count t.kts ".event == \"slept\" and (.pid == ${pids[0]} or .pid == ${pids[1]} or .pid == ${pids[2]}) and .fields.latency > 49000000")" "records"
+        same 3 "$(count t.kts ".event == \"slept\" and
+                (.pid == ${pids[0]} or .pid == ${pids[1]} or .pid == ${pids[2]}) and
+                .fields.latency > 49000000")" "records"
         nothing_paired
         ktracectl probes remove slept
 }
 
 case_pair_orphans() { # [guest] of a daemon that was killed: its pairs go on, and what is nobody's goes
         pairs
-        ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep --key common_pid '$latency'
+        ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
+                --key common_pid '$latency'
         ktracectl create left --probe slept --scope system
         ktracectl start left
         grep -q 'synthetic/ktrace_' "$TRACEFS/dynamic_events" || fail "no event"
@@ -330,27 +363,36 @@ has_calls() { [ "$(count su.kts '.event == "calls"')" -gt 0 ]; }
 case_pair_fence() { # [guest] of users: of their own processes, of one task, and nothing of what gains privileges
         pairs
         kprobes_of_pairs
-        user ktracectl probes add calls --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key common_pid --key id to.ret '$latency'
+        user ktracectl probes add calls --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key common_pid \
+                --key id to.ret '$latency'
         user ktracectl probes add others --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key id '$latency'
-        user ktracectl probes add switched --from raw_syscalls:sys_enter --to sched:sched_switch --key common_pid '$latency' to.next_pid
-        refused 3 'to: .*not granted' user ktracectl probes add bad --from raw_syscalls:sys_enter --to sched:sched_waking --key common_pid '$latency'
+        user ktracectl probes add switched --from raw_syscalls:sys_enter --to sched:sched_switch \
+                --key common_pid '$latency' to.next_pid
+        refused 3 'to: .*not granted' user ktracectl probes add bad --from raw_syscalls:sys_enter \
+                --to sched:sched_waking --key common_pid '$latency'
         # A copy of an event that speaks of others: neither its fields by another copy nor a filter.
         user ktracectl probes add copy --event sched:sched_switch next_comm prev_pid
         refused 2 'made of events itself: name sched:sched_switch' user ktracectl probes add bad --from copy \
                 --to raw_syscalls:sys_exit --key common_pid 'c = from.next_comm'
-        refused 3 'granted whole|can describe tasks' user ktracectl record --probe copy -f 'prev_pid == 1' -o /dev/null -- true
+        refused 3 'granted whole|can describe tasks' user ktracectl record --probe copy -f 'prev_pid == 1' \
+                -o /dev/null -- true
         user ktracectl probes add plain --event sched:sched_switch prev_pid
         refused 3 'can describe tasks' user ktracectl record --probe plain -f 'prev_pid == 1' -o /dev/null -- true
-        refused 3 'can describe tasks' user ktracectl record --probe plain --where 'common_pid == 1' -o /dev/null -- true
+        refused 3 'can describe tasks' user ktracectl record --probe plain --where 'common_pid == 1' -o /dev/null \
+                -- true
         for probe in copy plain; do user ktracectl probes remove $probe; done
-        refused 1 'no such probe' stranger ktracectl probes add bad --from "ktrace_u$USER_UID:calls" --to raw_syscalls:sys_exit --key common_pid '$latency'
+        refused 1 'no such probe' stranger ktracectl probes add bad --from "ktrace_u$USER_UID:calls" \
+                --to raw_syscalls:sys_exit --key common_pid '$latency'
         refused 3 'add common_pid to its keys' user ktracectl record --probe others -o /dev/null -- true
-        refused 3 'next_pid of sched:sched_switch is not granted whole' user ktracectl record --probe switched -o /dev/null -- true
+        refused 3 'next_pid of sched:sched_switch is not granted whole' user ktracectl record --probe switched \
+                -o /dev/null -- true
         background stranger sh -c 'while cat /etc/hostname >/dev/null; do :; done'
         expect 0 user ktracectl record -q --probe calls -e raw_syscalls:sys_exit -o t.kts -- sh -c 'sleep 0.1; true'
         ktracectl convert t.kts --to json >t.json
-        same '[]' "$(jq -cs '[.[] | select(.event == "calls") | .pid] - [.[] | select(.event == "sys_exit") | .pid]' t.json)" "tasks that are not the user's"
-        [ "$(jq -s 'map(select(.event == "calls" and .fields.latency > 99000000)) | length' t.json)" -gt 0 ] || fail "no sleep"
+        same '[]' "$(jq -cs '[.[] | select(.event == "calls") | .pid] - [.[] | select(.event == "sys_exit") | .pid]' \
+                t.json)" "tasks that are not the user's"
+        [ "$(jq -s 'map(select(.event == "calls" and .fields.latency > 99000000)) | length' t.json)" -gt 0 ] ||
+                fail "no sleep"
         # su, by a process that is traced: its calls begin and end beyond the change of credentials.
         background user sh -c 'while [ ! -e go ]; do sleep 0.2; done; /bin/su --version; sleep 100'
         pid=$BACKGROUND
@@ -372,8 +414,10 @@ case_pair_fence() { # [guest] of users: of their own processes, of one task, and
 case_pair_foreign() { # [guest] another who takes a trigger away, or lays one more, ends a user's session
         pairs
         kprobes_of_pairs
-        user ktracectl probes add calls --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key common_pid --key id '$latency'
-        for text in "$(printf '!%s' "hist:keys=common_pid,id:p0_d=common_timestamp-\$p0_t:onmatch(raw_syscalls.sys_enter).trace(NAME,\$p0_d)")" hist:keys=id; do
+        user ktracectl probes add calls --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key common_pid \
+                --key id '$latency'
+        local match="onmatch(raw_syscalls.sys_enter).trace(NAME,\$p0_d)"
+        for text in "!hist:keys=common_pid,id:p0_d=common_timestamp-\$p0_t:$match" hist:keys=id; do
                 background user setpriv --no-new-privs "$TARGET" paced 2000 50000
                 background user ktracectl record -q --probe calls -o t.kts -p "$BACKGROUND"
                 recording=$BACKGROUND
@@ -394,7 +438,8 @@ case_pair_foreign() { # [guest] another who takes a trigger away, or lays one mo
 
 # slept_for USEC REPORT FIELD: somebody has, so long at least, and somewhat longer at most.
 slept_for() {
-        sed -n "s/.*slept: .*$3=\([0-9]*\).*/\1/p" "$2" | awk -v "usec=$1" '$1 >= usec && $1 < 4000000 { found = 1 } END { exit !found }' ||
+        sed -n "s/.*slept: .*$3=\([0-9]*\).*/\1/p" "$2" |
+                awk -v "usec=$1" '$1 >= usec && $1 < 4000000 { found = 1 } END { exit !found }' ||
                 fail "$(grep slept: "$2")"
 }
 
@@ -402,7 +447,8 @@ case_derived_examples() { # [guest] ktrace-probes(5), word for word
         event_probes
         pairs
         kprobes_of_pairs
-        ktracectl probes add handed --event sched:sched_switch 'to = next_pid' 'name = next_comm' 'prio = next_prio : u8'
+        ktracectl probes add handed --event sched:sched_switch 'to = next_pid' 'name = next_comm' \
+                'prio = next_prio : u8'
         ktracectl probes add opens --event syscalls:sys_enter_openat 'name = filename : user' 'flags : x32'
         expect 0 ktracectl record --probe handed -f 'name == "sleep"' --probe opens -a -o t.dat -- sleep 0.1
         ktracectl report t.dat >out
@@ -421,7 +467,8 @@ case_derived_examples() { # [guest] ktrace-probes(5), word for word
         ktracectl probes add opened --on do_sys_openat2 --return '$retval'
         ktracectl probes add came --from opening --to opened --key common_pid from.filename to.ret '$latency : us'
         expect 0 ktracectl record --probe came -o t.kts -- cat /etc/hostname
-        ktracectl report t.kts | grep -qE 'came: +filename="/etc/hostname" ret=[0-9]+ latency=[0-9]+' || fail "$(ktracectl report t.kts)"
+        ktracectl report t.kts | grep -qE 'came: +filename="/etc/hostname" ret=[0-9]+ latency=[0-9]+' ||
+                fail "$(ktracectl report t.kts)"
         for probe in came opening opened woken slept opens handed; do ktracectl probes remove $probe; done
 }
 
@@ -431,43 +478,56 @@ case_pair_many() { # [guest] as many values of each as are taken
         for i in 1 2 3; do values+=("f$i = from.prio"); done
         for i in 1 2; do values+=("t$i = to.next_prio"); done
         for i in 1 2 3 4; do values+=("from$i = from.comm" "to$i = to.next_comm"); done
-        refused 2 'the kernel carries 13 together' ktracectl probes add many --from sched:sched_waking --to sched:sched_switch \
+        refused 2 'the kernel carries 13 together' ktracectl probes add many --from sched:sched_waking \
+                --to sched:sched_switch \
                 --key 'pid = next_pid' '$latency' "${values[@]}" 'more = from.prio'
-        refused 2 '5 texts of the first event' ktracectl probes add many --from sched:sched_waking --to sched:sched_switch \
+        refused 2 '5 texts of the first event' ktracectl probes add many --from sched:sched_waking \
+                --to sched:sched_switch \
                 --key 'pid = next_pid' a=from.comm b=from.comm c=from.comm d=from.comm e=from.comm
-        ktracectl probes add many --from sched:sched_waking --to sched:sched_switch --key 'pid = next_pid' '$latency' "${values[@]}"
+        ktracectl probes add many --from sched:sched_waking --to sched:sched_switch --key 'pid = next_pid' '$latency' \
+                "${values[@]}"
         expect 0 ktracectl record -q -a --probe many -o t.kts -- sleep 0.1
-        same '[14]' "$(ktracectl convert t.kts --to json | jq -cs 'map(select(.event == "many") | .fields | length) | unique')" "values"
+        same '[14]' "$(ktracectl convert t.kts --to json |
+                jq -cs 'map(select(.event == "many") | .fields | length) | unique')" "values"
         same '[true]' "$(ktracectl convert t.kts --to json | jq -cs 'map(select(.event == "many") | .fields |
                 (.to1 == .to4 and .from1 == .from4 and .t1 == .t2 and .f1 == .f3)) | unique')" "values of one task"
         ktracectl probes remove many
 }
 
-case_pair_of_group() { # [guest] who may trace every process, but not its addresses: the same values, and no address by a detour
+case_pair_of_group() { # [guest] a user who may trace all processes, but no addresses: the same values, and no address
         pairs
         event_probes
         trap group_end EXIT
         mkdir -p "$CONFIG_DIR/policy.d"
         cat >"$CONFIG_DIR/policy.d/10-case.json" <<EOS
-{"rules": [{"name": "all", "subjects": [{"uid": $USER_UID}], "scopes": ["command", "system"], "processes": "any", "addresses": "pseudonym",
-        "probes": {"use": ["block_io_latency"], "derive": true},
-        "events": ["sched:*", "block:*", "kmem:kfree", "raw_syscalls:*", {"name": "signal:signal_deliver", "filter": "sig == 10"},
+{"rules": [{"name": "all", "subjects": [{"uid": $USER_UID}], "scopes": ["command", "system"],
+        "processes": "any", "addresses": "pseudonym", "probes": {"use": ["block_io_latency"], "derive": true},
+        "events": ["sched:*", "block:*", "kmem:kfree", "raw_syscalls:*",
+                {"name": "signal:signal_deliver", "filter": "sig == 10"},
                 {"name": "task:task_rename", "cut": ["newcomm"]}]}]}
 EOS
         ktracectl policy reload
-        user ktracectl probes add woken --from sched:sched_waking --to sched:sched_switch --key 'pid = next_pid' '$latency' from.prio 'name = to.next_comm'
+        user ktracectl probes add woken --from sched:sched_waking --to sched:sched_switch \
+                --key 'pid = next_pid' '$latency' from.prio 'name = to.next_comm'
         user ktracectl probes add freed --event kmem:kfree call_site
-        user ktracectl probes add half --event kmem:kfree 'low = call_site : u32' --about x 2>err && fail "half of an address"
+        user ktracectl probes add half --event kmem:kfree 'low = call_site : u32' --about x 2>err &&
+                fail "half of an address"
         user ktracectl probes add sent --event signal:signal_deliver sig
         user ktracectl probes add renamed --event task:task_rename 'pid' 'name = newcomm'
         user ktracectl probes add named --event task:task_rename pid
-        expect 0 user ktracectl record -q -a --probe woken -f 'name == "sleep"' --probe named --probe block_io_latency -o t.kts -- sleep 0.1
-        [ "$(count t.kts '.event == "woken" and .fields.name == "sleep" and .fields.prio == 120 and .fields.latency > 0')" -gt 0 ] || fail "no waking"
+        expect 0 user ktracectl record -q -a --probe woken -f 'name == "sleep"' --probe named --probe block_io_latency \
+                -o t.kts -- sleep 0.1
+        [ "$(count t.kts \
+                '.event == "woken" and .fields.name == "sleep" and .fields.prio == 120 and .fields.latency > 0')" \
+                -gt 0 ] || fail "no waking"
         [ "$(count t.kts '.event == "named" and .fields.pid == .pid')" -gt 0 ] || fail "no name"
-        refused 3 'call_site of kmem:kfree is not granted whole' user ktracectl record -a --probe freed -o /dev/null -- true
-        refused 3 'newcomm of task:task_rename is not granted whole' user ktracectl record -a --probe renamed -o /dev/null -- true
+        refused 3 'call_site of kmem:kfree is not granted whole' user ktracectl record -a --probe freed -o /dev/null \
+                -- true
+        refused 3 'newcomm of task:task_rename is not granted whole' user ktracectl record -a --probe renamed \
+                -o /dev/null -- true
         refused 3 'grants only some of its records' user ktracectl record -a --probe sent -o /dev/null -- true
-        same '["sched:sched_switch","sched:sched_waking"]' "$(user ktracectl --json policy explain - <<<'{"scope": "system", "probes": ["woken"]}' |
+        same '["sched:sched_switch","sched:sched_waking"]' \
+                "$(user ktracectl --json policy explain - <<<'{"scope": "system", "probes": ["woken"]}' |
                 jq -c '.sources | sort')" "what policy explain tells"
         for probe in woken freed sent renamed named; do user ktracectl probes remove $probe; done
 }

@@ -27,7 +27,7 @@ case_fence_foreign_pids() { # [guest] another who adds to the pid list ends the 
         same 0 "$(count t.kts '.pid == 1')" "records of process 1"
 }
 
-case_fence_foreign_emptying() { # [guest] another who empties the pid list ends the session, and nobody's records are told
+case_fence_foreign_emptying() { # [guest] another program that empties the pid list ends the session; no other's records
         fence_target
         pid=$BACKGROUND
         fence_recording -p "$pid"
@@ -94,10 +94,11 @@ fence_sudo() {
 guard_ended() {
         ktracectl report --receipt --json=short "$1" | jq -c .end >end.json || fail "no receipt of $1"
         same guard "$(jq -r .code end.json)" "the code at the end of $1"
-        jq -r .reason end.json | grep -q '^a traced process changed its credentials' || fail "the end of $1: $(cat end.json)"
+        jq -r .reason end.json | grep -q '^a traced process changed its credentials' ||
+                fail "the end of $1: $(cat end.json)"
 }
 
-case_fence_sudo_to_oneself() { # [guest] a set-uid program that takes the user's own ids again: the stream names the guard
+case_fence_sudo_to_oneself() { # [guest] a set-uid program that takes the user's ids again: the stream names the guard
         needs_kprobes
         fence_sudo
         background user sh -c 'while [ ! -e go ]; do sleep 0.2; done; "$0" own sleep 100' "$T.door/sudo"
@@ -108,14 +109,15 @@ case_fence_sudo_to_oneself() { # [guest] a set-uid program that takes the user's
         guard_ended t.kts
 }
 
-case_fence_sudo_at_create() { # [guest] set-uid programs while sessions are created: each stream that began names the guard
+case_fence_sudo_at_create() { # [guest] set-uid programs while sessions are created: each stream names the guard
         needs_kprobes
         fence_sudo
         local n=0
         # Most sessions are refused at the start: the program is not the user's then. An own process goes on in between.
         background user sh -c 'while :; do "$0" own true; "$0" own sleep 1; done' "$T.door/sudo"
         for i in $(seq 20); do
-                ! user ktracectl record -q -e raw_syscalls:sys_enter -p "$BACKGROUND" -o "t$i.kts" 2>err || fail "not ended"
+                ! user ktracectl record -q -e raw_syscalls:sys_enter -p "$BACKGROUND" -o "t$i.kts" 2>err ||
+                        fail "not ended"
                 [ -e "t$i.kts" ] || continue
                 guard_ended "t$i.kts"
                 n=$((n + 1))
@@ -126,7 +128,8 @@ case_fence_sudo_at_create() { # [guest] set-uid programs while sessions are crea
 
 case_fence_harmless() { # [guest] a process that may gain privileges and does not is traced to its end
         needs_kprobes
-        background user sh -c 'while [ ! -e go ]; do sleep 0.2; done; i=0; while [ $i -lt 5 ]; do /bin/true; i=$((i + 1)); done
+        background user \
+                sh -c 'while [ ! -e go ]; do sleep 0.2; done; i=0; while [ $i -lt 5 ]; do /bin/true; i=$((i + 1)); done
                 touch done; sleep 100'
         fence_recording -p "$BACKGROUND"
         touch go

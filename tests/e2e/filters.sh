@@ -44,7 +44,8 @@ case_filter_where() { # --where counts for all events, besides their own filters
 }
 
 case_filter_mistakes() { # [asan] no such field, wrong type, wrong grammar: the column and a caret
-        caret 18 'sched:sched_switch: -f "prev_pid == 1 && nxt_pid == 1" column 18: no field "nxt_pid"; did you mean next_pid\?' \
+        local typed='prev_pid == 1 && nxt_pid == 1'
+        caret 18 "sched:sched_switch: -f \"$typed\" column 18: no field \"nxt_pid\"; did you mean next_pid\\?" \
                 -e sched:sched_switch -f 'prev_pid == 1 && nxt_pid == 1'
         caret 13 '-f "prev_pid == .* column 13: prev_pid wants a number' -e sched:sched_switch -f 'prev_pid == "sh"'
         caret 11 '-f "prev_comm < .* column 11: < does not fit' -e sched:sched_switch -f 'prev_comm < "sh"'
@@ -85,7 +86,8 @@ case_filter_the_kernel_refuses() { # what we let through and the kernel does not
         at_least 6 3 || skip "this kernel compares with no functions"
         # Whether a function exists only the kernel knows.
         refused 1 'kernel refuses the filter of kmem:kmalloc' \
-                ktracectl record -q -a -e kmem:kmalloc -f 'call_site.function == no_such_function_1' -o t.kts -- touch ran
+                ktracectl record -q -a -e kmem:kmalloc -f 'call_site.function == no_such_function_1' -o t.kts \
+                -- touch ran
         [ ! -e ran ] || fail "the command ran"
         within 30 no_instance || fail "an instance is left"
         ktracectl create open --scope system $SYSCALL -e kmem:kmalloc -f 'call_site.function == no_such_function_1'

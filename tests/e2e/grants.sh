@@ -21,7 +21,8 @@ grant_end() {
 member() {
         local gid
         gid=$(getent group ktrace | cut -d: -f3)
-        ${AS_EXEC:-} setpriv --reuid="$USER_UID" --regid="$USER_UID" --groups="$gid" env HOME="$T" USER="u$USER_UID" "$@"
+        ${AS_EXEC:-} setpriv --reuid="$USER_UID" --regid="$USER_UID" --groups="$gid" env HOME="$T" USER="u$USER_UID" \
+                "$@"
 }
 
 fields() { # FILE EVENT EXPRESSION: of each of its records, each value once
@@ -31,7 +32,8 @@ fields() { # FILE EVENT EXPRESSION: of each of its records, each value once
 case_grant_switch() { # sched_switch of one's own: the others that ran are cut, and no filter asks for them
         expect 0 user ktracectl record -q -e sched:sched_switch -o t.kts -- "$TARGET" paced 50 5000
         own=$(basename "$TARGET")
-        fields t.kts sched_switch '.prev_comm' | grep -qx "${own:0:15}" || fail "prev_comm: $(fields t.kts sched_switch .prev_comm)"
+        fields t.kts sched_switch '.prev_comm' | grep -qx "${own:0:15}" ||
+                fail "prev_comm: $(fields t.kts sched_switch .prev_comm)"
         # Before it is the target it is ktracectl.
         fields t.kts sched_switch '.next_comm' | grep -vxE "|${own:0:15}|ktracectl|env|setpriv" >foreign || true
         same '' "$(cat foreign)" "names of others"
@@ -40,7 +42,8 @@ case_grant_switch() { # sched_switch of one's own: the others that ran are cut, 
                 expect 3 user ktracectl record -q -e sched:sched_switch -f "$filter" -o t.kts -- true
                 grep -q 'can describe tasks that are not traced' err || fail "$filter: $(cat err)"
         done
-        expect 3 user ktracectl record -q -e sched:sched_switch -e task:task_rename --where 'common_pid == 1' -o t.kts -- true
+        expect 3 user ktracectl record -q -e sched:sched_switch -e task:task_rename --where 'common_pid == 1' -o t.kts \
+                -- true
 }
 
 case_grant_filter() { # users filter by what they are shown
@@ -58,16 +61,19 @@ case_grant_cut() { # a field that a rule cuts is not in the file, and no filter 
         grant '"scopes": ["command"], "events": [{"name": "raw_syscalls:sys_exit", "cut": ["id"]}, "raw_syscalls:*"]'
         expect 0 user ktracectl record -q -e 'raw_syscalls:*' -o t.kts -- "$TARGET" calls 100 $GETPPID
         same 0 "$(fields t.kts sys_exit .id)" "ids of sys_exit"
-        [ "$(count t.kts ".event == \"sys_enter\" and .fields.id == $GETPPID")" = 100 ] || fail "sys_enter is cut as well"
+        [ "$(count t.kts ".event == \"sys_enter\" and .fields.id == $GETPPID")" = 100 ] ||
+                fail "sys_enter is cut as well"
         expect 3 user ktracectl record -q -e raw_syscalls:sys_exit -f "id == $GETPPID" -o t.kts -- true
         grep -q -e '-f .* column 1: policy cuts the field id' err || fail "$(cat err)"
 }
 
 case_grant_joined() { # [asan] a rule's own filter holds beside the caller's, and only root is told of it
-        grant "\"scopes\": [\"command\"], \"events\": [{\"name\": \"raw_syscalls:sys_enter\", \"filter\": \"id == $GETPPID\"}]"
+        grant "\"scopes\": [\"command\"], \"events\": [{
+                \"name\": \"raw_syscalls:sys_enter\", \"filter\": \"id == $GETPPID\"}]"
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 100 $GETPPID
         same $GETPPID "$(fields t.kts sys_enter .id)" "ids without a filter"
-        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -f "id == 39 || id < 400" -o t.kts -- "$TARGET" calls 100 $GETPPID
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -f "id == 39 || id < 400" -o t.kts \
+                -- "$TARGET" calls 100 $GETPPID
         same 100 "$(count t.kts true)" "records with the caller's"
         ! grep -aq "id == $GETPPID" t.kts || fail "the file tells of it"
         echo '{"scope": "command:1", "events": ["raw_syscalls:sys_enter"]}' >spec.json
@@ -90,7 +96,8 @@ case_grant_any() { # processes of others, where a rule says so; without kernel a
 case_grant_group() { # the group ktrace: the whole system, its addresses under other names
         expect 3 user ktracectl --no-ask-password record -q -a -e kmem:kmalloc -o t.kts -- true
         for n in 1 2; do
-                expect 0 member ktracectl record -q -a -e kmem:kmalloc -e kmem:kfree -e sched:sched_switch -o $n.kts -- \
+                expect 0 member ktracectl record -q -a -e kmem:kmalloc -e kmem:kfree -e sched:sched_switch -o $n.kts \
+                        -- \
                         sh -c 'ls -lR /usr/share/dbus-1 >/dev/null'
                 fields $n.kts kmalloc .ptr >$n.ptr
                 [ "$(wc -l <$n.ptr)" -gt 20 ] || fail "few allocations: $(wc -l <$n.ptr)"
@@ -107,11 +114,14 @@ case_grant_group() { # the group ktrace: the whole system, its addresses under o
 case_grant_limits() { # [asan] a rule's limits take the place of the configured ones
         grant '"scopes": ["own", "command"], "events": ["raw_syscalls:*"], "lifetimes": ["client", "linger"],
                 "max-linger-sec": 60, "limits": {"max-buffer-kb": 64, "max-event-rate": 1000}'
-        refused 1 '--buffer: 65 is over .* limit of 64' user ktracectl create x --scope own -b 65 -e raw_syscalls:sys_enter
-        refused 3 'linger:60s at most' user ktracectl create x --scope own --lifetime linger:61s -e raw_syscalls:sys_enter
+        refused 1 '--buffer: 65 is over .* limit of 64' user ktracectl create x --scope own -b 65 \
+                -e raw_syscalls:sys_enter
+        refused 3 'linger:60s at most' user ktracectl create x --scope own --lifetime linger:61s \
+                -e raw_syscalls:sys_enter
         expect 0 user ktracectl create x --scope own -e raw_syscalls:sys_enter # defaults are within the limits
         grep -q 'x: .* lifetime is linger:1min' err || fail "not told: $(cat err)"
-        same '64 linger:1min' "$(user ktracectl --json=short show x | jq -r '"\(.spec["buffer-kb"]) \(.spec.lifetime)"')"
+        same '64 linger:1min' \
+                "$(user ktracectl --json=short show x | jq -r '"\(.spec["buffer-kb"]) \(.spec.lifetime)"')"
         user ktracectl destroy x
         expect 0 user ktracectl create x --scope own -b 64 --lifetime linger:30s -e raw_syscalls:sys_enter
         user ktracectl destroy x
@@ -155,8 +165,10 @@ case_grant_unit() { # [guest] a rule for a user's unit counts for callers in tha
         ktracectl policy reload
         echo '{"scope": "own", "events": ["task:task_rename"]}' >spec.json
         chmod 644 spec.json
-        expect 0 systemd-run -q --pipe --wait --uid="$USER_UID" --unit=agent-1.service ktracectl policy explain "$T/spec.json"
+        expect 0 systemd-run -q --pipe --wait --uid="$USER_UID" --unit=agent-1.service ktracectl policy explain \
+                "$T/spec.json"
         grep -q '10-case.json: unit' out || fail "in the unit: $(cat out)"
-        expect 0 systemd-run -q --pipe --wait --uid="$USER_UID" --unit=other.service ktracectl policy explain "$T/spec.json"
+        expect 0 systemd-run -q --pipe --wait --uid="$USER_UID" --unit=other.service ktracectl policy explain \
+                "$T/spec.json"
         grep -q 'own-processes' out || fail "in another: $(cat out)"
 }

@@ -19,18 +19,21 @@ WRITE=syscalls:sys_enter_write
 row() { jq -c "[.rows[] | select($2)] | if length == 1 then .[0].hitcount else \"\(length) rows\" end" "$1"; }
 
 case_hist_of_command() { # [guest] the writes of a user's command, each in the range of its size
-        expect 0 user ktracectl --json=short hist -e $WRITE --key count.log2 --value count -- dd if=/dev/zero of=/dev/null bs=512 count=50 status=none
+        expect 0 user ktracectl --json=short hist -e $WRITE --key count.log2 --value count -- dd if=/dev/zero \
+                of=/dev/null bs=512 count=50 status=none
         cp out h.json
         same 50 "$(row h.json '.keys.count.from == 257 and .keys.count.to == 512')" "writes of 512 bytes"
         same 25600 "$(jq '.rows[] | select(.keys.count.to == 512).values.count' h.json)" "bytes"
         same 50 "$(jq .hits h.json)" "hits"
         same '0 0 false' "$(jq -r '"\(.dropped) \(.told - .entries) \(.paused)"' h.json)" "dropped, not told, paused"
-        expect 0 user ktracectl --json=short hist -e $WRITE --key count.buckets=512 -- dd if=/dev/zero of=/dev/null bs=512 count=7 status=none
+        expect 0 user ktracectl --json=short hist -e $WRITE --key count.buckets=512 -- dd if=/dev/zero of=/dev/null \
+                bs=512 count=7 status=none
         same 7 "$(row out '.keys.count.from == 512 and .keys.count.to == 1023')" "in linear ranges"
         expect 0 user ktracectl --json=short hist -e $ENTER --key id -f 'id == 1000' -- "$TARGET" calls 123 1000
         same 123 "$(row out '.keys.id == 1000')" "with a filter"
         same 1 "$(jq '.rows | length' out)" "rows"
-        expect 0 user ktracectl --json=short hist -e $ENTER --key id.syscall --key common_pid.execname -- dd if=/dev/zero of=/dev/null bs=1 count=40 status=none
+        expect 0 user ktracectl --json=short hist -e $ENTER --key id.syscall --key common_pid.execname \
+                -- dd if=/dev/zero of=/dev/null bs=1 count=40 status=none
         [ "$(row out '.keys.id.name == "write" and .keys.common_pid.comm == "dd"')" = 40 ] || fail "$(cat out)"
         expect 3 user ktracectl hist -e $ENTER --key id -- sh -c 'exit 3'
         expect 127 user ktracectl hist -e $ENTER --key id -- /nowhere
@@ -39,7 +42,7 @@ case_hist_of_command() { # [guest] the writes of a user's command, each in the r
 
 case_hist_table() { # [guest] for a reader: the titles, ranges with those that nothing fell into, a bar for each
         # Two sizes, two ranges apart.
-        printf 'dd if=/dev/zero of=/dev/null bs=512 count=40 status=none\ndd if=/dev/zero of=/dev/null bs=2048 count=10 status=none\n' >job
+        printf 'dd if=/dev/zero of=/dev/null status=none bs=%d count=%d\n' 512 40 2048 10 >job
         COLUMNS=80 LC_ALL=C expect 0 user ktracectl hist --bars -e $WRITE --key count.log2 -- sh job
         grep -qE '^ *count +hits' out || fail "$(cat out)"
         grep -qE '257 \.\. 512 +40  #{50}$' out || fail "$(cat out)"
@@ -56,12 +59,15 @@ case_hist_of_session() { # [guest] read while it runs, cleared, paused and conti
         hists
         trap hist_end EXIT
         jq -n '{scope: "system", triggers: [
-                {when: "raw_syscalls:sys_enter if id == 1000", do: "hist", keys: ["common_pid.execname", "id"], size: 128, name: "calls"},
+                {when: "raw_syscalls:sys_enter if id == 1000", do: "hist", keys: ["common_pid.execname", "id"],
+                        size: 128, name: "calls"},
                 {when: "raw_syscalls:sys_enter if id == 1001", do: "hist", keys: ["id"]}]}' >s.json
         ktracectl create box --spec s.json
         refused 1 'not there before the session.s first start' ktracectl hist box calls
-        ktracectl show box | grep -q 'calls: raw_syscalls:sys_enter by common_pid.execname, id$' || fail "$(ktracectl show box)"
-        same '["calls","raw_syscalls:sys_enter"]' "$(ktracectl --json=short show box | jq -c '[.histograms[].name]')" "Describe"
+        ktracectl show box | grep -q 'calls: raw_syscalls:sys_enter by common_pid.execname, id$' ||
+                fail "$(ktracectl show box)"
+        same '["calls","raw_syscalls:sys_enter"]' "$(ktracectl --json=short show box | jq -c '[.histograms[].name]')" \
+                "Describe"
         ktracectl start box
         "$TARGET" calls 5 1000
         "$TARGET" calls 3 1001
@@ -95,7 +101,7 @@ case_hist_of_session() { # [guest] read while it runs, cleared, paused and conti
         same 5 "$(jq .hits out)" "after the next start"
 }
 
-case_hist_verbs_of_a_fenced_session() { # [guest] a user's session goes on when its histogram is cleared, paused and continued
+case_hist_verbs_of_a_fenced_session() { # [guest] a user's session goes on when its histogram is cleared or paused
         trap hist_end EXIT
         local i
         background user setpriv --no-new-privs sleep 1000
@@ -115,7 +121,8 @@ own_caller() {
         trap hist_end EXIT
         mkfifo commands answers
         chmod 666 commands answers
-        background user setpriv --no-new-privs sh -c 'while read -r n nr; do "$0" calls "$n" "$nr"; echo done >&3; done <commands 3>answers' "$TARGET"
+        background user setpriv --no-new-privs \
+                sh -c 'while read -r n nr; do "$0" calls "$n" "$nr"; echo done >&3; done <commands 3>answers' "$TARGET"
         CALLER=$BACKGROUND
         exec 7>commands 8<answers
 }
@@ -129,12 +136,14 @@ counted() {
         jq -c "$1" out
 }
 
-case_hist_own_session() { # [guest] of one's own processes: read while it runs, cleared, paused, continued, stopped and started again
+case_hist_own_session() { # [guest] of a user's processes: read, cleared, paused, continued, stopped and started again
         own_caller
         jq -n --arg scope "pids:$CALLER" '{scope: $scope, triggers: [
-                {when: "raw_syscalls:sys_enter if id == 1000", do: "hist", keys: ["common_pid.execname", "id"], size: 128, name: "calls"},
+                {when: "raw_syscalls:sys_enter if id == 1000", do: "hist", keys: ["common_pid.execname", "id"],
+                        size: 128, name: "calls"},
                 {when: "raw_syscalls:sys_enter if id == 1001", do: "hist", keys: ["id"], name: "others"},
-                {when: "raw_syscalls:sys_exit if id >= 1000 && id <= 1001", do: "hist", keys: ["id"], sort: ["id.descending"], name: "ends"}]}' >s.json
+                {when: "raw_syscalls:sys_exit if id >= 1000 && id <= 1001", do: "hist", keys: ["id"],
+                        sort: ["id.descending"], name: "ends"}]}' >s.json
         user ktracectl create box --spec s.json
         refused 1 'not there before the session.s first start' user ktracectl hist box calls
         user ktracectl start box
@@ -166,9 +175,10 @@ case_hist_own_session() { # [guest] of one's own processes: read while it runs, 
         no_instance || fail "an instance is left"
 }
 
-case_hist_beside_stream() { # [guest] counted whether or not somebody reads the stream, which has what its own filter says
+case_hist_beside_stream() { # [guest] counted with and without a reader of the stream, which has what its filter says
         own_caller
-        user ktracectl create box --scope "pids:$CALLER" -e $ENTER -f 'id == 1000' --trigger "$ENTER if id >= 1000 && id <= 1002 do hist id" \
+        user ktracectl create box --scope "pids:$CALLER" -e $ENTER -f 'id == 1000' \
+                --trigger "$ENTER if id >= 1000 && id <= 1002 do hist id" \
                 --trigger "raw_syscalls:sys_exit if id == 1000 do hist id"
         user ktracectl start box
         own_calls 5 1000
@@ -186,7 +196,8 @@ case_hist_beside_stream() { # [guest] counted whether or not somebody reads the 
         same '[[1000,12],[1001,14]]' "$(counted '[.rows[] | [.keys.id, .hitcount]] | sort' $ENTER)" "beside a reader"
         kill -INT "$BACKGROUND"
         wait "$BACKGROUND" || true
-        same '7 0 0' "$(count t.kts '.fields.id == 1000') $(count t.kts '.fields.id == 1001') $(count t.kts '.event == "sys_exit"')" "the stream"
+        same '7 0 0' "$(count t.kts '.fields.id == 1000') $(count t.kts '.fields.id == 1001') $(count t.kts \
+                '.event == "sys_exit"')" "the stream"
         own_calls 20 1000
         same 32 "$(counted '.rows[] | select(.keys.id == 1000).hitcount' $ENTER)" "when the reader has gone"
         # Whether the reader has gone is seen at the next record.
@@ -194,7 +205,8 @@ case_hist_beside_stream() { # [guest] counted whether or not somebody reads the 
         same 33 "$(counted '.rows[] | select(.keys.id == 1000).hitcount' $ENTER)" "when that was seen"
         streamed u.kts
         own_calls 4 1000
-        same '37 37' "$(counted '.rows[] | select(.keys.id == 1000).hitcount' $ENTER) $(counted .hits raw_syscalls:sys_exit)" "with another reader"
+        same '37 37' "$(counted '.rows[] | select(.keys.id == 1000).hitcount' $ENTER) $(counted .hits \
+                raw_syscalls:sys_exit)" "with another reader"
         user ktracectl destroy box
         wait "$BACKGROUND" || fail "stream: $(cat background.err)"
         same 4 "$(count u.kts '.fields.id == 1000')" "the second stream"
@@ -214,7 +226,9 @@ case_hist_own_notify() { # [guest] hits of one's own processes are told, as many
         own_calls 5 1001
         own_calls 100 1002
         hits() { jq -sc "[.[] | select(.kind == \"notify\" and .trigger == $1).count] | add" background.out; }
-        within 20 sh -c 'jq -se "any(.trigger == 0 and .total == 5) and any(.trigger == 1 and .total == 3)" background.out' || fail "$(cat background.out)"
+        within 20 sh -c 'jq -se "any(.trigger == 0 and .total == 5) and
+                any(.trigger == 1 and .total == 3)" background.out' ||
+                fail "$(cat background.out)"
         user ktracectl stop box
         own_calls 9 1001
         user ktracectl start box
@@ -226,10 +240,13 @@ case_hist_own_notify() { # [guest] hits of one's own processes are told, as many
 }
 
 case_hist_own_refused() { # what cannot be counted of one's own processes is refused when the session is made
-        jq -n '{scope: "own", mode: "flight", triggers: [{when: "raw_syscalls:sys_enter", do: "hist", keys: ["id"]}]}' >s.json
-        refused 2 'triggers\[0\].do: hist: a flight recorder of your own processes cannot count: use mode stream' user ktracectl create box --spec s.json
+        jq -n '{scope: "own", mode: "flight", triggers: [{when: "raw_syscalls:sys_enter", do: "hist", keys: ["id"]}]}' \
+                >s.json
+        refused 2 'triggers\[0\].do: hist: a flight recorder of your own processes cannot count: use mode stream' \
+                user ktracectl create box --spec s.json
         jq -n '{scope: "own", triggers: [
-                {when: "raw_syscalls:sys_enter if comm == '"'sh'"'", do: "hist", keys: ["id"]}, {when: "raw_syscalls:sys_enter", do: "hist", keys: ["common_pid"]}]}' >s.json
+                {when: "raw_syscalls:sys_enter if comm == '"'sh'"'", do: "hist", keys: ["id"]},
+                {when: "raw_syscalls:sys_enter", do: "hist", keys: ["common_pid"]}]}' >s.json
         refused 2 'comm is not in the record' user ktracectl create box --spec s.json
         no_instance || fail "an instance is left"
 }
@@ -245,7 +262,8 @@ case_hist_many_at_once() { # [deep guest] twenty calls for one table, each answe
                 pids+=($!)
         done
         for i in "${pids[@]}"; do wait "$i" || fail "one of them failed"; done
-        for i in $(seq 20); do jq -e '.entries > 0 and .told == (.rows | length)' "many.$i" >/dev/null || fail "$(cat "many.$i")"; done
+        for i in $(seq 20); do jq -e '.entries > 0 and .told == (.rows | length)' "many.$i" >/dev/null ||
+                fail "$(cat "many.$i")"; done
         for i in $(seq 8); do ktracectl hist box >/dev/null 2>&1 & done
         ktracectl destroy box
         wait
@@ -258,19 +276,24 @@ case_hist_refused() { # [asan] each with its place, and the remedy; also on kern
                 refused "$1" "$2" user ktracectl create bad --spec t.json
         }
         local when='when: "raw_syscalls:sys_enter", do: "hist"'
-        try 2 'triggers\[0\].keys\[1\]: "ide": raw_syscalls:sys_enter has no such field, did you mean id' "{$when, keys: [\"common_pid\", \"ide\"]}"
+        try 2 'triggers\[0\].keys\[1\]: "ide": raw_syscalls:sys_enter has no such field, did you mean id' \
+                "{$when, keys: [\"common_pid\", \"ide\"]}"
         try 2 'triggers\[0\].keys\[0\]: "id.foo": .*write .log2' "{$when, keys: [\"id.foo\"]}"
         try 2 'triggers\[0\].keys\[0\]: "id.buckets=0"' "{$when, keys: [\"id.buckets=0\"]}"
-        try 2 'triggers\[0\].keys\[0\]: "id.execname": .*only knows the name of common_pid' "{$when, keys: [\"id.execname\"]}"
+        try 2 'triggers\[0\].keys\[0\]: "id.execname": .*only knows the name of common_pid' \
+                "{$when, keys: [\"id.execname\"]}"
         try 2 'triggers\[0\].keys\[1\]: "id.hex": is already a key' "{$when, keys: [\"id\", \"id.hex\"]}"
         try 2 'triggers\[0\].keys\[0\]: "hitcount"' "{$when, keys: [\"hitcount\"]}"
         try 2 'triggers\[0\].keys: .*3' "{$when, keys: [\"id\", \"common_pid\", \"common_cpu\", \"common_flags\"]}"
         try 2 'triggers\[0\].size: 1000 is not a power of two: write 1024' "{$when, keys: [\"id\"], size: 1000}"
         try 2 'triggers\[0\].sort\[0\]: "args": is neither hitcount nor' "{$when, keys: [\"id\"], sort: [\"args\"]}"
-        try 2 'triggers\[0\].values\[0\]: "filename": is not a number' '{when: "sched:sched_process_exec", do: "hist", keys: ["pid"], values: ["filename"]}'
-        try 3 'triggers\[0\].keys\[0\]: "stacktrace": only users who may see kernel addresses may count by kernel functions' "{$when, keys: [\"stacktrace\"]}"
+        try 2 'triggers\[0\].values\[0\]: "filename": is not a number' \
+                '{when: "sched:sched_process_exec", do: "hist", keys: ["pid"], values: ["filename"]}'
+        local who='only users who may see kernel addresses may count by kernel functions'
+        try 3 "triggers\\[0\\].keys\\[0\\]: \"stacktrace\": $who" "{$when, keys: [\"stacktrace\"]}"
         try 3 'triggers\[0\].keys\[0\]: "id.sym": only users who may see' "{$when, keys: [\"id.sym\"]}"
-        try 3 'triggers\[0\].when: sched:sched_switch can describe tasks that are not traced' '{when: "sched:sched_switch", do: "hist", keys: ["next_pid"]}'
+        try 3 'triggers\[0\].when: sched:sched_switch can describe tasks that are not traced' \
+                '{when: "sched:sched_switch", do: "hist", keys: ["next_pid"]}'
         refused 2 'key is missing' user ktracectl hist -e $ENTER
         refused 2 'exclude each other' user ktracectl hist -e $ENTER --latency a:b..c:d --key id
         refused 2 'write two events, FROM..TO' user ktracectl hist --latency sched:sched_waking --key pid
@@ -278,7 +301,7 @@ case_hist_refused() { # [asan] each with its place, and the remedy; also on kern
         no_instance || fail "an instance is left"
 }
 
-case_hist_refused_in_words() { # what was typed is named, and not the spec that was made of it; also on kernels without histograms
+case_hist_refused_in_words() { # errors name what was typed, not the spec; also on kernels without histograms
         said() { # STATUS LINE ARGUMENT...: of hist, by a user
                 local status=$1 line=$2
                 shift 2
@@ -286,34 +309,49 @@ case_hist_refused_in_words() { # what was typed is named, and not the spec that 
                 same "ktracectl: $line" "$(head -n 1 err)" "what is said"
                 ! grep -q 'triggers\|args\[\|key\[' err || fail "$(cat err)"
         }
-        said 2 "--key: \"ide\": $ENTER has no such field, did you mean id: 'ktracectl events -v $ENTER' lists them" -e $ENTER --key id --key ide
+        said 2 "--key: \"ide\": $ENTER has no such field, did you mean id: 'ktracectl events -v $ENTER' lists them" \
+                -e $ENTER --key id --key ide
         said 2 '--size: 1000 is not a power of two: write 1024' -e $ENTER --key id --size 1000
-        said 2 "$ENTER: -f \"id == 1 && foo\" column 15: expected one of == != < <= > >= & ~, got the end" -e $ENTER --key id -f 'id == 1 && foo'
-        refused 3 'ktracectl: -e: sched:sched_switch can describe tasks that are not traced' user ktracectl hist -e sched:sched_switch --key next_pid -- true
-        said 3 "--latency \"sched:nosuch..$ENTER\": \"sched:nosuch\": not granted; 'ktracectl events' lists what you may use" --latency "sched:nosuch..$ENTER" --key id
-        said 2 "-e: \"sys_enter\" is not one event: write system:event, as 'ktracectl events sys_enter' lists them" -e sys_enter --key id
+        said 2 "$ENTER: -f \"id == 1 && foo\" column 15: expected one of == != < <= > >= & ~, got the end" -e $ENTER \
+                --key id -f 'id == 1 && foo'
+        refused 3 'ktracectl: -e: sched:sched_switch can describe tasks that are not traced' user ktracectl hist \
+                -e sched:sched_switch --key next_pid -- true
+        local lists="'ktracectl events' lists what you may use"
+        said 3 "--latency \"sched:nosuch..$ENTER\": \"sched:nosuch\": not granted; $lists" \
+                --latency "sched:nosuch..$ENTER" --key id
+        said 2 "-e: \"sys_enter\" is not one event: write system:event, as 'ktracectl events sys_enter' lists them" \
+                -e sys_enter --key id
         [ -e "$TRACEFS/synthetic_events" ] ||
-                refused 1 '^ktracectl: --latency: this kernel cannot pair events' user ktracectl hist --latency "$ENTER..raw_syscalls:sys_exit" --key common_pid -- true
-        said 3 "--latency: 50-default.json: own-processes only grants traces of your own processes, so both events must be of one task: add common_pid to its keys" --latency "$ENTER..raw_syscalls:sys_exit" --key id
+                refused 1 '^ktracectl: --latency: this kernel cannot pair events' user ktracectl hist \
+                --latency "$ENTER..raw_syscalls:sys_exit" --key common_pid -- true
+        local granted='50-default.json: own-processes only grants traces of your own processes'
+        said 3 "--latency: $granted, so both events must be of one task: add common_pid to its keys" \
+                --latency "$ENTER..raw_syscalls:sys_exit" --key id
         user() { "$@"; }
-        said 2 "--key \"id=nosuch\" column 4: sys_enter has no field nosuch: it has id, args" --latency "$ENTER..$ENTER" --key id=nosuch
-        said 2 "--by \"nosuch\" column 1: sys_exit has no field nosuch: it has id, ret" --latency "$ENTER..raw_syscalls:sys_exit" --key id --by nosuch
+        said 2 "--key \"id=nosuch\" column 4: sys_enter has no field nosuch: it has id, args" \
+                --latency "$ENTER..$ENTER" --key id=nosuch
+        said 2 "--by \"nosuch\" column 1: sys_exit has no field nosuch: it has id, ret" \
+                --latency "$ENTER..raw_syscalls:sys_exit" --key id --by nosuch
 }
 
 case_hist_hostile_names() { # [guest] names that look like the table are told as they are
         echo 'import ctypes
 libc = ctypes.CDLL(None)
-for name in [b"{ a: 1 } hitcou", b"a\nb", b"\"q\", x: 1", b"} hitcount: 9\n", b"\xff\x01", b"\n\nTotals:\n", b" } hitcount:1\n{"]:
+for name in [b"{ a: 1 } hitcou", b"a\nb", b"\"q\", x: 1", b"} hitcount: 9\n",
+             b"\xff\x01", b"\n\nTotals:\n", b" } hitcount:1\n{"]:
         libc.prctl(15, name, 0, 0, 0)
         for i in range(3): libc.syscall(1000)' >names.py
-        expect 0 user ktracectl --json=short hist -e $ENTER -f 'id == 1000' --key common_pid.execname -- python3 names.py
+        expect 0 user ktracectl --json=short hist -e $ENTER -f 'id == 1000' --key common_pid.execname \
+                -- python3 names.py
         same '{ a: 1 } hitcou' "$(jq -r '.rows[].keys.common_pid.comm' out | head -n 1)" "the first name of the thread"
         same 21 "$(jq .hits out)" "hits"
         hists
         # A rename tells both names, as text of the record.
         expect 0 ktracectl --json=short hist -a -e task:task_rename --key newcomm --key pid -- python3 names.py
-        for name in '{ a: 1 } hitcou' 'a\\x0ab' '"q", x: 1' '} hitcount: 9\\x0a' '\\xff\\x01' '\\x0a\\x0aTotals:\\x0a' ' } hitcount:1\\x0a{'; do
-                jq -e --arg n "$(printf '%b' "$name")" 'any(.rows[]; .keys.newcomm == $n)' out >/dev/null || fail "no $name: $(cat out)"
+        for name in '{ a: 1 } hitcou' 'a\\x0ab' '"q", x: 1' '} hitcount: 9\\x0a' '\\xff\\x01' '\\x0a\\x0aTotals:\\x0a' \
+                ' } hitcount:1\\x0a{'; do
+                jq -e --arg n "$(printf '%b' "$name")" 'any(.rows[]; .keys.newcomm == $n)' out >/dev/null ||
+                        fail "no $name: $(cat out)"
         done
 }
 
@@ -334,26 +372,36 @@ case_hist_latency() { # [guest] the time between two events, as documented
         sleep 1 # who sleeps is woken
         ends_well
         grep -qE '^ *latency +next_comm +hits' background.out || fail "$(cat background.out background.err)"
-        grep -q '^sched:sched_waking..sched:sched_switch: [0-9,]* hits in' background.out || fail "no name: $(cat background.out)"
+        grep -q '^sched:sched_waking..sched:sched_switch: [0-9,]* hits in' background.out ||
+                fail "no name: $(cat background.out)"
         grep -qE '[0-9]+ \.\. [0-9]+ us  ' background.out || fail "$(cat background.out background.err)"
         # A sleep of 20 ms, five times, and what the kernel's own clock says of it.
-        expect 0 ktracectl --json=short hist -a --latency syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep --key common_pid --by ret -- \
+        expect 0 ktracectl --json=short hist \
+                -a --latency syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep --key common_pid \
+                --by ret -- \
                 sh -c 'for i in 1 2 3 4 5; do sleep 0.02; done'
-        same 5 "$(jq '[.rows[] | select(.keys.latency.to >= 20000 and .keys.latency.from < 4000000 and .keys.ret == 0).hitcount] | add' out)" "sleeps"
+        same 5 "$(jq '[.rows[] | select(.keys.latency.to >= 20000 and .keys.latency.from < 4000000 and
+                .keys.ret == 0).hitcount] | add' out)" "sleeps"
         # A field of the second event with what the histogram makes of it; the groups by their total time.
         expect 0 ktracectl hist -a --latency $ENTER..raw_syscalls:sys_exit --key common_pid --by id.syscall -- sleep 0.1
         grep -qE ' us  (clock_nanosleep|nanosleep) +[0-9]' out || fail "$(cat out err)"
-        expect 0 ktracectl --json=short hist -a --latency $ENTER..raw_syscalls:sys_exit --key common_pid --by id.syscall -- sleep 0.1
-        jq -e '[.rows[] | select(.keys.id.name // "" | test("nanosleep")) | .values.latency] | add >= 100000' out || fail "$(cat out)"
-        same '[]' "$(ktracectl --json=short probes list | jq -c '[.[] | select(.name | startswith("latency_"))]')" "probes that are left"
+        expect 0 ktracectl --json=short hist -a --latency $ENTER..raw_syscalls:sys_exit --key common_pid \
+                --by id.syscall -- sleep 0.1
+        jq -e '[.rows[] | select(.keys.id.name // "" | test("nanosleep")) | .values.latency] | add >= 100000' out ||
+                fail "$(cat out)"
+        same '[]' "$(ktracectl --json=short probes list | jq -c '[.[] | select(.name | startswith("latency_"))]')" \
+                "probes that are left"
         ! grep -q 'ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
 
 case_hist_latency_own() { # [guest] the same of one's own processes
         [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
-        expect 0 user ktracectl --json=short hist --latency syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep --key common_pid --by ret -- \
+        expect 0 user ktracectl --json=short hist \
+                --latency syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep --key common_pid \
+                --by ret -- \
                 sh -c 'for i in 1 2 3 4 5; do sleep 0.02; done'
-        same 5 "$(jq '[.rows[] | select(.keys.latency.to >= 20000 and .keys.latency.from < 4000000 and .keys.ret == 0).hitcount] | add' out)" "sleeps"
+        same 5 "$(jq '[.rows[] | select(.keys.latency.to >= 20000 and .keys.latency.from < 4000000 and
+                .keys.ret == 0).hitcount] | add' out)" "sleeps"
         ! grep -q 'ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
 
@@ -370,7 +418,8 @@ case_hist_of_others() { # [guest] nobody else's; and what a fence lets through i
 }
 
 case_hist_memory() { # [guest] counts to the limit as buffers do
-        jq -nc '{scope: "own", triggers: [range(8) | {when: "raw_syscalls:sys_enter if id == \(.)", do: "hist", keys: ["id"], size: 131072}]}' >big.json
+        jq -nc '{scope: "own", triggers: [range(8) |
+                {when: "raw_syscalls:sys_enter if id == \(.)", do: "hist", keys: ["id"], size: 131072}]}' >big.json
         refused 1 'max-buffer-kb' user ktracectl create big --spec big.json
         no_instance || fail "an instance is left"
 }

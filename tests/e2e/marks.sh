@@ -15,7 +15,8 @@ marked() {
 # told: of the snapshot, "call" for a call and the text of a mark, in order.
 told() {
         ktracectl snapshot -q box -o t.kts
-        ktracectl convert t.kts --to json | jq -r 'select(.event) | if .event == "print" then .fields.buf else "call" end' | tr '\n' ' '
+        ktracectl convert t.kts --to json |
+                jq -r 'select(.event) | if .event == "print" then .fields.buf else "call" end' | tr '\n' ' '
 }
 
 case_marks_full() { # a mark that finds the ring full says so; a user's guard has not gone off
@@ -59,7 +60,7 @@ case_marks_refused() { # what is no line of text, what is too long, and where no
         same 1000 "$(told | tr -d ' \n' | wc -c)" "the long one"
 }
 
-case_marks_of_users() { # in a fenced session the owner's marks are told, without the address of the kernel's code that they carry
+case_marks_of_users() { # in a fenced session the owner's marks are shown, without their kernel address
         background user setpriv --no-new-privs sh -c "while :; do $TARGET calls 1 1000; done"
         recording user ktracectl record -q --scope own -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts
         local id
@@ -86,11 +87,12 @@ os.execvp(sys.argv[2], sys.argv[2:])
 EOS
         expect 0 /usr/bin/python3 give.py "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')" \
                 bash -c 'for i in $(seq 10); do echo "step $i" >&3; done'
-        within 60 sh -c "ktracectl snapshot -q box -o t.kts && ktracectl convert t.kts --to json | grep -q '\"step 10\"'"
+        within 60 \
+                sh -c "ktracectl snapshot -q box -o t.kts && ktracectl convert t.kts --to json | grep -q '\"step 10\"'"
         same 10 "$(count t.kts '.event == "print" and (.fields.buf | startswith("step "))')" "marks"
 }
 
-case_marks_many_writers() { # many at once by one pipe: each one's are all there and in its order; the long and the odd are made to fit
+case_marks_many_writers() { # many writers to one pipe: all marks, in order for each writer; long ones are cut
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
         marked
         cat >mark.py <<'EOS'
@@ -130,7 +132,7 @@ EOS
         expect 0 /usr/bin/python3 close.py "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')"
 }
 
-case_marks_before_stop() { # what was written before the session is stopped is recorded, also where nobody has read it yet
+case_marks_before_stop() { # what was written before the session's stop is recorded, also without a reader
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
         marked
         cat >hasty.py <<'EOS'

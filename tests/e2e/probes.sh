@@ -27,7 +27,8 @@ case_probes_denied() { # who may not define probes learns nothing of functions, 
 case_probes_of_rules() { # [guest] a rule says on which functions and what of them
         probe_rule '{"functions": ["vfs_*", "tcp_sendmsg"], "except": ["*_write"], "takes": ["values"]}'
         expect 0 user ktracectl probes resolve vfs_read
-        refused 3 'probes: vfs_write: not granted by 10-probes.json: case' user ktracectl probes add bad --on vfs_write count
+        refused 3 'probes: vfs_write: not granted by 10-probes.json: case' user ktracectl probes add bad \
+                --on vfs_write count
         refused 3 'probes: ext4_sync_fs: not granted' user ktracectl probes add bad --on ext4_sync_fs wait
         expect 3 user ktracectl probes add bad --on tcp_sendmsg sk.__sk_common.skc_dport
         grep -q 'probes: members: not granted' err || fail "$(cat err)"
@@ -69,7 +70,7 @@ case_probes_mistakes() { # [asan] each mistake is told with its place, and nothi
         ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
 }
 
-case_probes_raw_mistakes() { # [guest] of a definition in the kernel's syntax the place of a mistake is shown, also of the kernel's words
+case_probes_raw_mistakes() { # [guest] an error in a definition in the kernel's syntax is shown with its place
         raw() { # COLUMN STATUS PATTERN RAW
                 expect "$2" ktracectl probes add bad --raw "$4"
                 head -n 1 err | grep -qE -- "$3" || fail "no '$3': $(cat err)"
@@ -78,8 +79,10 @@ case_probes_raw_mistakes() { # [guest] of a definition in the kernel's syntax th
         raw 3 2 '^ktracectl: probe bad: --raw .* column 3: expected a group' 'p:/bar vfs_read'
         raw 7 2 '^ktracectl: probe bad: --raw .* column 7: expected a name' 'p:foo/1bar vfs_read'
         kprobes
-        raw 32 1 '^ktracectl: probe bad: --raw .* column 32: the kernel refuses the probe: Unknown type' 'p:x   vfs_read a=$arg1 b=$arg1:u7'
-        refused 1 'do_int3: the kernel forbids probes there \(kprobes/blacklist\)' ktracectl probes add bad --raw 'p do_int3'
+        raw 32 1 '^ktracectl: probe bad: --raw .* column 32: the kernel refuses the probe: Unknown type' \
+                'p:x   vfs_read a=$arg1 b=$arg1:u7'
+        refused 1 'do_int3: the kernel forbids probes there \(kprobes/blacklist\)' ktracectl probes add bad \
+                --raw 'p do_int3'
 }
 
 case_probes_values() { # [guest] what a probe records is what the program did: text, numbers, flags, results
@@ -88,9 +91,12 @@ case_probes_values() { # [guest] what a probe records is what the program did: t
         ktracectl probes add opened --on do_sys_openat2 --return '$retval'
         echo text >a-file
         expect 0 ktracectl record -q --probe opening --probe opened -o t.kts -- cat a-file
-        same 1 "$(count t.kts '.event == "opening" and .fields.filename == "a-file" and .fields.dfd == -100 and .fields.comm == "cat"')" "opens of a-file"
-        same 0 "$(count t.kts '.event == "opening" and .fields.filename == "a-file" and .fields.flags % 4 != 0')" "opens for writing"
-        same 3 "$(ktracectl convert t.kts --to json | jq -s 'map(select(.event == "opened" and .fields.ret >= 0)) | .[-1].fields.ret')" "the descriptor"
+        same 1 "$(count t.kts '.event == "opening" and .fields.filename == "a-file" and .fields.dfd == -100 and
+                .fields.comm == "cat"')" "opens of a-file"
+        same 0 "$(count t.kts '.event == "opening" and .fields.filename == "a-file" and .fields.flags % 4 != 0')" \
+                "opens for writing"
+        same 3 "$(ktracectl convert t.kts --to json |
+                jq -s 'map(select(.event == "opened" and .fields.ret >= 0)) | .[-1].fields.ret')" "the descriptor"
         expect 0 ktracectl record -q --probe opening -f 'filename ~ "*a-file"' -o f.kts -- cat a-file
         same 1 "$(count f.kts true)" "what the filter lets through"
         ktracectl probes remove opening
@@ -106,7 +112,7 @@ case_probes_kernel_says() { # [guest] what only the kernel knows is told in its 
         ! grep -q ktrace_u "$TRACEFS/kprobe_events" || fail "$(cat "$TRACEFS/kprobe_events")"
 }
 
-case_probes_shared() { # [guest] the same again is the same, another of its name is refused, and none goes while a session has it
+case_probes_shared() { # [guest] the same probe again is shared, another with its name is refused; none goes while used
         kprobes
         same ktrace_u0:mine "$(ktracectl probes add mine --on vfs_read count)" "event"
         same ktrace_u0:mine "$(ktracectl probes add mine --on vfs_read count)" "event"
@@ -119,20 +125,23 @@ case_probes_shared() { # [guest] the same again is the same, another of its name
         ! grep -q ktrace_u "$TRACEFS/kprobe_events" || fail "it is left"
 }
 
-case_probes_return_arguments() { # [guest] arguments and result of one call, also where the kernel has forgotten the arguments by then
+case_probes_return_arguments() { # [guest] arguments and result of one call, also if the kernel has lost the arguments
         kprobes
         echo text >a-file
-        same ktrace_u0:opens "$(ktracectl probes add opens --on do_sys_openat2 --return filename 'flags = how.flags : x64' 'fd = $retval' 2>told)" "event"
+        same ktrace_u0:opens "$(ktracectl probes add opens --on do_sys_openat2 \
+                --return filename 'flags = how.flags : x64' 'fd = $retval' 2>told)" "event"
         expect 1 ktracectl record -q --probe opens -o t.kts -- cat a-file no-such-file
         same 1 "$(count t.kts '.event == "opens" and .fields.filename == "a-file" and .fields.fd == 3')" "opened"
-        same 1 "$(count t.kts '.event == "opens" and .fields.filename == "no-such-file" and .fields.fd == -2')" "not opened"
+        same 1 "$(count t.kts '.event == "opens" and .fields.filename == "no-such-file" and .fields.fd == -2')" \
+                "not opened"
         same 0 "$(count t.kts '.event != "opens"')" "other events"
         ktracectl probes remove opens
         if grep -q opens_call told; then
                 ktracectl probes remove opens_call
                 ktracectl probes remove opens_return
         fi
-        refused 1 'no_function_is_called' ktracectl probes add bad --on no_function_is_called_like_this --return a '$retval'
+        refused 1 'no_function_is_called' ktracectl probes add bad --on no_function_is_called_like_this \
+                --return a '$retval'
         expect 2 ktracectl probes add bad --on do_sys_openat2 --return nothing '$retval'
         same "" "$(ktracectl --json=short probes list | jq -r '.[] | select(.source == "") | .name')" "what is defined"
 }
@@ -148,10 +157,13 @@ case_probes_load() { # [guest] all probes of a file at once, or none: what is wr
         same "$(count t.kts '.event == "many0"')" "$(count t.kts '.event == "many99"')" "records of two"
         jq '.probes |= map(.name |= "x" + .) | .probes[70].args = ["nothing"]' many.json >bad.json
         refused 2 'probes\[70\]: .*args\[0\] column 1: vfs_read has no argument nothing' ktracectl probes load bad.json
-        jq '.probes |= map(.name |= "x" + .) | .probes[70].on = "vfs_read+1" | del(.probes[70].args)' many.json >bad.json
+        jq '.probes |= map(.name |= "x" + .) | .probes[70].on = "vfs_read+1" | del(.probes[70].args)' many.json \
+                >bad.json
         refused 1 'xmany70: .*no instruction begins there' ktracectl probes load bad.json
-        ! grep -q ktrace_u0/xmany "$TRACEFS/kprobe_events" || fail "some of a file that is refused: $(grep -c xmany "$TRACEFS/kprobe_events")"
-        same 0 "$(ktracectl --json probes list | jq 'map(select(.name | startswith("xmany"))) | length')" "of a file that is refused"
+        ! grep -q ktrace_u0/xmany "$TRACEFS/kprobe_events" ||
+                fail "some of a file that is refused: $(grep -c xmany "$TRACEFS/kprobe_events")"
+        same 0 "$(ktracectl --json probes list | jq 'map(select(.name | startswith("xmany"))) | length')" \
+                "of a file that is refused"
         echo '{"probes": [{"name": "a", "on": "vfs_read"}, 7]}' >bad.json
         refused 2 'probes\[1\]: expected an object' ktracectl probes load bad.json
         echo '[]' >bad.json
@@ -243,7 +255,8 @@ EOS
         ktracectl --json probes list >list
         same "good $(usable),gone broken,moved broken,odd broken" \
                 "$(jq -r '[.[] | "\(.name) \(.state)"] | join(",")' list)" "the catalogue"
-        jq -e 'any(.name == "moved" and (.why | test("args\\[0\\] column 6: struct file has no member f_nothing")))' list || fail "$(cat list)"
+        jq -e 'any(.name == "moved" and (.why | test("args\\[0\\] column 6: struct file has no member f_nothing")))' \
+                list || fail "$(cat list)"
         jq -e 'any(.name == "odd" and (.why | test("arguments")))' list || fail "$(cat list)"
         refused 1 'vfs_no_such_function' ktracectl record --probe gone -- true
         refused 2 'f_nothing' ktracectl record --probe moved -- true
@@ -272,10 +285,11 @@ recorded() {
         local probe=$1 expression=$2
         shift 2
         expect 0 ktracectl record -q -a --probe "$probe" -o t.kts -- "$@"
-        [ "$(count t.kts "$expression")" -gt 0 ] || fail "$probe: none with $expression: $(ktracectl report t.kts | tail -n 5)"
+        [ "$(count t.kts "$expression")" -gt 0 ] || fail "$probe: none with $expression: $(ktracectl report t.kts |
+                tail -n 5)"
 }
 
-case_probes_catalogue_files_and_programs() { # [guest] files opened, programs run, signals sent, pages touched: true values
+case_probes_catalogue_files_and_programs() { # [guest] files opened, programs run, signals, pages touched: true values
         kprobes
         echo text >a-file
         recorded file_open '.fields.filename == "a-file" and .fields.dfd == -100' cat a-file
@@ -300,10 +314,13 @@ open("ports", "w").write(f"{c.getsockname()[1]} {a.getsockname()[1]}\n")
 EOS
         expect 0 ktracectl record -q --probe tcp_connect --probe tcp_accept -o t.kts -- python3 talk.py
         read -r client server <ports
-        same 1 "$(count t.kts ".event == \"tcp_connect\" and .fields.sport == $client and .fields.dport == $server and .fields.daddr == 2130706433")" "as JSON"
+        same 1 "$(count t.kts ".event == \"tcp_connect\" and .fields.sport == $client and
+                .fields.dport == $server and .fields.daddr == 2130706433")" "as JSON"
         ktracectl report t.kts >report
-        grep -q "tcp_connect: .* family=2 sport=$client daddr=127\.0\.0\.1 dport=$server" report || fail "$(cat ports report)"
-        grep -q "tcp_accept: .* family=2 sport=$server daddr=127\.0\.0\.1 dport=$client" report || fail "$(cat ports report)"
+        grep -q "tcp_connect: .* family=2 sport=$client daddr=127\.0\.0\.1 dport=$server" report ||
+                fail "$(cat ports report)"
+        grep -q "tcp_accept: .* family=2 sport=$server daddr=127\.0\.0\.1 dport=$client" report ||
+                fail "$(cat ports report)"
 }
 
 case_probes_catalogue_retransmit() { # [guest] a listener that takes no more: what was sent to it is sent once more
@@ -324,7 +341,8 @@ time.sleep(2.5)
 open("port", "w").write(f"{a.getsockname()[1]}\n")
 EOS
         recorded tcp_retransmit '.fields.daddr == 2130706433 and .fields.state == 2' python3 insist.py
-        [ "$(count t.kts ".fields.dport == $(cat port) and .fields.family == 2 and .fields.bytes == 0")" -gt 0 ] || fail "$(cat port; ktracectl report t.kts)"
+        [ "$(count t.kts ".fields.dport == $(cat port) and .fields.family == 2 and .fields.bytes == 0")" -gt 0 ] ||
+                fail "$(cat port; ktracectl report t.kts)"
 }
 
 case_probes_catalogue_oom() { # [guest] who dies when memory runs out
@@ -337,22 +355,27 @@ case_probes_catalogue_oom() { # [guest] who dies when memory runs out
 sh -c 'echo \$\$ >victim; echo \$\$ >$CGROUP/cgroup.procs; exec python3 -c "x = b\"x\" * (64 << 20)"' || true
 EOS
         recorded oom_kill '.fields.comm == "python3"' sh eat.sh
-        same "$(cat victim)" "$(ktracectl convert t.kts --to json | jq -r 'select(.event == "oom_kill") | .fields.pid')" "the victim"
+        same "$(cat victim)" "$(ktracectl convert t.kts --to json |
+                jq -r 'select(.event == "oom_kill") | .fields.pid')" "the victim"
 }
 
-case_probes_of_users() { # [guest] a user's own and the catalogue's, of their own processes; addresses of the kernel's are cut
+case_probes_of_users() { # [guest] a user's own probes and the catalogue's, of own processes; kernel addresses are cut
         kprobes
         probe_rule '{"use": ["file_open"], "functions": ["vfs_read"], "takes": ["values"]}'
         same "ktrace_u$USER_UID:mine" "$(user ktracectl probes add mine --on vfs_read count file)" "event"
-        same '["file_open","mine"]' "$(user ktracectl --json=short probes list | jq -c 'map(.name) | sort')" "what the user sees"
-        same '[]' "$(stranger ktracectl --json probes list | jq -c 'map(select(.name == "mine"))')" "what a stranger sees"
+        same '["file_open","mine"]' "$(user ktracectl --json=short probes list | jq -c 'map(.name) | sort')" \
+                "what the user sees"
+        same '[]' "$(stranger ktracectl --json probes list | jq -c 'map(select(.name == "mine"))')" \
+                "what a stranger sees"
         echo text >a-file
         background stranger sh -c 'while cat /etc/hostname >/dev/null; do :; done'
         expect 0 user ktracectl record -q --probe mine --probe file_open -o t.kts -- cat a-file
         same 1 "$(count t.kts '.event == "file_open" and .fields.filename == "a-file"')" "opens of a-file"
         [ "$(count t.kts '.event == "mine" and .fields.count > 0')" -gt 0 ] || fail "no reads"
-        same 0 "$(count t.kts '.event == "mine" and (.fields.file | tostring | test("^(0|0x0|\\(nil\\)|0+)$") | not)')" "addresses"
-        same 0 "$(count t.kts '.event == "file_open" and .fields.filename == "/etc/hostname"')" "what the stranger opens"
+        same 0 "$(count t.kts \
+                '.event == "mine" and (.fields.file | tostring | test("^(0|0x0|\\(nil\\)|0+)$") | not)')" "addresses"
+        same 0 "$(count t.kts '.event == "file_open" and .fields.filename == "/etc/hostname"')" \
+                "what the stranger opens"
         refused 1 'no such probe' user ktracectl record --probe signal_send -o t.kts -- true
         refused 1 'no such probe' stranger ktracectl record --probe mine -o /dev/null -- true
         expect 3 stranger ktracectl record -e "ktrace_u$USER_UID:mine" -o /dev/null -- true
@@ -366,7 +389,7 @@ case_probes_ask() { # by the shipped rules a definition waits for an administrat
         refused 3 'probes: get_random_bytes: not granted' user ktracectl probes add mine --on get_random_bytes len
 }
 
-case_probes_rule() { # what a rule lets a user take, and nothing else: no memory by casts, registers, numbers as addresses
+case_probes_rule() { # what a rule lets a user read, and no more: no memory by casts, registers or numbers
         mkdir -p "$CONFIG_DIR/policy.d"
         cat >"$CONFIG_DIR/policy.d/10-case.json" <<EOS
 {"rules": [{"name": "probers", "subjects": [{"uid": $USER_UID}],
@@ -396,7 +419,8 @@ EOS
 }
 
 case_readme_probes() { # [guest] README: a probe by the names of the kernel's source; what a spec would get
-        same sched:sched_process_fork "$(user ktracectl --json=short policy explain - <<<'{"scope": "own", "events": ["sched:*"]}' |
+        same sched:sched_process_fork "$(user ktracectl --json=short policy explain \
+                - <<<'{"scope": "own", "events": ["sched:*"]}' |
                 jq -r '.events[].name' | grep fork)" "what is granted of sched:*"
         kprobes
         ktracectl probes add reads --on vfs_read count 'name = file.f_path.dentry.d_name.name'

@@ -36,15 +36,17 @@ records() {
 }
 
 # values PROBE EXPRESSION: of all its records, sorted, each once, in a line.
-values() { ktracectl convert t.kts --to json | jq -rs "[.[] | select(.event == \"$1\") | $2] | unique | map(tostring) | join(\" \")"; }
+values() { ktracectl convert t.kts --to json |
+        jq -rs "[.[] | select(.event == \"$1\") | $2] | unique | map(tostring) | join(\" \")"; }
 n_of() { count t.kts ".event == \"$1\""; }
 removes() { for name in "$@"; do user ktracectl probes remove "$name"; done; }
 
-case_programs_functions() { # [asan] a user's own program: arguments, results, text, at entry and return, without an administrator
+case_programs_functions() { # [asan] a user's own program: arguments, results, text, without an administrator
         uprobes
         adds add --on ./prog:probed_add 'a = $arg1 : s64' 'b = $arg2 : s64' '$comm'
         adds sum --on ./prog:probed_add --return '$retval : s64'
-        adds text --on ./prog:probed_text 'text = $arg1 : string' 'first = *$arg1 : u8' 'third = $arg1[2] : u8' 'tail = +6($arg1) : string'
+        adds text --on ./prog:probed_text 'text = $arg1 : string' 'first = *$arg1 : u8' 'third = $arg1[2] : u8' \
+                'tail = +6($arg1) : string'
         adds length --on ./prog:probed_text --return '$retval : s32'
         records add sum text length -- ./prog 5
         same "0 1 2 3 4" "$(values add .fields.a)" "first arguments"
@@ -96,7 +98,8 @@ case_programs_places() { # by offset, line, C++ name, behind an instruction, and
         records cpp line place inside -- ./prog 3
         same "0 1 2" "$(values cpp .fields.n)" "arguments of a C++ function"
         same "3 0 1 2" "$(n_of line) $(values place .fields.a)" "line, place"
-        [ "$(uname -m)" != x86_64 ] || [ "$(ktracectl report t.kts | grep -c 'inside: .*ax=0x1122334455667788')" = 3 ] || fail "the register behind an instruction"
+        [ "$(uname -m)" != x86_64 ] || [ "$(ktracectl report t.kts |
+                grep -c 'inside: .*ax=0x1122334455667788')" = 3 ] || fail "the register behind an instruction"
         removes cpp line place inside
         expect 2 user ktracectl probes add bad --on ./prog:probed_bytes+10 '$arg1'
         grep -q 'arguments are known where a function begins' err || fail "$(cat err)"
@@ -137,7 +140,8 @@ case_programs_changed() { # a file that was written to since it was looked into:
         adds add --on ./prog:probed_add 'a = $arg1 : s64'
         records add -- ./prog 5
         user touch prog
-        refused 1 'has changed since its inspection.*remove the probe' user ktracectl record -q --probe add -o t.kts -- ./prog 5
+        refused 1 'has changed since its inspection.*remove the probe' user ktracectl record -q --probe add -o t.kts \
+                -- ./prog 5
         user ktracectl probes remove add
         adds add --on ./prog:probed_add 'a = $arg1 : s64'
         records add -- ./prog 5
@@ -176,11 +180,13 @@ case_programs_triggers() { # others run it meanwhile: a trigger without a filter
         uprobes
         adds step --on ./prog:probed_add
         background user setpriv --no-new-privs sleep 60
-        expect 0 user ktracectl create box --probe step -e raw_syscalls:sys_enter --lifetime linger --scope pids:"$BACKGROUND" \
+        expect 0 user ktracectl create box --probe step -e raw_syscalls:sys_enter --lifetime linger \
+                --scope pids:"$BACKGROUND" \
                 --trigger "ktrace_u$USER_UID:step do disable raw_syscalls:sys_enter times 5"
         expect 0 user ktracectl start box
         ./prog 3
-        same '[true] [5]' "$(user ktracectl --json=short show box | jq -c '[.windows[].open], [.left[].left]' | xargs echo)" "the window, and what is left of the trigger"
+        same '[true] [5]' "$(user ktracectl --json=short show box | jq -c '[.windows[].open], [.left[].left]' | xargs \
+                echo)" "the window, and what is left of the trigger"
         expect 0 user ktracectl destroy box
         removes step
 }
@@ -203,7 +209,8 @@ case_programs_shared() { # the same again is the same; it stands in the file, wh
         same 0 "$(n_of add)" "calls in another file of its name"
         refused 1 'previous file of this path' user ktracectl probes add add --on ./prog:probed_add '$arg1 : s64'
         rm old
-        user ktracectl --json probes show add | jq -e '."file-state" == "replaced"' || fail "$(user ktracectl --json probes show add)"
+        user ktracectl --json probes show add | jq -e '."file-state" == "replaced"' ||
+                fail "$(user ktracectl --json probes show add)"
         removes add
 }
 
@@ -258,8 +265,10 @@ case_programs_overlay() { # an overlay that anybody can mount for themselves: no
         modprobe -q overlay 2>/dev/null || true
         user mkdir -p lower upper work merged
         user cp prog lower/prog
-        user unshare -Urm mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged || skip "users mount no overlays here"
-        expect 3 user unshare -Urm sh -c 'mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged &&
+        user unshare -Urm mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged ||
+                skip "users mount no overlays here"
+        expect 3 user \
+                unshare -Urm sh -c 'mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged &&
                 exec ktracectl --no-ask-password probes add bad --on ./merged/prog:probed_add'
         grep -q 'overlay' err || fail "$(cat err)"
         rm -rf work
@@ -274,7 +283,8 @@ case_programs_rules() { # a rule says whether, and of whose files
         rule '{"files": "own"}'
         adds add --on ./prog:probed_add '$arg1 : s64'
         install -m 755 "$PROBED" rooted
-        refused 3 'users other than you can write to|only you can write to' user ktracectl probes add bad --on ./rooted:probed_add
+        refused 3 'users other than you can write to|only you can write to' user ktracectl probes add bad \
+                --on ./rooted:probed_add
         rule '{"files": "none", "use": ["*"]}'
         refused 3 'places in programs: not granted' user ktracectl probes add bad --on ./prog:probed_add
         refused 1 'no such probe' user ktracectl record -q --probe add -o /dev/null -- true
@@ -284,7 +294,7 @@ case_programs_rules() { # a rule says whether, and of whose files
         removes add
 }
 
-case_programs_restart() { # [asan] a recording of a program of one's own does not notice that the daemon is killed, and the probe stays
+case_programs_restart() { # [asan] a recording of a user's program continues when the daemon is killed; the probe stays
         uprobes
         kept
         adds add --on ./prog:probed_add 'a = $arg1 : s64'
@@ -301,7 +311,8 @@ case_programs_restart() { # [asan] a recording of a program of one's own does no
         n=$(cat background.out) # rounds in which somebody listened: all of them, as their calls show
         same "$n $n" "$(n_of add) $(values add .fields.a | wc -w)" "calls, and different arguments"
         same "$n $n" "$(n_of step) $(values step .fields.round | wc -w)" "passes of the marker, and different rounds"
-        ktracectl --json probes show "ktrace_u$USER_UID:add" | jq -e ".state == \"defined\" and .\"file-state\" == \"there\" and .hits >= $n" ||
+        ktracectl --json probes show "ktrace_u$USER_UID:add" |
+                jq -e ".state == \"defined\" and .\"file-state\" == \"there\" and .hits >= $n" ||
                 fail "$(ktracectl --json probes show "ktrace_u$USER_UID:add")"
         records add step -- ./prog 5
         same "5 5" "$(n_of add) $(n_of step)" "calls recorded by the last daemon"
@@ -311,7 +322,8 @@ case_programs_restart() { # [asan] a recording of a program of one's own does no
         removes add step
         ! grep -q ktrace_u "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
         killed
-        same '[]' "$(user ktracectl --json probes list | jq -c 'map(select(.uid != null))')" "probes after they were removed"
+        same '[]' "$(user ktracectl --json probes list | jq -c 'map(select(.uid != null))')" \
+                "probes after they were removed"
 }
 
 # opens: a session of the user's that has the probe on and records ./prog.
@@ -328,7 +340,7 @@ away() {
 }
 opened() { user ktracectl list --json=short | jq -r 'map(.state) | join(" ")'; }
 
-case_programs_restart_replaced() { # another file takes its name meanwhile: the probe stays in the old one, and is not in the new
+case_programs_restart_replaced() { # another file takes its name: the probe stays in the old file only
         uprobes
         kept
         adds add --on ./prog:probed_add '$arg1 : s64'
@@ -346,7 +358,8 @@ case_programs_restart_replaced() { # another file takes its name meanwhile: the 
         unlinked() { rm old; }
         away unlinked
         same running "$(opened)" "session, when the old one has no name any more"
-        user ktracectl --json probes show add | jq -e '."file-state" == "replaced"' || fail "$(user ktracectl --json probes show add)"
+        user ktracectl --json probes show add | jq -e '."file-state" == "replaced"' ||
+                fail "$(user ktracectl --json probes show add)"
         refused 1 'previous file of this path' user ktracectl probes add add --on ./prog:probed_add '$arg1 : s64'
         user ktracectl destroy open
         removes add
@@ -363,7 +376,8 @@ case_programs_restart_changed() { # what is not as it was when it was looked int
         opened_up() { user chmod 777 prog; }
         ruled() {
                 mkdir -p "$CONFIG_DIR/policy.d"
-                printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "probes": {"files": "none"}}]}\n' "$USER_UID" >"$CONFIG_DIR/policy.d/10-probes.json"
+                printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "probes": {"files": "none"}}]}\n' \
+                        "$USER_UID" >"$CONFIG_DIR/policy.d/10-probes.json"
         }
         local change
         for change in touched opened_up ruled; do
@@ -372,7 +386,8 @@ case_programs_restart_changed() { # what is not as it was when it was looked int
                 away "$change"
                 same '' "$(opened)" "session ($change)"
                 within 20 no_instance || fail "the instance is still there ($change)"
-                [ "$change" = ruled ] || ! grep -q ktrace_u "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
+                [ "$change" = ruled ] || ! grep -q ktrace_u "$TRACEFS/uprobe_events" ||
+                        fail "left: $(cat "$TRACEFS/uprobe_events")"
                 : >stop
                 wait "$BACKGROUND" || true
                 rm -f stop
@@ -381,7 +396,7 @@ case_programs_restart_changed() { # what is not as it was when it was looked int
         removes add || ktracectl probes remove "ktrace_u$USER_UID:add"
 }
 
-case_programs_restart_lost() { # a file that was not kept: session and probe end, another's go on, and the reason is told
+case_programs_restart_lost() { # a file that was not kept: session and probe end with the reason, others continue
         uprobes
         ! service_manager || skip "systemd loses none"
         kept
@@ -389,7 +404,8 @@ case_programs_restart_lost() { # a file that was not kept: session and probe end
         adds add --on ./prog:probed_add '$arg1 : s64'
         opens
         install -o "$STRANGER_UID" -m 755 "$PROBED" theirs
-        same "ktrace_u$STRANGER_UID:add" "$(stranger ktracectl probes add add --on ./theirs:probed_add '$arg1 : s64')" "event"
+        same "ktrace_u$STRANGER_UID:add" "$(stranger ktracectl probes add add --on ./theirs:probed_add '$arg1 : s64')" \
+                "event"
         echo "probe-$USER_UID-add" >lost
         killed
         same '' "$(opened)" "session"
@@ -446,7 +462,8 @@ EOS
         trap programs_end EXIT
         settled() { ktracectl --json probes list | jq -e '[.[] | select(.why | test("try again"))] == []'; }
         within 20 settled || fail "$(ktracectl --json probes list)"
-        same 'ready broken broken' "$(ktracectl --json probes list | jq -r '[.[] | select(.name == ("step", "none", "gone")) | .state] | join(" ")')" "states"
+        same 'ready broken broken' "$(ktracectl --json probes list |
+                jq -r '[.[] | select(.name == ("step", "none", "gone")) | .state] | join(" ")')" "states"
         records step -- ./rooted 3
         same "0 1 2" "$(values step .fields.arg1)" "rounds"
         # A daemon that the first call starts has looked before it answers.
@@ -483,7 +500,8 @@ case_programs_hostile() { # [asan] text in every key: refused with its place, an
         call 3 name s bad on s "$T/prog:probed:step" args as 1 '@0xffffffff81000000'
         call 3 name s bad on s "$T/prog:probed:step" args as 1 '$arg99'
         call 2 name s 'bad;x' on s "$T/prog:probed:step"
-        refused 1 'FIFO|pipe|regular|file' sh -c 'mkfifo fifo; exec timeout 20 ktracectl probes add bad --on ./fifo:probed:step'
+        refused 1 'FIFO|pipe|regular|file' \
+                sh -c 'mkfifo fifo; exec timeout 20 ktracectl probes add bad --on ./fifo:probed:step'
         ! grep -q ktrace_ "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
 }
 
@@ -504,13 +522,14 @@ case_programs_manual() { # ktrace-probes(5): its examples, word by word
         grep -q 'lookup: .*host="127\.0\.0\.1"' out || fail "$(cat out)"
 }
 
-case_readme_programs() { # [guest] README: a function of bash, found by the program's name; one's own without an administrator
+case_readme_programs() { # [guest] README: a function of bash, found by the program's name; one of the user's own
         uprobes
         ktracectl probes resolve bash:readline >/dev/null || skip "a bash without its symbols"
         ktracectl probes add lines --on bash:readline --return 'line = $retval : string'
         # An interactive shell reads its lines with it, also from a pseudo terminal.
         command -v script >/dev/null || skip "no script(1)"
-        expect 0 ktracectl record -q --probe lines -a -o t.kts -- script -qec "bash --norc -i" /dev/null < <(printf 'echo hello\nexit\n'; sleep 1)
+        expect 0 ktracectl record -q --probe lines -a -o t.kts -- script -qec "bash --norc -i" /dev/null \
+                < <(printf 'echo hello\nexit\n'; sleep 1)
         values lines .fields.line | grep -q 'echo hello' || fail "$(ktracectl report t.kts | tail -3)"
         user ktracectl probes add called --on ./prog:probed_add '$arg1 : s32' 'b = $arg2 : s64'
 }

@@ -6,7 +6,8 @@ paced() { background user setpriv --no-new-privs "$TARGET" paced 2000 50000; }
 
 CALLS=(ktracectl record -q -e raw_syscalls:sys_enter -o t.kts)
 # Its session is told of as the notes of Describe.
-joined() { ktracectl list --json=short | jq -r '.[0].id' | xargs ktracectl show 2>&1 | grep -q "$1 processes joined while it ran"; }
+joined() { ktracectl list --json=short | jq -r '.[0].id' | xargs ktracectl show 2>&1 |
+        grep -q "$1 processes joined while it ran"; }
 calls_of() { count t.kts ".pid == $1 and .fields.id == $GETPPID"; }
 some_calls_of() { [ "$(calls_of "$1")" -gt 3 ]; }
 
@@ -18,20 +19,22 @@ case_scope_every_thread() { # -p: what each thread of a running process does, an
         # Each calls every 10 ms.
         ends_well 400
         tids=$(cd "/proc/$process/task" && ls)
-        same 4 "$(ktracectl convert t.kts --to json | jq -n "[inputs | select(.fields.id == $GETPPID) | .pid] | unique | length")" "threads that called"
+        same 4 "$(ktracectl convert t.kts --to json |
+                jq -n "[inputs | select(.fields.id == $GETPPID) | .pid] | unique | length")" "threads that called"
         ktracectl convert t.kts --to json | jq -n '[inputs | select(.event != null) | .pid] | unique[]' >seen
         for tid in $(cat seen); do
                 echo "$tids" | grep -qx "$tid" || fail "$tid is no thread of it"
         done
 }
 
-case_scope_thread_execs() { # [guest] a thread that is not its process's first and execs is recorded on, under its new number
+case_scope_thread_execs() { # [guest] a second thread that execs is recorded, with its new number
         for how in execs orphan; do
                 for events in "-e raw_syscalls:sys_enter" "-e raw_syscalls:sys_enter -e sched:sched_process_exec"; do
                         expect 0 user ktracectl record -q $events -o t.kts -- "$TARGET" $how 500 $GETPPID
                         same 500 "$(count t.kts ".fields.id == $GETPPID")" "calls after it ($how, $events)"
                 done
-                same 0 "$(count t.kts '.event == "sched_process_fork" or .event == "sched_process_exit"')" "events nobody asked for"
+                same 0 "$(count t.kts '.event == "sched_process_fork" or .event == "sched_process_exit"')" \
+                        "events nobody asked for"
         done
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" execs 1 $GETPPID
         same 0 "$(count t.kts '.event == "sched_process_exec"')" "execs that nobody asked for"
@@ -87,7 +90,8 @@ case_scope_cgroup_mixed() { # a cgroup with another's process: refused to a user
         roots=$BACKGROUND
         echo "$mine" >"$CGROUP/cgroup.procs"
         echo "$roots" >"$CGROUP/cgroup.procs"
-        refused 3 '1 of its 2 processes are not yours' user ktracectl record -e raw_syscalls:sys_enter -o t.kts --scope cgroup:/kt-scopes
+        refused 3 '1 of its 2 processes are not yours' user ktracectl record -e raw_syscalls:sys_enter -o t.kts \
+                --scope cgroup:/kt-scopes
         recording "${CALLS[@]}" --scope cgroup:/kt-scopes
         ends_well 100
         [ "$(calls_of "$mine")" -gt 3 ] || fail "too few of the user's: $(calls_of "$mine")"
@@ -167,10 +171,12 @@ case_scope_container() { # -p in a pid namespace: the number that the process ha
                 kill -INT $recording; wait $recording; s=$?; echo $target; kill $target; exit $s' "$TARGET"
         [ "$(cat out)" -lt 20 ] || fail "not a namespace: pid $(cat out)"
         [ "$(count t.kts ".fields.id == $GETPPID")" -gt 3 ] || fail "too few"
-        same 1 "$(ktracectl convert t.kts --to json | jq -n '[inputs | select(.event != null) | .pid] | unique | length')" "processes seen"
+        same 1 "$(ktracectl convert t.kts --to json |
+                jq -n '[inputs | select(.event != null) | .pid] | unique | length')" "processes seen"
         # A number of ours is none in there.
         paced
-        expect 0 unshare --pid --fork --mount-proc setpriv --reuid="$USER_UID" --regid="$USER_UID" --clear-groups sh -c \
+        expect 0 unshare --pid --fork --mount-proc setpriv --reuid="$USER_UID" --regid="$USER_UID" \
+                --clear-groups sh -c \
                 'ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -p $0 2>&1; [ $? = 1 ]' "$BACKGROUND"
         grep -q 'you have no process with this number' out || fail "$(cat out)"
 }

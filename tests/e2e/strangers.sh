@@ -10,7 +10,8 @@ case_stranger_sees_no_session() { # list, show, destroy, GetSession: the session
                 expect 1 stranger ktracectl "$verb" "$id"
                 mv err known
                 expect 1 stranger ktracectl "$verb" 0123456789abcdef
-                same "$(sed "s/$id/ID/" known)" "$(sed 's/0123456789abcdef/ID/' err)" "answers about a session and about none"
+                same "$(sed "s/$id/ID/" known)" "$(sed 's/0123456789abcdef/ID/' err)" \
+                        "answers about a session and about none"
         done
         ! stranger busctl call $MANAGER GetSession s "$id" 2>err || fail "GetSession answered"
         n_instances 1
@@ -32,8 +33,10 @@ case_stranger_no_administrator() { # whom polkit does not let manage sessions is
         expect 3 stranger ktracectl --no-ask-password list --all-users
         ! grep -q "$id" out || fail "listed: $(cat out)"
         for verb in show stop destroy status; do
-                within 60 no_of_polkit known stranger ktracectl --no-ask-password "$verb" "$id" --administrator || fail "$(cat known)"
-                within 60 no_of_polkit none stranger ktracectl --no-ask-password "$verb" 0123456789abcdef --administrator || fail "$(cat none)"
+                within 60 no_of_polkit known stranger ktracectl --no-ask-password "$verb" "$id" --administrator ||
+                        fail "$(cat known)"
+                within 60 no_of_polkit none stranger ktracectl --no-ask-password "$verb" 0123456789abcdef \
+                        --administrator || fail "$(cat none)"
                 same "$(cat known)" "$(cat none)" "answers about a session and about none"
         done
         n_instances 1
@@ -56,14 +59,16 @@ case_stranger_introspects_nothing() { # tree, introspect, get-property: no path,
         done
         ! stranger gdbus introspect --system --dest org.ktrace1 --object-path "$path" 2>/dev/null | grep -q Start ||
                 fail "gdbus shows it"
-        ! busctl get-property org.ktrace1 /org/ktrace1 org.freedesktop.DBus.ObjectManager x 2>/dev/null || fail "ObjectManager"
+        ! busctl get-property org.ktrace1 /org/ktrace1 org.freedesktop.DBus.ObjectManager x 2>/dev/null ||
+                fail "ObjectManager"
         user ktracectl destroy mine
 }
 
 case_stranger_hears_nothing() { # [asan] no signal of another's session reaches a stranger
         user ktracectl list >/dev/null
         background stranger timeout 80 gdbus monitor --system --dest org.ktrace1
-        within 20 grep -q 'is owned by' background.out || fail "the monitor did not run: $(cat background.out background.err)"
+        within 20 grep -q 'is owned by' background.out ||
+                fail "the monitor did not run: $(cat background.out background.err)"
         user ktracectl create heard -e raw_syscalls:sys_enter --scope own
         user ktracectl destroy heard
         sleep 0.5

@@ -16,11 +16,13 @@ made() {
         wait "$BACKGROUND" || fail "$(cat background.err)"
         expect 0 "$who" ktracectl start "$name"
 }
-# A shell of the user's that makes system calls as it is told, so that who makes them is known to a session at its start.
+# A shell of the user's that makes system calls as it is told, so that who makes them is known to a session at its
+# start.
 caller() {
         mkfifo commands answers
         chmod 666 commands answers
-        background user setpriv --no-new-privs sh -c 'while read -r n nr; do "$0" calls "$n" "$nr"; echo done >&3; done <commands 3>answers' "$TARGET"
+        background user setpriv --no-new-privs \
+                sh -c 'while read -r n nr; do "$0" calls "$n" "$nr"; echo done >&3; done <commands 3>answers' "$TARGET"
         CALLER=$BACKGROUND
         exec 7>commands 8<answers
 }
@@ -41,7 +43,7 @@ finished() {
         wait "$STREAM" || fail "stream: $?: $(cat background.err)"
 }
 
-case_trigger_window_own() { # [guest] in a session of one's own processes a window opens at one event and closes at another
+case_trigger_window_own() { # [guest] in a session of a user's processes one event opens a window, another closes it
         caller
         made user box --scope "pids:$CALLER" -e $ENTER \
                 --trigger "$ENTER if id == 1001 do start" --trigger "$EXIT if id == 1002 do stop"
@@ -80,15 +82,18 @@ case_trigger_window_all() { # the same in a trace of all processes, where the ke
 }
 root() { "$@"; }
 
-case_trigger_switches() { # an event that begins off is turned on as often as wanted, and off again; Stop and Start begin anew
+case_trigger_switches() { # an event that begins off is turned on and off repeatedly; Stop and Start begin again
         caller
         made user box --scope "pids:$CALLER" -e $ENTER --off \
-                --trigger "$ENTER if id == 1001 do enable $ENTER times 1" --trigger "$EXIT if id == 1002 do disable $ENTER"
+                --trigger "$ENTER if id == 1001 do enable $ENTER times 1" \
+                --trigger "$EXIT if id == 1002 do disable $ENTER"
         streamed user box
         calls 3 1000
-        same '[{"left":1,"trigger":0}]' "$(user ktracectl --json=short show box | jq -cS .left)" "what is left of the count"
+        same '[{"left":1,"trigger":0}]' "$(user ktracectl --json=short show box | jq -cS .left)" \
+                "what is left of the count"
         calls 1 1001
-        same '[{"left":0,"trigger":0}]' "$(user ktracectl --json=short show box | jq -cS .left)" "what is left of the count"
+        same '[{"left":0,"trigger":0}]' "$(user ktracectl --json=short show box | jq -cS .left)" \
+                "what is left of the count"
         calls 5 1000
         calls 1 1002
         calls 4 1000
@@ -136,7 +141,7 @@ case_trigger_loop() { # two events that turn each other on end nothing, and Stop
         [ "$(has t.kts 1000)" -gt 0 ] || fail "nothing recorded"
 }
 
-case_trigger_of_lifetimes() { # an event that takes no filter, since the session knows by it whose the records are, takes triggers that do
+case_trigger_of_lifetimes() { # an event that takes no filter, because it identifies tasks, takes triggers with one
         caller
         made user box --scope "pids:$CALLER" -e $ENTER --trigger 'sched:sched_process_exit if comm == "target" do start'
         streamed user box
@@ -157,7 +162,8 @@ case_trigger_foreign() { # [guest] another who takes a trigger of a user's sessi
                 instance=$(echo "$TRACEFS"/instances/ktrace-*)
                 sleep 0.3
                 echo "$change" >>"$instance/events/raw_syscalls/sys_exit/trigger"
-                within 20 sh -c '! ktracectl list --json=short | jq -e "any(.state == \"running\")"' || fail "it goes on after $change"
+                within 20 sh -c '! ktracectl list --json=short | jq -e "any(.state == \"running\")"' ||
+                        fail "it goes on after $change"
                 user ktracectl destroy box || true
                 within 20 no_instance || fail "the instance is still there"
         done
@@ -165,7 +171,8 @@ case_trigger_foreign() { # [guest] another who takes a trigger of a user's sessi
 
 case_trigger_explained() { # what is asked for is shown by policy explain and show
         trap triggers_end EXIT
-        echo '{"scope": "own", "events": ["raw_syscalls:sys_enter"], "triggers": [{"when": "raw_syscalls:sys_exit if id == 1", "do": "stop"}]}' >s.json
+        echo '{"scope": "own", "events": ["raw_syscalls:sys_enter"],
+                "triggers": [{"when": "raw_syscalls:sys_exit if id == 1", "do": "stop"}]}' >s.json
         expect 0 user ktracectl policy explain s.json
         grep -q 'Triggers: raw_syscalls:sys_exit if .*id == 1.* do stop' out || fail "$(cat out)"
         expect 0 user ktracectl create box --spec s.json
@@ -190,32 +197,48 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
         expect 2 user ktracectl create bad --scope own -e $ENTER --trigger "$ENTER if nosuch == 1 do stop"
         grep -q 'column 27: no field "nosuch"' err || fail "$(cat err)"
         try 3 'sched:sched_waking do stop": not granted' --trigger "sched:sched_waking do stop"
-        try 2 "--trigger \"$ENTER do enable $EXIT\": $EXIT is not an event of the session" --trigger "$ENTER do enable $EXIT"
-        try 2 'sched:sched_process_fork stays on' -e sched:sched_process_fork --trigger "$ENTER do disable sched:sched_process_fork"
-        try 2 '== 2 do start": start on .*excludes stop of --trigger "raw_syscalls:sys_enter if id == 1 do stop" there' --trigger "$ENTER if id == 1 do stop" --trigger "$ENTER if id == 2 do start"
+        try 2 "--trigger \"$ENTER do enable $EXIT\": $EXIT is not an event of the session" \
+                --trigger "$ENTER do enable $EXIT"
+        try 2 'sched:sched_process_fork stays on' -e sched:sched_process_fork \
+                --trigger "$ENTER do disable sched:sched_process_fork"
+        local other='--trigger "raw_syscalls:sys_enter if id == 1 do stop"'
+        try 2 "== 2 do start\": start on .*excludes stop of $other there" \
+                --trigger "$ENTER if id == 1 do stop" --trigger "$ENTER if id == 2 do start"
         try 2 'join their filters with ||' --trigger "$ENTER if id == 1 do stop" --trigger "$ENTER if id == 2 do stop"
         try 2 '--trigger: snapshot on .*requires mode flight' --trigger "$ENTER do snapshot"
         try 3 'do stacktrace": stacktrace: kernel addresses are cut' --trigger "$ENTER do stacktrace"
-        try 3 'do stop": it can describe tasks' -e sched:sched_switch --trigger 'sched:sched_switch if next_pid == 1 do stop'
-        try 3 'do hist next_pid": sched:sched_switch can describe tasks' -e sched:sched_switch --trigger 'sched:sched_switch do hist next_pid'
+        try 3 'do stop": it can describe tasks' -e sched:sched_switch \
+                --trigger 'sched:sched_switch if next_pid == 1 do stop'
+        try 3 'do hist next_pid": sched:sched_switch can describe tasks' -e sched:sched_switch \
+                --trigger 'sched:sched_switch do hist next_pid'
         try 2 'do hist args": "args": is neither a number nor a text' --trigger "$ENTER do hist args"
         try 2 'do hist nosuch": "nosuch": raw_syscalls:sys_enter has no such field' --trigger "$ENTER do hist nosuch"
-        try 1 'turns all .* events of the session on or off.* at most 32' -e 'syscalls:sys_enter_*' --trigger "$ENTER do stop"
+        try 1 'turns all .* events of the session on or off.* at most 32' -e 'syscalls:sys_enter_*' \
+                --trigger "$ENTER do stop"
         # shellcheck disable=SC2046 # 65 of them
         try 2 'more than 64' $(yes -- "--trigger=$ENTER" | head -n 65)
         # As they stand in the file.
-        echo '{"scope": "own", "events": [{"name": "raw_syscalls:sys_enter", "triggers": [{"when": "id == 1", "do": "stop"}]}], "triggers": [{"when": "raw_syscalls:sys_enter if id == 2", "do": "start"}]}' >two.json
-        refused 2 'triggers\[0\]: start on .*excludes stop of events\[0\].triggers\[0\] there' user ktracectl create bad --spec two.json
+        echo '{"scope": "own",
+                "events": [{"name": "raw_syscalls:sys_enter", "triggers": [{"when": "id == 1", "do": "stop"}]}],
+                "triggers": [{"when": "raw_syscalls:sys_enter if id == 2", "do": "start"}]}' >two.json
+        refused 2 'triggers\[0\]: start on .*excludes stop of events\[0\].triggers\[0\] there' user ktracectl create \
+                bad --spec two.json
         jq 'del(.triggers)' two.json >one.json
-        refused 2 'do start": start on .*excludes stop of events\[0\].triggers\[0\] there' user ktracectl create bad --spec one.json --trigger "$ENTER if id == 2 do start"
-        refused 2 '^ktracectl: --trigger "raw_syscalls:sys_enter do notify times 0", times: 0 is less than the minimum' user ktracectl create bad --spec one.json --trigger "$ENTER do notify times 0"
-        jq -nc '{scope: "own", events: ["raw_syscalls:sys_enter"], triggers: [range(1000) | {when: "raw_syscalls:sys_enter", do: "notify"}]}' >many.json
+        refused 2 'do start": start on .*excludes stop of events\[0\].triggers\[0\] there' user ktracectl create bad \
+                --spec one.json --trigger "$ENTER if id == 2 do start"
+        other='--trigger "raw_syscalls:sys_enter do notify times 0"'
+        refused 2 "^ktracectl: $other, times: 0 is less than the minimum" \
+                user ktracectl create bad --spec one.json --trigger "$ENTER do notify times 0"
+        jq -nc '{scope: "own", events: ["raw_syscalls:sys_enter"],
+                triggers: [range(1000) | {when: "raw_syscalls:sys_enter", do: "notify"}]}' >many.json
         refused 2 'triggers: more than 64 in a session' user ktracectl create bad --spec many.json
         if [ ! -e "$TRACEFS/events/sched/sched_switch/hist" ]; then
-                refused 1 'this kernel has no histograms' ktracectl create bad --scope system -e $ENTER --trigger "$ENTER do hist id"
+                refused 1 'this kernel has no histograms' ktracectl create bad --scope system -e $ENTER \
+                        --trigger "$ENTER do hist id"
         fi
         if [ ! -e "$TRACEFS/snapshot" ]; then
-                refused 1 'this kernel has no snapshot buffers' ktracectl create bad --scope system --mode flight -e $ENTER --trigger "$ENTER do snapshot"
+                refused 1 'this kernel has no snapshot buffers' ktracectl create bad --scope system --mode flight \
+                        -e $ENTER --trigger "$ENTER do snapshot"
         fi
         no_instance || fail "an instance is left"
 }
@@ -235,7 +258,8 @@ case_trigger_snapshot() { # [guest] the kernel keeps what surrounds the moment, 
         "$TARGET" calls 20000 1002
         "$TARGET" calls 1 1001
         expect 0 ktracectl snapshot box -o moment.kts
-        same '5 1 0' "$(has moment.kts 1000) $(has moment.kts 1001) $(has moment.kts 1002)" "before, at and after the moment"
+        same '5 1 0' "$(has moment.kts 1000) $(has moment.kts 1001) $(has moment.kts 1002)" \
+                "before, at and after the moment"
         "$TARGET" calls 3 1000
         expect 0 ktracectl snapshot box -o later.kts
         [ "$(has later.kts 1002)" -gt 100 ] || fail "what came later: $(has later.kts 1002)"
@@ -254,10 +278,11 @@ case_trigger_snapshot() { # [guest] the kernel keeps what surrounds the moment, 
         ktracectl destroy box
 }
 
-case_trigger_snapshot_own_record() { # [guest] the event at which a snapshot is taken is in it, also where the trigger has no condition
+case_trigger_snapshot_own_record() { # [guest] the event at which a snapshot is taken is in it, also without a condition
         needs_snapshots
         trap triggers_end EXIT
-        ktracectl create box --mode flight --scope system -b 64 -e sched:sched_process_exec --trigger 'sched:sched_process_exec do snapshot'
+        ktracectl create box --mode flight --scope system -b 64 -e sched:sched_process_exec \
+                --trigger 'sched:sched_process_exec do snapshot'
         ktracectl start box
         /bin/true
         expect 0 ktracectl snapshot box -o moment.kts
@@ -275,7 +300,8 @@ case_trigger_snapshot_own() { # [guest] the same of one's own processes: their m
         calls 2000 1002
         "$TARGET" calls 3 1000
         expect 0 user ktracectl snapshot box -o moment.kts
-        same '5 1 0' "$(has moment.kts 1000) $(has moment.kts 1001) $(has moment.kts 1002)" "before, at and after the moment"
+        same '5 1 0' "$(has moment.kts 1000) $(has moment.kts 1001) $(has moment.kts 1002)" \
+                "before, at and after the moment"
         expect 0 user ktracectl snapshot box -o whole.kts
         same '5 1 2000' "$(has whole.kts 1000) $(has whole.kts 1001) $(has whole.kts 1002)" "both sides of it"
         expect 0 user ktracectl destroy box
@@ -288,7 +314,8 @@ case_doc_connection_drops() { # [guest] ktrace-session(5), the connection that d
         section ktrace-session.5 'The connection that drops' | sed -n '1,/^}$/p' >drops.json
         cat >app <<'EOS'
 #!/usr/bin/python3
-# Two connects elsewhere, the connection, its loss, four attempts while nobody listens, the fifth succeeds, three more elsewhere.
+# Two connects elsewhere, the connection, its loss, four attempts while nobody listens, the fifth succeeds, three more
+# elsewhere.
 import errno, os, socket
 def elsewhere(n):
     for i in range(n):
@@ -329,7 +356,8 @@ EOS
         expect 0 ktracectl snapshot drops -o whole.dat
         in_state() { count "$1" ".event == \"inet_sock_set_state\" and .fields.newstate == $2"; }
         connects() { count "$1" '.event == "sys_enter_connect"'; }
-        same '1 0' "$(in_state before.dat 1) $(connects before.dat)" "before the drop: connections that were up, attempts"
+        same '1 0' "$(in_state before.dat 1) $(connects before.dat)" \
+                "before the drop: connections that were up, attempts"
         same '2 5' "$(in_state whole.dat 1) $(connects whole.dat)" "both sides of it"
         ktracectl destroy drops
 }
@@ -357,12 +385,14 @@ EOS
 
 case_trigger_stacktrace() { # the kernel's stack follows the record at which it was asked for, as often as was asked
         trap triggers_end EXIT
-        ktracectl create box --scope system -e $ENTER -f 'id >= 1000 && id <= 1002' --trigger "$ENTER if id == 1001 do stacktrace times 2"
+        ktracectl create box --scope system -e $ENTER -f 'id >= 1000 && id <= 1002' \
+                --trigger "$ENTER if id == 1001 do stacktrace times 2"
         streamed root box
         ktracectl start box
         "$TARGET" calls 3 1000
         "$TARGET" calls 5 1001
         finished root box
         same '3 5 2' "$(has t.kts 1000) $(has t.kts 1001) $(count t.kts '.event == "kernel_stack"')" "calls and stacks"
-        same 2 "$(ktracectl convert t.kts --to json | jq -c 'select(.event)' | grep -A1 '"id":1001' | grep -c kernel_stack)" "stacks behind their calls"
+        same 2 "$(ktracectl convert t.kts --to json | jq -c 'select(.event)' | grep -A1 \
+                '"id":1001' | grep -c kernel_stack)" "stacks behind their calls"
 }

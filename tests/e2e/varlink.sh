@@ -79,7 +79,8 @@ for _ in range(5000):
     os.getppid()
 d.do("Stop", session=id)
 assert d.do("Describe", session=id)["session"]["state"] == "stopped"
-assert d.do("ListSessions")["sessions"][0] | {"name": ""} == {"id": id, "name": "", "uid": os.getuid(), "state": "stopped"}
+assert d.do("ListSessions")["sessions"][0] | {"name": ""} == {
+    "id": id, "name": "", "uid": os.getuid(), "state": "stopped"}
 d.send("Destroy", {"session": id})
 with open("t.kts", "wb") as out:
     while data := os.read(stream, 65536):
@@ -160,7 +161,8 @@ d = Door()
 print("again", d.do("CreateSession", spec=OWN), flush=True)
 time.sleep(60)'
         within 20 grep -q again background.out || fail "$(cat background.out background.err)"
-        grep -q "'ended': {'code': 'client-gone', 'reason': 'its creator closed the connection'}} None True" background.out ||
+        grep -q "'ended': {'code': 'client-gone', 'reason': 'its creator closed the connection'}} None True" \
+                background.out ||
                 fail "not told: $(cat background.out)"
         grep -q "'state': 'gone'} None False" background.out || fail "no last one: $(cat background.out)"
         n_instances 2 || fail "$(instances) instances"
@@ -259,7 +261,7 @@ took < 2 or sys.exit(f"root waited for {took} s")' || fail "root waited"
         kill -9 "$BACKGROUND"
 }
 
-case_varlink_restart() { # [guest] a restart ends connections: client sessions are over, and it is told why; those that linger go on
+case_varlink_restart() { # [guest] a restart ends connections: client sessions end, lingering ones continue
         service_manager || skip "needs a service manager that keeps descriptors"
         door
         trap 'systemctl reset-failed ktraced.service 2>/dev/null || true; leave_case' EXIT
@@ -281,7 +283,8 @@ print([s["name"] for s in d.do("ListSessions")["sessions"]], flush=True)'
         within 20 grep -q '\[' background.out || fail "$(cat background.out background.err)"
         within 20 n_instances 1 || fail "$(instances) instances"
         same kept "$(user ktracectl list --json=short | jq -r '.[].name')" "sessions left"
-        within 20 sh -c "journalctl -u ktraced.service --since=@$since | grep -q \"its creator's connection has ended\"" ||
+        within 20 sh -c "journalctl -u ktraced.service --since=@$since |
+                grep -q \"its creator's connection has ended\"" ||
                 fail "not told: $(journalctl -u ktraced.service --since=@"$since" | tail -5)"
         user ktracectl destroy kept
 }
