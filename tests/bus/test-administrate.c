@@ -91,7 +91,7 @@ static void expect_closed(const Fixture *f, const char *member, const char *argu
                         member,
                         arguments ? g_variant_new_parsed(arguments) : NULL,
                         DENIED,
-                        "another user's");
+                        "belongs to another user");
 }
 
 /* Of root's, which can be started whatever kernel.pid_max is here. */

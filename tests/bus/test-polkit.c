@@ -147,7 +147,9 @@ static void test_no(void) {
         expect_refused(G_DBUS_CALL_FLAGS_NONE, DENIED, "does not allow");
         polkit_stub_set_mode(STUB_CHALLENGE);
         expect_refused(G_DBUS_CALL_FLAGS_NONE, REQUIRED, "--no-ask-password");
-        expect_refused(G_DBUS_CALL_FLAGS_ALLOW_INTERACTIVE_AUTHORIZATION, REQUIRED, "no agent");
+        expect_refused(G_DBUS_CALL_FLAGS_ALLOW_INTERACTIVE_AUTHORIZATION,
+                        REQUIRED,
+                        "no polkit agent");
         polkit_stub_set_mode(STUB_ERROR);
         expect_refused(G_DBUS_CALL_FLAGS_NONE,
                         DENIED,

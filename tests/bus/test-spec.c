@@ -59,8 +59,8 @@ static void test_triggers(void) {
         static const struct {
                 const char *triggers, *name, *part;
         } rows[] = {
-                { "['a:b']", INVALID, "triggers: a list of objects" },
-                { "[{'when': <7>}]", INVALID, "triggers[0].when: a string" },
+                { "['a:b']", INVALID, "triggers: expected a list of objects" },
+                { "[{'when': <7>}]", INVALID, "triggers[0].when: expected a string" },
                 { "[{'then': <'a:b'>}]", UNKNOWN_KEY, "triggers[0]: unknown key \"then\"" },
                 { "[{'when': <'a:b'>, 'do': <'stop'>, 'count': <-1>}]", INVALID, "negative" },
                 { "[{'when': <'a:b'>, 'do': <'stop'>, 'count': <0>}]", INVALID, "count: 0" },
@@ -79,7 +79,7 @@ static void test_triggers(void) {
                         "events[0].triggers[0]: \"a:*\" is not one event");
         expect("({'scope': <'own'>, 'events': <[{'name': <'a:b'>, 'enabled': <'no'>}]>},)",
                         INVALID,
-                        "enabled: a boolean");
+                        "enabled: expected a boolean");
 }
 
 static void test_keys(void) {

@@ -111,7 +111,7 @@ EOS
         grep -q "^yes.*'id'" out && ! grep -q '^yes.*error' out || fail "not allowed: $(cat out)"
         grep -q '^other.*org.ktrace1.InteractiveAuthorizationRequired.*allowInteractiveAuthentication' out ||
                 fail "$(cat out)"
-        grep -q '^agent.*org.ktrace1.InteractiveAuthorizationRequired.*no agent' out || fail "$(cat out)"
+        grep -q '^agent.*org.ktrace1.InteractiveAuthorizationRequired.*no polkit agent' out || fail "$(cat out)"
         grep -q '^ended.*org.ktrace1.AccessDenied.*has ended' out || fail "$(cat out)"
         within 20 no_instance || fail "left after the connections"
 }

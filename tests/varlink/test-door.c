@@ -338,7 +338,7 @@ static void test_polkit(void) {
                         "Administrate",
                         "{\"allowInteractiveAuthentication\":true}",
                         "InteractiveAuthorizationRequired",
-                        "no agent");
+                        "no polkit agent");
         g_autofree char *second = polkit_stub_get_question();
         g_assert_nonnull(strstr(second, "}, 1, '"));
 
@@ -348,7 +348,7 @@ static void test_polkit(void) {
         g_autofree char *session = of(id);
         polkit_stub_set_mode(STUB_YES);
         succeed(sock, "Administrate", NULL);
-        varlink_expect(sock, "Start", session, "AccessDenied", "another user's");
+        varlink_expect(sock, "Start", session, "AccessDenied", "belongs to another user");
         succeed(sock, "Describe", session);
         varlink_expect(other, "Describe", session, "NoSuchSession", NULL);
         succeed(sock, "Destroy", session);
