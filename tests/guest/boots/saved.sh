@@ -148,6 +148,8 @@ boot2_spool() { # another, onto the disk, is running when the machine goes down
         systemctl start ktrace-session@log.service
         for _ in $(seq 50); do /bin/true; done
         within 30 logged 50 || fail "not in the file: $(ktracectl spool list)"
+        ktracectl create alone --spool=2M -a -e sched:sched_process_exec
+        ktracectl start alone
 }
 logged() { # N: so many calls are in the recording
         ktracectl spool list --json=short >out
@@ -155,10 +157,20 @@ logged() { # N: so many calls are in the recording
         [ "$(count log.kts '.fields.filename == "/bin/true"')" = "$1" ]
 }
 
-boot3_spool() { # what was in its file is there; nobody may have been left to say how it ended (ktraced(8), SPOOL)
+boot3_spool() { # all of it is there, and the list says how it ended, as does the end of its stream
         within 20 logged 50 || fail "$(ktracectl spool list --json)"
-        jq -e '.[] | select(.name == "log") | (.state == "ended" or .state == "crashed") and .lost == 0' out \
-                >/dev/null || fail "$(cat out)"
+        has_ended log 'shutdown|destroyed'
+        # Nobody but ktraced could end the one without a unit of its own.
+        has_ended alone shutdown
+}
+has_ended() { # NAME CODES: so does the recording, in the list and at the end of its stream
+        ktracectl spool list --json=short >out
+        jq -e --arg name "$1" --arg codes "^($2)$" \
+                '.[] | select(.name == $name) | .state == "ended" and .lost == 0 and (.code | test($codes))' out \
+                >/dev/null || fail "$1: $(cat out)"
+        ktracectl spool fetch "$(jq -r --arg name "$1" '.[] | select(.name == $name).id' out)" -o ended.kts
+        ktracectl report --receipt ended.kts >receipt
+        grep -qE "code: +($2)" receipt || fail "the stream of $1 was cut: $(cat receipt)"
 }
 
 boot3_clean() { # the machine went down with the session at once, and came up with it
