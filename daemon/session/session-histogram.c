@@ -408,7 +408,7 @@ static int session_histogram_add(Session *session,
         if (trace_counts(&session->trace) && !session->is_armed)
                 return reason_set(reason,
                                 KT_E_WRONG_STATE,
-                                "the histogram is not there before the session's first start");
+                                "the histogram does not exist before the session's first start");
         if (is_verb && verb != HIST_CLEAR && session->state != SESSION_RUNNING)
                 return reason_set(reason,
                                 KT_E_WRONG_STATE,

@@ -63,7 +63,7 @@ case_hist_of_session() { # [guest] read while it runs, cleared, paused and conti
                         size: 128, name: "calls"},
                 {when: "raw_syscalls:sys_enter if id == 1001", do: "hist", keys: ["id"]}]}' >s.json
         ktracectl create box --spec s.json
-        refused 1 'not there before the session.s first start' ktracectl hist box calls
+        refused 1 'does not exist before the session.s first start' ktracectl hist box calls
         ktracectl show box | grep -q 'calls: raw_syscalls:sys_enter by common_pid.execname, id$' ||
                 fail "$(ktracectl show box)"
         same '["calls","raw_syscalls:sys_enter"]' "$(ktracectl --json=short show box | jq -c '[.histograms[].name]')" \
@@ -145,7 +145,7 @@ case_hist_own_session() { # [guest] of a user's processes: read, cleared, paused
                 {when: "raw_syscalls:sys_exit if id >= 1000 && id <= 1001", do: "hist", keys: ["id"],
                         sort: ["id.descending"], name: "ends"}]}' >s.json
         user ktracectl create box --spec s.json
-        refused 1 'not there before the session.s first start' user ktracectl hist box calls
+        refused 1 'does not exist before the session.s first start' user ktracectl hist box calls
         user ktracectl start box
         own_calls 5 1000
         own_calls 3 1001
