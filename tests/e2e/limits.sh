@@ -61,7 +61,7 @@ case_limit_events() { # events of all of a user's sessions together
 case_limit_cost() { # what a session costs others is told while it is there
         user ktracectl create told --scope own -e raw_syscalls:sys_enter
         expect 0 user ktracectl status told
-        local cost='about 0.0 ms of those it records, and up to 45 ns of everybody.s for each hit of its 1 event'
+        local cost='about 0.0 ms of those it records, and up to 45 ns for each hit of its 1 event in any process'
         grep -qE "Costs: $cost\$" out ||
                 fail "$(cat out)"
         user ktracectl show told |

@@ -9,9 +9,13 @@ beside() {
         PEER=$BACKGROUND
         within 60 grep -q watching background.out || fail "bpftrace: $(cat background.err)"
 }
+# bpftrace looks for an interrupt only where its wait for events was cut short. One that comes while it prints is lost.
 stop_peer() {
-        kill -INT "$PEER"
-        within 60 sh -c "! kill -0 $PEER 2>/dev/null" || fail "bpftrace does not end"
+        for _ in 1 2 3; do
+                kill -INT "$PEER" 2>/dev/null || break
+                ! within 30 sh -c "! kill -0 $PEER 2>/dev/null" || break
+        done
+        ! kill -0 "$PEER" 2>/dev/null || fail "bpftrace does not end"
         wait "$PEER" || fail "bpftrace: status $?"
         grep -v -e watching -e '^$' background.out | sort >theirs || true
         [ -s theirs ] || fail "bpftrace has seen nothing"
