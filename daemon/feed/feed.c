@@ -237,8 +237,10 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
 }
 
 static void feed_open_rings(Feed *feed) {
+        /* A consumer that got FINISH without rings releases them immediately: the trace may be
+         * removed before the worker has opened them. */
         if (!feed->trace || feed->has_rings || feed->is_given_up || !feed->is_attached ||
-                        (feed->is_judged && !feed->is_armed) ||
+                        feed->finish.type || (feed->is_judged && !feed->is_armed) ||
                         (feed->is_snapshot && feed->trace->is_taken))
                 return;
         feed->has_rings = true;
@@ -306,6 +308,11 @@ static void feed_on_message(Consumer *consumer _unused_,
                 feed_on_status(feed, message);
                 break;
         case CONTROL_RELEASED:
+                /* The worker thread may use the trace, so it must stay until the plan is over. */
+                if (feed->rings_in_flight) {
+                        feed_kill(feed, "the stream worker released rings too early");
+                        break;
+                }
                 feed_set_timer(feed, 0);
                 feed_on_status(feed, message);
                 if (!feed->is_released) {

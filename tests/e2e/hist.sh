@@ -417,6 +417,19 @@ case_hist_of_others() { # [guest] nobody else's; and what a fence lets through i
         same 9 "$(jq .hits out)" "hits beside a stranger's"
 }
 
+case_hist_ends_early() { # [guest] a session that ends before its worker has begun ends like any other
+        local pid
+        ktracectl status >/dev/null
+        pid=$(daemon_pid)
+        for _ in 1 2 3 4; do
+                user ktracectl create early --scope own --trigger "$ENTER do hist id"
+                user ktracectl start early
+                user ktracectl destroy early
+                no_instance || fail "an instance is left"
+        done
+        same "$pid" "$(daemon_pid)" "the daemon"
+}
+
 case_hist_memory() { # [guest] counts to the limit as buffers do
         jq -nc '{scope: "own", triggers: [range(8) |
                 {when: "raw_syscalls:sys_enter if id == \(.)", do: "hist", keys: ["id"], size: 131072}]}' >big.json
