@@ -100,7 +100,7 @@ static void feed_on_proven(Plan *plan, int result, const Reason *reason _unused_
 /* The consumer now holds the complete judged snapshot in memory. Now look up its members. */
 void feed_prove(Feed *feed) {
         if (!feed->is_snapshot || !feed->is_judged || !feed->trace || feed->rings_in_flight ||
-                        feed->finish.type)
+                        feed->finish.type || feed->is_released)
                 return;
         if (trace_begin_proof(feed->trace) < 0)
                 feed->trace->n_proven = 0;

@@ -240,7 +240,8 @@ static void feed_open_rings(Feed *feed) {
         /* A consumer that got FINISH without rings releases them immediately: the trace may be
          * removed before the worker has opened them. */
         if (!feed->trace || feed->has_rings || feed->is_given_up || !feed->is_attached ||
-                        feed->finish.type || (feed->is_judged && !feed->is_armed) ||
+                        feed->finish.type || feed->is_released ||
+                        (feed->is_judged && !feed->is_armed) ||
                         (feed->is_snapshot && feed->trace->is_taken))
                 return;
         feed->has_rings = true;
