@@ -419,10 +419,11 @@ case_hist_of_others() { # [guest] nobody else's; and what a fence lets through i
 
 case_hist_ends_early() { # [guest] a session that ends before its worker has begun ends like any other
         local pid
+        own_caller
         ktracectl status >/dev/null
         pid=$(daemon_pid)
         for _ in 1 2 3 4; do
-                user ktracectl create early --scope own --trigger "$ENTER do hist id"
+                user ktracectl create early --scope "pids:$CALLER" --trigger "$ENTER do hist id"
                 user ktracectl start early
                 user ktracectl destroy early
                 no_instance || fail "an instance is left"
