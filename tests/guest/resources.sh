@@ -31,8 +31,9 @@ case_slice_memory() { # a worker that uses too much memory is killed: its stream
 case_slice_cpu() { # workers that get too little time lose events, and each is counted
         trap slice_end EXIT
         ktracectl create slow --scope system -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'
-        background ktracectl stream slow -o t.kts
         ktracectl start slow
+        background ktracectl stream slow -o t.kts
+        within 20 test -s t.kts || fail "no stream: $(cat background.err)"
         systemctl set-property --runtime ktrace.slice CPUQuota=1%
         "$TARGET" calls 200000 1000
         systemctl set-property --runtime ktrace.slice CPUQuota=
