@@ -285,6 +285,21 @@ static void feed_on_tripped(Feed *feed, const ControlMessage *message) {
                 feed->handlers->on_tripped(feed, text, feed->userdata);
 }
 
+static void feed_on_released(Feed *feed, const ControlMessage *message) {
+        /* The worker thread may use the trace, so it must stay until the plan is over. */
+        if (feed->rings_in_flight) {
+                feed_kill(feed, "the stream worker released rings too early");
+                return;
+        }
+        feed_set_timer(feed, 0);
+        feed_on_status(feed, message);
+        if (feed->is_released)
+                return;
+        feed->is_released = true;
+        feed_end_turn(feed, message->status.error == 0);
+        feed->handlers->on_released(feed, feed->userdata);
+}
+
 static void feed_on_message(Consumer *consumer _unused_,
                 const ControlMessage *message,
                 void *userdata) {
@@ -309,18 +324,7 @@ static void feed_on_message(Consumer *consumer _unused_,
                 feed_on_status(feed, message);
                 break;
         case CONTROL_RELEASED:
-                /* The worker thread may use the trace, so it must stay until the plan is over. */
-                if (feed->rings_in_flight) {
-                        feed_kill(feed, "the stream worker released rings too early");
-                        break;
-                }
-                feed_set_timer(feed, 0);
-                feed_on_status(feed, message);
-                if (!feed->is_released) {
-                        feed->is_released = true;
-                        feed_end_turn(feed, message->status.error == 0);
-                        feed->handlers->on_released(feed, feed->userdata);
-                }
+                feed_on_released(feed, message);
                 break;
         case CONTROL_TRIPPED:
                 feed_on_tripped(feed, message);
