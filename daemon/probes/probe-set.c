@@ -269,7 +269,7 @@ static int refuse_broken(const Probe *probe, Reason *reason) {
 /* Keeps the refusal while the same lists are cached: a search for similar names takes 2 ms, and
  * ListProbes asks again about each broken probe of the catalogue. */
 static void set_broken(Probe *probe, int code, const Reason *reason) {
-        bool is_by_lists = probe->kind == PROBE_KERNEL;
+        bool is_by_lists = code != 0 && probe->kind == PROBE_KERNEL;
 
         probe->broken = *reason;
         probe->broken_code = code;
