@@ -96,8 +96,8 @@ case_stream_opened_again() { # a reader that leaves while nothing happens leaves
         ktracectl start idle
         local i
         for i in 1 2; do
-                ktracectl stream idle -o - --to kts >t.kts &
-                within 20 test -s t.kts || fail "no stream"
+                ktracectl stream idle -o - --to kts >$i.kts &
+                within 20 test -s $i.kts || fail "no stream"
                 kill -INT $!
                 wait $! || fail "status $?"
                 within 20 no_worker idle || fail "the stream is open"
