@@ -1,19 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Builds the test guest (Debian's cloud kernel, a small initrd, a root file system) once per recipe and
-# prints the folder that holds it. Packages come from where this machine's apt takes its own.
+# Builds the test guest (Debian's cloud kernel, a small initrd, a root file system) and prints its folder. An unchanged
+# recipe is built once. Packages come from this machine's apt sources.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
 packages=systemd,systemd-sysv,dbus,polkitd,trace-cmd,libjson-c5,libseccomp2,libtraceevent1,libbpf1
-packages=$packages,libtraceevent1-plugin,libzstd1,libsystemd0,libelf1,libdw1,libzydis4.0,libglib2.0-bin,procps,util-linux,mount,kmod
-packages=$packages,strace,gojq,python3-minimal,python3-dbus,libcap2-bin,passwd,e2fsprogs,linux-perf,bpftrace,socat
+packages=$packages,libtraceevent1-plugin,libzstd1,libsystemd0,libelf1,libdw1,libzydis4.0,libglib2.0-bin
+packages=$packages,procps,util-linux,mount,kmod,strace,gojq,python3-minimal,python3-dbus,libcap2-bin,passwd,e2fsprogs
+packages=$packages,linux-perf,bpftrace,socat
 
 . /etc/os-release
 suite=$VERSION_CODENAME
 kernel=$(apt-cache depends --no-recommends linux-image-cloud-amd64 |
         awk '$1 == "Depends:" && $2 ~ /^linux-image-/ { print $2; exit }')
-[ -n "$kernel" ] || { echo "build-image: apt knows no linux-image-cloud-amd64, run apt-get update" >&2; exit 1; }
+[ -n "$kernel" ] || { echo "build-image: linux-image-cloud-amd64 not found; run apt-get update" >&2; exit 1; }
 release=${kernel#linux-image-}
 
 recipe=$( (cat "$0" "$here"/image/*; echo "$packages $suite $kernel") | sha256sum | cut -c1-16)
@@ -38,8 +39,14 @@ mmdebstrap --quiet --variant=minbase --mode=root --aptopt='APT::Install-Recommen
         --dpkgopt='path-exclude=/usr/share/locale/*' --include="$packages" \
         "$suite" "$root" "$work/sources.list" >&2
 
-# The kernel is unpacked beside the root, not installed into it: its hooks would build an initrd nobody uses.
-(cd "$work" && apt-get -qq -o APT::Sandbox::User=root download "$kernel" busybox-static >&2 && for deb in ./*.deb; do dpkg-deb -x "$deb" unpacked; done)
+# The kernel is unpacked, not installed: its hooks would build a second initrd.
+(
+        cd "$work"
+        apt-get -qq -o APT::Sandbox::User=root download "$kernel" busybox-static >&2
+        for deb in ./*.deb; do
+                dpkg-deb -x "$deb" unpacked
+        done
+)
 cp "$work/unpacked/boot/vmlinuz-$release" "$work/vmlinuz"
 modules=$work/unpacked/lib/modules/$release/kernel
 for module in fs/fuse/fuse.ko drivers/block/loop.ko fs/pstore/ramoops.ko lib/reed_solomon/reed_solomon.ko; do
@@ -49,7 +56,7 @@ cp "$work/unpacked/lib/modules/$release"/modules.builtin* "$root/lib/modules/$re
 cp "$work/unpacked/lib/modules/$release/modules.order" "$root/lib/modules/$release/"
 chroot "$root" depmod "$release"
 
-# In this order: virtio_ring and virtio need each other's symbols when loaded by hand.
+# insmod does not resolve dependencies: image/init loads the modules in this order.
 mkdir -p "$work/initrd/bin" "$work/initrd/mod" "$work/initrd/dev" "$work/initrd/newroot"
 cp "$work/unpacked/bin/busybox" "$work/initrd/bin/"
 for module in virtio_ring virtio virtio_mmio; do

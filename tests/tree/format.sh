@@ -16,8 +16,8 @@ report() {
 }
 echo 1..2
 
-# Longer lines are to be wrapped in these cases. The text of build-image.sh names the image, which would be built anew.
-long=/e2e/restart.sh,/guest/build-image.sh
+# Longer lines are still to be wrapped in this case.
+long=/e2e/restart.sh
 report "no line has more than 120 columns" "$({ ls ./*.sh ./*.md meson.build
         find interfaces daemon client tests man policy units -name '*.sh' -o -name '*.md' -o -name '*.py' \
                 -o -name '*.jq' -o -name meson.build; } | grep -vE "($(echo "$long" | tr ',' '|'))\$" |
