@@ -24,7 +24,6 @@
 #include "session/registry-idle.h"
 #include "session/registry-tracefs.h"
 #include "session/registry.h"
-#include "session/session-parts.h"
 #include "session/session.h"
 
 struct Creation {

@@ -21,7 +21,7 @@
 #include "interfaces/control.h"
 #include "interfaces/spec-json.h"
 #include "session/keep-grant.h"
-#include "session/session-parts.h"
+#include "session/registry.h"
 #include "session/session-state.h"
 #include "trace/trace-borrow.h"
 

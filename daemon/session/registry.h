@@ -102,6 +102,12 @@ struct Session {
 
 TAILQ_HEAD(SessionList, Session);
 
+/* For the log. */
+#define SESSION_CONTEXT(s)                                                      \
+        (&(LogContext){ (s)->id,                                                \
+                        (s)->trace.instance ? (s)->trace.instance->name : NULL, \
+                        (s)->owner.uid })
+
 typedef struct Drain Drain;
 TAILQ_HEAD(DrainList, Drain);
 

@@ -23,8 +23,8 @@
 #include "policy/cover.h"
 #include "session/judgement.h"
 #include "session/registry-idle.h"
+#include "session/registry.h"
 #include "session/session-end.h"
-#include "session/session-parts.h"
 #include "spool/spool-record.h"
 #include "trace/trace-fence.h"
 

@@ -16,7 +16,7 @@
 #include "interfaces/spec-field.h"
 #include "session/keep.h"
 #include "session/quota.h"
-#include "session/session-parts.h"
+#include "session/registry.h"
 #include "session/session-run.h"
 #include "trace/trace-borrow.h"
 #include "trace/trace-change.h"

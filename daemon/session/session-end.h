@@ -2,7 +2,6 @@
 #pragma once
 
 #include "session/registry.h"
-#include "session/session-parts.h"
 #include "session/session.h"
 
 /* Ends the session for any reason except the owner's own Destroy. The owner is notified. */

@@ -23,8 +23,8 @@
 
 #include "base/log.h"
 #include "feed/feed-counts.h"
+#include "session/registry.h"
 #include "session/session-end.h"
-#include "session/session-parts.h"
 #include "session/session-run.h"
 #include "trace/hist-rows.h"
 #include "trace/trace-counts.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "session/session-parts.h"
+#include "session/registry.h"
 #include "session/session.h"
 
 /* Reads the histogram with that name, or that of the event with that name. "" means the only one.

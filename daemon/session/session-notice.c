@@ -17,7 +17,7 @@
 #include "interfaces/json.h"
 #include "interfaces/spec-trigger.h"
 #include "session/keep.h"
-#include "session/session-parts.h"
+#include "session/registry.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-notify.h"
 

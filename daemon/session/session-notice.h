@@ -2,7 +2,6 @@
 #pragma once
 
 #include "session/registry.h"
-#include "session/session-parts.h"
 #include "session/session.h"
 
 /* Passing NULL unsubscribes everyone except the creator. */

@@ -20,8 +20,8 @@
 
 #include "session/drain.h"
 #include "session/keep.h"
+#include "session/registry.h"
 #include "session/session-end.h"
-#include "session/session-parts.h"
 #include "session/session-run.h"
 #include "trace/trace-fence.h"
 

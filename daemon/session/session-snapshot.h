@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "session/session-parts.h"
+#include "session/registry.h"
 #include "session/session.h"
 
 /* For mode flight. Makes a stream of the data in the buffer. The stream ends by itself. */

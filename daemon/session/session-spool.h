@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "session/session-parts.h"
+#include "session/registry.h"
 
 /* Begins to record onto the disk: first the entry, then the stream. Ends with a call of
  * session_conclude_created. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "session/session-parts.h"
+#include "session/registry.h"
 #include "session/session.h"
 
 int session_open_stream(Session *session, ControlSink kind, Request *request, Reason *reason);

@@ -19,10 +19,10 @@
 #include "probes/probe-events.h"
 #include "session/keep.h"
 #include "session/registry-idle.h"
+#include "session/registry.h"
 #include "session/reload.h"
 #include "session/session-end.h"
 #include "session/session-notice.h"
-#include "session/session-parts.h"
 #include "session/session-spool.h"
 #include "session/window-look.h"
 
