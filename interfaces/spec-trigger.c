@@ -99,6 +99,14 @@ const char *spec_action_to_string(SpecAction action) {
         return actions[action];
 }
 
+bool spec_trigger_is_counter(const SpecTrigger *trigger) {
+        return trigger->action == ACTION_HIST || trigger->action == ACTION_NOTIFY;
+}
+
+bool spec_trigger_is_window(const SpecTrigger *trigger) {
+        return trigger->action == ACTION_START || trigger->action == ACTION_STOP;
+}
+
 static void spec_trigger_clear_words(SpecWords *words) {
         for (size_t i = 0; i < words->n; i++)
                 free(words->items[i]);

@@ -92,6 +92,10 @@ int spec_triggers_add_word(SpecTriggerList *list,
 int spec_triggers_end(SpecTriggerList *list, const char *event, Reason *reason);
 
 const char *spec_action_to_string(SpecAction action);
+/* True for hist and notify, which count hits. */
+bool spec_trigger_is_counter(const SpecTrigger *trigger);
+/* True for start and stop, which open and close the window. */
+bool spec_trigger_is_window(const SpecTrigger *trigger);
 /* Its place in the input. */
 SpecTriggerPlace spec_trigger_place(const SpecTrigger *trigger);
 void spec_trigger_clear(SpecTrigger *trigger);

@@ -78,8 +78,7 @@ static int check_stack(const Decision *d, size_t i) {
 
 /* The kernel allows one of each of these kinds on an event. */
 static bool share_a_place(const Decision *d, const SpecTrigger *a, const SpecTrigger *b) {
-        bool is_window_a = a->action == ACTION_START || a->action == ACTION_STOP,
-             is_window_b = b->action == ACTION_START || b->action == ACTION_STOP,
+        bool is_window_a = spec_trigger_is_window(a), is_window_b = spec_trigger_is_window(b),
              is_switch_a = a->target != NULL, is_switch_b = b->target != NULL;
 
         if (is_window_a && is_window_b)

@@ -28,20 +28,19 @@
 #include "trace/trace-fence.h"
 #include "trace/trace-locate.h"
 #include "trace/trace-pairs.h"
-#include "trace/trace-triggers-parts.h"
 
 bool trace_counts(const Trace *trace) {
         if (!trace_is_judged(trace) || trace->spec->mode != MODE_STREAM ||
                         !defence_is_on("judged-counts"))
                 return false;
         for (size_t i = 0; i < trace->spec->n_triggers; i++)
-                if (trigger_is_hist(&trace->spec->triggers[i]))
+                if (spec_trigger_is_counter(&trace->spec->triggers[i]))
                         return true;
         return false;
 }
 
 static bool is_of_event(const Trace *trace, size_t i, const GrantEvent *event) {
-        return trigger_is_hist(&trace->spec->triggers[i]) &&
+        return spec_trigger_is_counter(&trace->spec->triggers[i]) &&
                &trace->grant->events[trace->grant->triggers[i].event] == event;
 }
 
@@ -335,7 +334,7 @@ static int put_tables(json_object *plan, const Trace *trace, Reason *reason) {
 
         int r = put_new_array(plan, "tables", &tables);
         for (size_t i = 0; r == 0 && i < trace->grant->n_triggers; i++)
-                if (trigger_is_hist(&trace->spec->triggers[i]))
+                if (spec_trigger_is_counter(&trace->spec->triggers[i]))
                         r = trace_counts_put_table(tables, trace, i, reason);
         return r;
 }

@@ -88,6 +88,10 @@ bool trace_needs_event(const Trace *trace, const GrantEvent *event) {
         return trace_is_judged(trace) && is_lifetime(trace->grant, event->system, event->name);
 }
 
+bool trace_is_outside_windows(const Trace *trace, const GrantEvent *event) {
+        return event->is_unrecorded || trace_needs_event(trace, event);
+}
+
 static const char rename_system[] = "task", rename_event[] = "task_rename";
 
 /* Checks if task_rename must be recorded for the consumer, which needs the names of tasks. If the

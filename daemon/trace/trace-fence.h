@@ -46,6 +46,8 @@ bool trace_is_judged(const Trace *trace);
 bool trace_has_name_list(const Trace *trace);
 /* True for an event of the grant that shows which records belong to members. */
 bool trace_needs_event(const Trace *trace, const GrantEvent *event);
+/* True if windows do not enable and disable the event. */
+bool trace_is_outside_windows(const Trace *trace, const GrantEvent *event);
 /* Rejects requests that a fenced session cannot have. Runs in the event loop before anything is
  * created. */
 int trace_check_fence(const Spec *spec, const Grant *grant, Reason *reason);

@@ -29,3 +29,10 @@ void trace_locate(const Trace *trace,
         *ret_system = pair ? PAIR_SYSTEM : event->system;
         *ret_name = pair ? pair->event : event->name;
 }
+
+void trace_locate_trigger(const Trace *trace,
+                const TraceTrigger *t,
+                const char **ret_system,
+                const char **ret_name) {
+        trace_locate(trace, &trace->grant->events[t->event], ret_system, ret_name);
+}

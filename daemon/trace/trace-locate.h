@@ -11,3 +11,8 @@ void trace_locate(const Trace *trace,
                 const GrantEvent *event,
                 const char **ret_system,
                 const char **ret_name);
+/* The same for the event of a trigger. */
+void trace_locate_trigger(const Trace *trace,
+                const TraceTrigger *t,
+                const char **ret_system,
+                const char **ret_name);

@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "interfaces/spec-trigger.h"
 #include "trace/trace-fence.h"
-#include "trace/trace-triggers-parts.h"
 
 /* The kernel evaluates each trigger at each hit of its event. */
 #define WINDOW_EVENTS_MAX   32
@@ -30,7 +30,7 @@ uint64_t trace_count_hists_kb(const Spec *spec, const Grant *grant) {
         for (size_t i = 0; i < grant->n_triggers; i++)
                 if (grant->triggers[i].hist.command)
                         bytes += hist_count_bytes(&grant->triggers[i].hist);
-                else if (trigger_is_hist(&spec->triggers[i]))
+                else if (spec_trigger_is_counter(&spec->triggers[i]))
                         bytes += NOTIFY_BYTES;
         return bytes / 1024;
 }
@@ -39,7 +39,7 @@ static size_t count_window_events(const Trace *trace) {
         size_t n = 0;
 
         for (size_t i = 0; i < trace->grant->n_events; i++)
-                n += !trace_is_bound(trace, &trace->grant->events[i]);
+                n += !trace_is_outside_windows(trace, &trace->grant->events[i]);
         return n;
 }
 
@@ -62,7 +62,7 @@ static int check_window(const Trace *trace, size_t i, Reason *reason) {
         const SpecTrigger *wanted = &trace->spec->triggers[i];
         size_t n = count_window_events(trace);
 
-        if (!trigger_is_window(wanted) || !trace->grant->fenced)
+        if (!spec_trigger_is_window(wanted) || !trace->grant->fenced)
                 return 0;
         if (n == 0)
                 return reason_set(reason,
@@ -91,7 +91,7 @@ int trace_check_triggers(const Spec *spec, const Grant *grant, Reason *reason) {
         for (size_t i = 0; r == 0 && i < spec->n_triggers; i++) {
                 r = check_target(&trace, i, reason);
                 r = r ?: check_window(&trace, i, reason);
-                n += grant->fenced && trigger_is_window(&spec->triggers[i])
+                n += grant->fenced && spec_trigger_is_window(&spec->triggers[i])
                                      ? count_window_events(&trace)
                                      : 1;
         }
@@ -110,13 +110,13 @@ int trace_check_trigger_known(const Instance *instance,
                 const char *system,
                 const char *name,
                 Reason *reason) {
-        const char *command = trigger_is_hist(wanted)             ? "hist:"
+        const char *command = spec_trigger_is_counter(wanted)     ? "hist:"
                               : wanted->action == ACTION_SNAPSHOT ? "snapshot"
                                                                   : "";
 
         if (trigger_is_known(instance, system, name, command))
                 return 0;
-        const char *why = trigger_is_hist(wanted)
+        const char *why = spec_trigger_is_counter(wanted)
                                           ? "this kernel has no histograms (CONFIG_HIST_TRIGGERS)"
                           : wanted->action == ACTION_SNAPSHOT
                                           ? "this kernel has no snapshot buffers "

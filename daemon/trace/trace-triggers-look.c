@@ -10,9 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interfaces/spec-trigger.h"
 #include "kernel/trigger-line.h"
 #include "trace/trace-locate.h"
-#include "trace/trace-triggers-parts.h"
+
+Trigger trace_get_trigger(const TraceTrigger *t) {
+        return (Trigger){ .command = t->command,
+                .count = t->count,
+                .condition = t->condition,
+                .listed = t->listed };
+}
 
 int trace_look_at_trigger(Trace *trace, TraceTrigger *t) {
         bool is_snapshot = trace->spec->triggers[t->origin].action == ACTION_SNAPSHOT;
@@ -61,7 +68,7 @@ int trace_look_at_windows(Trace *trace, TraceWindows *ret) {
                 TraceTrigger *t = &trace->triggers[i];
 
                 ret->has_tracing = ret->has_tracing ||
-                                   (trigger_is_window(&trace->spec->triggers[t->origin]) &&
+                                   (spec_trigger_is_window(&trace->spec->triggers[t->origin]) &&
                                                    t->target == GRANT_NO_TARGET);
                 r = look_at_window(trace, t, ret);
                 r = r ?: trace_look_at_trigger(trace, t);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "trace/trace-triggers-parts.h"
 #include "trace/trace-triggers.h"
 
+/* The trigger as the kernel's files write it. */
+Trigger trace_get_trigger(const TraceTrigger *t);
 /* Sets has_caught if a trigger has taken a snapshot since the last call. */
 int trace_look_for_caught(Trace *trace);
 /* Finds the kernel's histogram for the spec's trigger `origin`. KT_E_WRONG_STATE: it is not

@@ -24,13 +24,14 @@
  * To add an action: interfaces/spec-trigger.c, policy/grant-trigger.c, this file, and
  * trace-triggers-check.c for what is impossible; ktrace-session(5); tests/e2e/triggers.sh. */
 
-#include "trace/trace-triggers-parts.h"
+#include "trace/trace-triggers.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "interfaces/defence.h"
+#include "interfaces/spec-trigger.h"
 #include "kernel/cred-guard.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-fence.h"
@@ -121,9 +122,9 @@ static int trace_triggers_add_trigger(Trace *trace,
                 .origin = i,
                 .target = target,
                 .count = trace->spec->triggers[i].count,
-                .is_hist = trigger_is_hist(&trace->spec->triggers[i]),
+                .is_hist = spec_trigger_is_counter(&trace->spec->triggers[i]),
                 .listed = granted->hist.listed
-                                          ?: trigger_is_hist(&trace->spec->triggers[i])
+                                          ?: spec_trigger_is_counter(&trace->spec->triggers[i])
                                              ? NOTIFY_LISTED
                                              : NULL,
                 .command = *command };
@@ -152,7 +153,7 @@ static int add_switches(Trace *trace, size_t i, Reason *reason) {
         for (size_t k = 0; r == 0 && k < trace->grant->n_events; k++) {
                 _cleanup_free_ char *command = NULL;
 
-                if (trace_is_bound(trace, &trace->grant->events[k]))
+                if (trace_is_outside_windows(trace, &trace->grant->events[k]))
                         continue;
                 r = make_switch(trace, on, k, &command);
                 r = r ?: trace_triggers_add_trigger(trace, i, k, &command, reason);
@@ -164,7 +165,7 @@ static size_t count_kernel_triggers(const Trace *trace) {
         size_t n = 0;
 
         for (size_t i = 0; i < trace->spec->n_triggers; i++)
-                n += trigger_is_window(&trace->spec->triggers[i])
+                n += spec_trigger_is_window(&trace->spec->triggers[i])
                                      ? MAX_OF(trace->grant->n_events, (size_t)1)
                                      : 1;
         return n;
@@ -181,9 +182,9 @@ int trace_step_triggers_made(void *context, Reason *reason) {
         for (size_t i = 0; r == 0 && i < trace->spec->n_triggers; i++) {
                 _cleanup_free_ char *command = NULL;
 
-                if (trigger_is_hist(&trace->spec->triggers[i]) && trace_counts(trace))
+                if (spec_trigger_is_counter(&trace->spec->triggers[i]) && trace_counts(trace))
                         continue;
-                if (trigger_is_window(&trace->spec->triggers[i]) &&
+                if (spec_trigger_is_window(&trace->spec->triggers[i]) &&
                                 trace_windows_are_switches(trace)) {
                         r = add_switches(trace, i, reason);
                         continue;
@@ -235,7 +236,7 @@ int trace_step_window(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
         for (size_t i = 0; !trace_windows_are_switches(trace) && i < trace->spec->n_triggers; i++)
-                if (trigger_is_window(&trace->spec->triggers[i]))
+                if (spec_trigger_is_window(&trace->spec->triggers[i]))
                         return instance_set_tracing(
                                         trace->instance, !trace_begins_closed(trace->spec));
         return 0;
