@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Strings and numbers of a JSON text, part of json.c. Strings are unescaped into the parser's
+/* Strings and numbers of a JSON text, for json.c. Strings are unescaped into the cursor's
  * scratch space. It is as long as the text, which is enough: each escape is longer than its
  * character. Numbers keep the type in which they are written. A number that does not fit its
  * type is refused, never rounded or saturated. */
@@ -12,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interfaces/json-parts.h"
+#include "interfaces/json-cursor.h"
 #include "interfaces/json.h"
 #include "interfaces/utf8.h"
 
-static int parse_hex4(JsonParser *parser, uint32_t *ret) {
+static int parse_hex4(JsonCursor *cursor, uint32_t *ret) {
         uint32_t value = 0;
 
-        if (parser->end - parser->p < 4)
-                return json_refuse_syntax(parser, "expected four hexadecimal digits after \\u");
-        for (size_t i = 0; i < 4; i++, parser->p++) {
-                char c = *parser->p;
+        if (cursor->end - cursor->p < 4)
+                return json_refuse_syntax(cursor, "expected four hexadecimal digits after \\u");
+        for (size_t i = 0; i < 4; i++, cursor->p++) {
+                char c = *cursor->p;
 
                 if (c >= '0' && c <= '9')
                         value = value << 4 | (uint32_t)(c - '0');
@@ -30,7 +30,7 @@ static int parse_hex4(JsonParser *parser, uint32_t *ret) {
                         value = value << 4 | (uint32_t)((c | 0x20) - 'a' + 10);
                 else
                         return json_refuse_syntax(
-                                        parser, "expected four hexadecimal digits after \\u");
+                                        cursor, "expected four hexadecimal digits after \\u");
         }
         *ret = value;
         return 0;
@@ -56,46 +56,46 @@ static char *put_character(char *out, uint32_t c) {
 }
 
 /* Parses the text after "\u". */
-static int parse_unicode(JsonParser *parser, char **out) {
+static int parse_unicode(JsonCursor *cursor, char **out) {
         uint32_t c, low;
         int r;
 
-        r = parse_hex4(parser, &c);
+        r = parse_hex4(cursor, &c);
         if (r != 0)
                 return r;
         if (c == 0)
-                return json_refuse_syntax(parser, "a NUL character in a string");
+                return json_refuse_syntax(cursor, "a NUL character in a string");
         if (c >= 0xdc00 && c <= 0xdfff)
-                return json_refuse_syntax(parser, "half a surrogate pair in a string");
+                return json_refuse_syntax(cursor, "half a surrogate pair in a string");
         if (c >= 0xd800 && c <= 0xdbff) {
-                if (parser->end - parser->p < 2 || parser->p[0] != '\\' || parser->p[1] != 'u')
-                        return json_refuse_syntax(parser, "half a surrogate pair in a string");
-                parser->p += 2;
-                r = parse_hex4(parser, &low);
+                if (cursor->end - cursor->p < 2 || cursor->p[0] != '\\' || cursor->p[1] != 'u')
+                        return json_refuse_syntax(cursor, "half a surrogate pair in a string");
+                cursor->p += 2;
+                r = parse_hex4(cursor, &low);
                 if (r != 0)
                         return r;
                 if (low < 0xdc00 || low > 0xdfff)
-                        return json_refuse_syntax(parser, "half a surrogate pair in a string");
+                        return json_refuse_syntax(cursor, "half a surrogate pair in a string");
                 c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
         }
         *out = put_character(*out, c);
         return 0;
 }
 
-static int parse_escape(JsonParser *parser, char **out) {
+static int parse_escape(JsonCursor *cursor, char **out) {
         static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
         const char *found;
 
-        parser->p++;
-        if (json_at(parser, 'u')) {
-                parser->p++;
-                return parse_unicode(parser, out);
+        cursor->p++;
+        if (json_at(cursor, 'u')) {
+                cursor->p++;
+                return parse_unicode(cursor, out);
         }
-        found = parser->p < parser->end && *parser->p ? strchr(names, *parser->p) : NULL;
+        found = cursor->p < cursor->end && *cursor->p ? strchr(names, *cursor->p) : NULL;
         if (!found)
-                return json_refuse_syntax(parser, "unknown escape in a string");
+                return json_refuse_syntax(cursor, "unknown escape in a string");
         *(*out)++ = values[found - names];
-        parser->p++;
+        cursor->p++;
         return 0;
 }
 
@@ -109,37 +109,37 @@ static size_t count_plain(const char *text, size_t size) {
         return n;
 }
 
-int json_parse_string(JsonParser *parser, size_t *ret_size) {
-        const char *start = parser->p;
-        char *out = parser->scratch;
+int json_parse_string(JsonCursor *cursor, size_t *ret_size) {
+        const char *start = cursor->p;
+        char *out = cursor->scratch;
 
-        parser->p++;
-        while (!json_at(parser, '"')) {
-                size_t rest = (size_t)(parser->end - parser->p);
-                size_t length = count_plain(parser->p, rest) ?: utf8_length(parser->p, rest);
+        cursor->p++;
+        while (!json_at(cursor, '"')) {
+                size_t rest = (size_t)(cursor->end - cursor->p);
+                size_t length = count_plain(cursor->p, rest) ?: utf8_length(cursor->p, rest);
 
-                if (parser->p == parser->end) {
-                        parser->p = start;
-                        return json_refuse_syntax(parser, "a string without its closing quote");
+                if (cursor->p == cursor->end) {
+                        cursor->p = start;
+                        return json_refuse_syntax(cursor, "a string without its closing quote");
                 }
                 if (length == 0)
-                        return json_refuse_syntax(parser, "a string that is not UTF-8");
-                if ((unsigned char)*parser->p < 0x20)
-                        return json_refuse_syntax(parser, "a control character in a string");
-                if (*parser->p == '\\') {
-                        int r = parse_escape(parser, &out);
+                        return json_refuse_syntax(cursor, "a string that is not UTF-8");
+                if ((unsigned char)*cursor->p < 0x20)
+                        return json_refuse_syntax(cursor, "a control character in a string");
+                if (*cursor->p == '\\') {
+                        int r = parse_escape(cursor, &out);
 
                         if (r != 0)
                                 return r;
                         continue;
                 }
-                memcpy(out, parser->p, length);
+                memcpy(out, cursor->p, length);
                 out += length;
-                parser->p += length;
+                cursor->p += length;
         }
-        parser->p++;
+        cursor->p++;
         *out = '\0';
-        *ret_size = (size_t)(out - parser->scratch);
+        *ret_size = (size_t)(out - cursor->scratch);
         return 0;
 }
 
@@ -159,70 +159,70 @@ static json_object *new_integer(const char *number) {
                                   : json_object_new_uint64(value);
 }
 
-static json_object *new_double(const JsonParser *parser, const char *number) {
+static json_object *new_double(const JsonCursor *cursor, const char *number) {
         char *rest;
         double value;
 
         errno = 0;
-        value = strtod_l(number, &rest, parser->locale);
+        value = strtod_l(number, &rest, cursor->locale);
         return errno == 0 ? json_object_new_double(value) : NULL;
 }
 
 /* Skips a number. *ret_double is true if it has a fraction or an exponent. */
-static int scan_number(JsonParser *parser, bool *ret_double) {
+static int scan_number(JsonCursor *cursor, bool *ret_double) {
         bool is_double = false;
 
-        if (json_at(parser, '-'))
-                parser->p++;
-        if (!json_at_digit(parser))
-                return json_refuse_found(parser, "a digit after '-'");
-        if (json_at(parser, '0') && parser->end - parser->p > 1 && parser->p[1] >= '0' &&
-                        parser->p[1] <= '9')
-                return json_refuse_syntax(parser, "a number that begins with 0");
-        while (json_at_digit(parser))
-                parser->p++;
-        if (json_at(parser, '.')) {
+        if (json_at(cursor, '-'))
+                cursor->p++;
+        if (!json_at_digit(cursor))
+                return json_refuse_found(cursor, "a digit after '-'");
+        if (json_at(cursor, '0') && cursor->end - cursor->p > 1 && cursor->p[1] >= '0' &&
+                        cursor->p[1] <= '9')
+                return json_refuse_syntax(cursor, "a number that begins with 0");
+        while (json_at_digit(cursor))
+                cursor->p++;
+        if (json_at(cursor, '.')) {
                 is_double = true;
-                parser->p++;
-                if (!json_at_digit(parser))
-                        return json_refuse_found(parser, "a digit after '.'");
-                while (json_at_digit(parser))
-                        parser->p++;
+                cursor->p++;
+                if (!json_at_digit(cursor))
+                        return json_refuse_found(cursor, "a digit after '.'");
+                while (json_at_digit(cursor))
+                        cursor->p++;
         }
-        if (json_at(parser, 'e') || json_at(parser, 'E')) {
+        if (json_at(cursor, 'e') || json_at(cursor, 'E')) {
                 is_double = true;
-                parser->p++;
-                if (json_at(parser, '-') || json_at(parser, '+'))
-                        parser->p++;
-                if (!json_at_digit(parser))
-                        return json_refuse_found(parser, "a digit in the exponent");
-                while (json_at_digit(parser))
-                        parser->p++;
+                cursor->p++;
+                if (json_at(cursor, '-') || json_at(cursor, '+'))
+                        cursor->p++;
+                if (!json_at_digit(cursor))
+                        return json_refuse_found(cursor, "a digit in the exponent");
+                while (json_at_digit(cursor))
+                        cursor->p++;
         }
         *ret_double = is_double;
         return 0;
 }
 
-int json_parse_number(JsonParser *parser, json_object **ret) {
-        const char *start = parser->p;
+int json_parse_number(JsonCursor *cursor, json_object **ret) {
+        const char *start = cursor->p;
         bool is_double;
         size_t size;
         int r;
 
-        r = scan_number(parser, &is_double);
+        r = scan_number(cursor, &is_double);
         if (r != 0)
                 return r;
 
-        size = (size_t)(parser->p - start);
-        memcpy(parser->scratch, start, size);
-        parser->scratch[size] = '\0';
-        *ret = is_double ? new_double(parser, parser->scratch) : new_integer(parser->scratch);
+        size = (size_t)(cursor->p - start);
+        memcpy(cursor->scratch, start, size);
+        cursor->scratch[size] = '\0';
+        *ret = is_double ? new_double(cursor, cursor->scratch) : new_integer(cursor->scratch);
         if (*ret)
                 return 0;
         if (errno == ERANGE)
-                return json_refuse_value(parser,
+                return json_refuse_value(cursor,
                                 &(JsonComplaint){
-                                                .depth = parser->depth,
+                                                .depth = cursor->depth,
                                                 .before = "the number ",
                                                 .quoted = start,
                                                 .size = size,
@@ -231,13 +231,13 @@ int json_parse_number(JsonParser *parser, json_object **ret) {
         return -ENOMEM;
 }
 
-int json_parse_string_value(JsonParser *parser, json_object **ret) {
+int json_parse_string_value(JsonCursor *cursor, json_object **ret) {
         size_t size;
         int r;
 
-        r = json_parse_string(parser, &size);
+        r = json_parse_string(cursor, &size);
         if (r != 0)
                 return r;
-        *ret = json_object_new_string_len(parser->scratch, (int)size);
+        *ret = json_object_new_string_len(cursor->scratch, (int)size);
         return *ret ? 0 : -ENOMEM;
 }

@@ -6,9 +6,6 @@
 
 #include "interfaces/error.h"
 
-typedef struct JsonParser JsonParser;
-typedef struct JsonComplaint JsonComplaint;
-
 #define JSON_MAX_BYTES ((size_t)4 * 1024 * 1024)
 #define JSON_MAX_DEPTH 16
 /* An empty object costs json-c some 800 bytes of memory for two of text. */
@@ -39,8 +36,3 @@ static inline json_object *json_put_free(json_object *o) {
 
 DEFINE_CLEANUP(json_object, json_put_free);
 #define _cleanup_json_ _cleanup_(json_put_free_cleanup)
-
-/* Fills the reason with the place in the text. Used by json-scalar.c, which reads the values. */
-int json_refuse_syntax(JsonParser *parser, const char *what);
-int json_refuse_found(JsonParser *parser, const char *expected);
-int json_refuse_value(JsonParser *parser, const JsonComplaint *complaint);

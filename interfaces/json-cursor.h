@@ -6,15 +6,14 @@
 
 #include "interfaces/json.h"
 
-/* Shared only by the files of the JSON loader (json.c, json-scalar.c). */
-
 /* One step of the path to a value: a key, or an index when key is NULL. */
 typedef struct JsonStep {
         const char *key;
         size_t index;
 } JsonStep;
 
-typedef struct JsonParser {
+/* The place in a text that is being parsed. */
+typedef struct JsonCursor {
         const char *source;
         const char *text;
         const char *p; /* the next byte */
@@ -25,7 +24,7 @@ typedef struct JsonParser {
         size_t depth;
         size_t n_values, max_values;
         Reason *reason;
-} JsonParser;
+} JsonCursor;
 
 /* An error that is not a syntax error. `size` bytes of `quoted` are quoted between `before` and
  * `after`. The path consists of the first `depth` steps. */
@@ -35,12 +34,11 @@ typedef struct JsonComplaint {
         size_t size;
 } JsonComplaint;
 
-/* json-scalar.c: each function starts at the first character of its value. */
-
-static inline bool json_at(const JsonParser *parser, char c) {
-        return parser->p < parser->end && *parser->p == c;
-}
-
-static inline bool json_at_digit(const JsonParser *parser) {
-        return parser->p < parser->end && *parser->p >= '0' && *parser->p <= '9';
-}
+bool json_at(const JsonCursor *cursor, char c);
+bool json_at_digit(const JsonCursor *cursor);
+void json_skip_space(JsonCursor *cursor);
+/* Fill the reason with the error and its place in the text. Return KT_E_INVALID_SPEC. */
+int json_refuse_syntax(JsonCursor *cursor, const char *what);
+/* Also says what was found: a word or one character. */
+int json_refuse_found(JsonCursor *cursor, const char *expected);
+int json_refuse_value(JsonCursor *cursor, const JsonComplaint *complaint);
