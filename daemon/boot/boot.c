@@ -3,29 +3,26 @@
 /* Takes a trace that the kernel began before its first process, because the words of `ktracectl
  * bootconfig` are on the kernel's command line. The trace is taken once per boot, into an entry of
  * root's in the spool. registry.c calls it when the tracefs is first open. It does not access the
- * kernel itself: boot-steps.c does. It never reads the recorded data: a consumer does.
+ * kernel itself: boot-trace.c does. It never reads the recorded data: a consumer does.
  *
  * The order prevents data loss: first an entry is made on disk, then the events are disabled, then
  * the rings are read, and then the daemon notes that this is done (".boot" in the state directory,
  * which a reboot empties). If a daemon is killed in between, the next one makes an entry of
  * all data that the kernel still holds. */
 
+#include "boot/boot.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/describe.h"
 #include "base/log.h"
-#include "boot/boot-parts.h"
-#include "boot/boot-steps.h"
+#include "boot/boot-trace.h"
 #include "feed/feed-spool.h"
 #include "interfaces/spec-json.h"
-#include "interfaces/spec-list.h"
-#include "policy/grant.h"
 #include "spool/spool-end.h"
 #include "spool/spool-record.h"
 
@@ -44,17 +41,26 @@
 
 #define ENTRY_SLACK ((uint64_t)16 * 1024 * 1024) /* formats, names, frames */
 
+struct Boot {
+        BootOptions options;
+        bool is_closing;
+        BootTrace trace;
+        Plan plan;
+        bool in_flight;
+        void (*then)(Boot *boot, int result, const Reason *reason); /* after the plan */
+        SpoolEntry *entry;
+        Feed *feed;
+        sd_event_source *timer;
+        unsigned n_tries, n_looks;
+};
+
 Boot *boot_free(Boot *boot) {
         if (!boot)
                 return NULL;
         spool_forget(boot->options.spool, boot);
         feed_free(boot->feed);
-        trace_clear(&boot->trace);
+        boot_trace_clear(&boot->trace);
         sd_event_source_disable_unref(boot->timer);
-        subject_clear(&boot->owner);
-        spec_free(boot->spec);
-        grant_free(boot->grant);
-        boot_line_free(boot->line);
         free(boot);
         return NULL;
 }
@@ -78,7 +84,9 @@ static void boot_end(Boot *boot, const char *key, const char *text) {
 }
 
 static void boot_leave(Boot *boot, const Reason *reason) {
-        log_notice("the boot trace %s stays where it is: %s", boot->line->mark.name, reason->text);
+        log_notice("the boot trace %s stays where it is: %s",
+                        boot->trace.line->mark.name,
+                        reason->text);
         boot_end(boot, "left", reason->text);
 }
 
@@ -126,14 +134,14 @@ static void boot_set_timer(Boot *boot, uint64_t usec, sd_event_time_handler_t ha
 }
 
 static void boot_cleaned(Boot *boot, int result _unused_, const Reason *reason _unused_) {
-        if (boot->line->is_persistent && !boot->is_of_crash) {
+        if (boot->trace.line->is_persistent && !boot->trace.is_of_crash) {
                 boot_end(boot, "left", "the previous boot left no records");
                 return;
         }
         log_notice("the boot trace %s is entry %s of the spool",
-                        boot->line->mark.name,
-                        boot->trace.id);
-        boot_end(boot, "entry", boot->trace.id);
+                        boot->trace.line->mark.name,
+                        boot->trace.trace.id);
+        boot_end(boot, "entry", boot->trace.trace.id);
 }
 
 /* The feed */
@@ -157,8 +165,8 @@ static int boot_on_finish(sd_event_source *source _unused_,
 
         if (boot->feed)
                 feed_finish(boot->feed,
-                                boot->trace.names_fd,
-                                boot->is_of_crash ? "crash" : "boot",
+                                boot->trace.trace.names_fd,
+                                boot->trace.is_of_crash ? "crash" : "boot",
                                 "recorded by the kernel before ktraced was there");
         return 0;
 }
@@ -188,7 +196,7 @@ static void boot_on_closed(Feed *feed, int error, const char *text, void *userda
                 boot_fail(boot, -error, *text ? text : "its consumer failed");
                 return;
         }
-        boot_plan_clean(boot);
+        boot_trace_plan_clean(&boot->trace, &boot->plan);
         boot_submit(boot, boot_cleaned);
 }
 
@@ -209,7 +217,7 @@ static void boot_stopped(Boot *boot, int result, const Reason *reason) {
         }
         int r = feed_new_spool(boot->options.launcher,
                         boot->options.worker,
-                        &boot->trace,
+                        &boot->trace.trace,
                         TAKE_PTR(boot->entry),
                         &handlers,
                         boot,
@@ -247,24 +255,25 @@ static void boot_on_made(SpoolEntry *entry, int result, const Reason *reason, vo
                 return;
         }
         boot->entry = entry;
-        boot_plan_stop(boot);
+        boot_trace_plan_stop(&boot->trace, &boot->plan);
         boot_submit(boot, boot_stopped);
 }
 
 static void boot_make_entry(Boot *boot) {
-        uint64_t bytes = boot->spec->buffer_kb * 1024 * boot->trace.n_cpus + ENTRY_SLACK;
+        uint64_t bytes =
+                        boot->trace.spec->buffer_kb * 1024 * boot->trace.trace.n_cpus + ENTRY_SLACK;
         _cleanup_json_ json_object *spec = NULL;
         SpoolMake make = {
-                .id = boot->trace.id,
+                .id = boot->trace.trace.id,
                 .uid = 0,
-                .name = boot->line->mark.name,
-                .kind = boot->is_of_crash ? "crash" : "boot",
+                .name = boot->trace.line->mark.name,
+                .kind = boot->trace.is_of_crash ? "crash" : "boot",
                 .max_bytes = 2 * bytes, /* one file, and room for a second one */
                 .max_bytes_uid = UINT64_MAX,
                 .rotate_bytes = bytes,
         };
 
-        int r = spec_to_json(boot->spec, &spec);
+        int r = spec_to_json(boot->trace.spec, &spec);
         make.spec = spec;
         r = r ?: spool_make(boot->options.spool, &make, boot_on_made, boot);
         if (r != 0)
@@ -276,7 +285,7 @@ static void boot_looked(Boot *boot, int result, const Reason *reason);
 static int boot_on_look(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
         Boot *boot = userdata;
 
-        boot_plan_look(boot);
+        boot_trace_plan_look(&boot->trace, &boot->plan);
         boot_submit(boot, boot_looked);
         return 0;
 }
@@ -297,10 +306,10 @@ static void boot_looked(Boot *boot, int result, const Reason *reason) {
                 boot_leave(boot, reason);
         else if (result < 0)
                 boot_look_again(boot, result);
-        else if (boot->line->is_persistent && !boot->is_of_crash) {
-                boot_plan_clean(boot);
+        else if (boot->trace.line->is_persistent && !boot->trace.is_of_crash) {
+                boot_trace_plan_clean(&boot->trace, &boot->plan);
                 boot_submit(boot, boot_cleaned);
-        } else if (boot->is_empty)
+        } else if (boot->trace.is_empty)
                 boot_leave(boot, &none);
         else
                 boot_make_entry(boot);
@@ -309,7 +318,7 @@ static void boot_looked(Boot *boot, int result, const Reason *reason) {
 /* Plans */
 
 static void boot_on_plan(Plan *plan, int result, const Reason *reason) {
-        Boot *boot = plan->context;
+        Boot *boot = plan->userdata;
         void (*done)(Boot *, int, const Reason *) = boot->then;
 
         boot->in_flight = false;
@@ -320,6 +329,7 @@ static void boot_on_plan(Plan *plan, int result, const Reason *reason) {
 static void boot_submit(Boot *boot, void (*done)(Boot *boot, int result, const Reason *reason)) {
         boot->then = done;
         boot->plan.done = boot_on_plan;
+        boot->plan.userdata = boot;
         boot->in_flight = true;
         worker_submit(boot->options.worker, &boot->plan);
 }
@@ -338,51 +348,14 @@ static int read_command_line(char **ret) {
         return 0;
 }
 
-static int fill_trace(Boot *boot) {
-        Trace *trace = &boot->trace;
-        uint64_t random;
-
-        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-                return -EIO;
-        (void)snprintf(trace->id, sizeof(trace->id), "%016" PRIx64, random);
-        trace->tracefs = boot->options.tracefs;
-        trace->spec = boot->spec;
-        trace->grant = boot->grant;
-        trace->owner = &boot->owner;
-        trace->boot_words = boot->line->text;
-        return 0;
-}
-
 static int boot_new_from_line(const BootOptions *options, BootLine *line, Boot **ret) {
         Boot *boot = calloc(1, sizeof(*boot));
 
         if (!boot)
                 return -ENOMEM;
         boot->options = *options;
-        trace_init(&boot->trace);
-        boot->spec = spec_new();
-        boot->grant = calloc(1, sizeof(*boot->grant));
-        boot->owner.gids = calloc(1, sizeof(gid_t));
-        boot->owner.n_gids = 1;
-        boot->line = line;
-        int r = boot->spec && boot->grant && boot->owner.gids ? 0 : -ENOMEM;
-        if (r == 0) {
-                boot->spec->scope = SCOPE_SYSTEM;
-                boot->spec->has_scope = true;
-                boot->spec->mode = line->keeps_oldest ? MODE_STREAM : MODE_FLIGHT;
-                boot->spec->unredacted = true;
-                boot->spec->lifetime = LIFETIME_LINGER;
-                boot->spec->name = strdup(line->mark.name);
-                boot->grant->rule = strdup("kernel command line");
-                boot->grant->addresses = ADDRESS_KEEP;
-                boot->grant->limits = *options->limits;
-                r = boot->spec->name && boot->grant->rule ? fill_trace(boot) : -ENOMEM;
-                /* For the receipt. Words that a spec cannot hold are kept as text. */
-                for (size_t i = 0; r >= 0 && i < line->n_events; i++)
-                        r = spec_add_event(boot->spec, line->events[i], NULL, NULL);
-        }
+        int r = boot_trace_init(&boot->trace, line, options->tracefs, options->limits);
         if (r < 0) {
-                boot->line = NULL;
                 boot_free(boot);
                 return r;
         }
@@ -408,7 +381,7 @@ int boot_new(const BootOptions *options, Boot **ret) {
         if (r < 0)
                 return r;
         line = NULL; /* owned by the boot */
-        boot_plan_look(*ret);
+        boot_trace_plan_look(&(*ret)->trace, &(*ret)->plan);
         boot_submit(*ret, boot_looked);
         return 0;
 }

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The steps of a boot trace in the kernel: look at it, stop it, and clean up. boot.c submits them;
- * all of them run on the worker thread. This is the only place that changes the top buffer, and
- * only if our words have enabled every event that is on in it. A top buffer that another program
- * uses is left alone.
+/* A boot trace in the kernel: look at it, stop it, and clean up. boot.c makes the plans and submits
+ * them. Their steps run on the worker thread. This is the only place that changes the top buffer,
+ * and only if our words have enabled every event that is on in it. A top buffer that another
+ * program uses is left alone.
  *
  * It relies on this kernel behaviour: the removal of a probe empties the buffers in which the probe
  * was on. Therefore the probes are removed last. */
 
-#include "boot/boot-steps.h"
+#include "boot/boot-trace.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/log.h"
-#include "boot/boot-parts.h"
 #include "interfaces/defence.h"
+#include "interfaces/spec-list.h"
 #include "kernel/buffer.h"
 #include "kernel/probe-group.h"
 #include "kernel/top.h"
@@ -26,7 +28,67 @@
  * know the largest size that it may have to hold. */
 #define SIZE_UNKNOWN_KB (64 * 1024)
 
-static int boot_steps_open_instance(Boot *boot, Reason *reason) {
+static int boot_trace_fill(BootTrace *boot, Tracefs *tracefs) {
+        Trace *trace = &boot->trace;
+        uint64_t random;
+
+        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+                return -EIO;
+        (void)snprintf(trace->id, sizeof(trace->id), "%016" PRIx64, random);
+        trace->tracefs = tracefs;
+        trace->spec = boot->spec;
+        trace->grant = boot->grant;
+        trace->owner = &boot->owner;
+        trace->boot_words = boot->line->text;
+        return 0;
+}
+
+static int boot_trace_make_spec(BootTrace *boot, const Limits *limits) {
+        const BootLine *line = boot->line;
+        int r = 0;
+
+        boot->spec->scope = SCOPE_SYSTEM;
+        boot->spec->has_scope = true;
+        boot->spec->mode = line->keeps_oldest ? MODE_STREAM : MODE_FLIGHT;
+        boot->spec->unredacted = true;
+        boot->spec->lifetime = LIFETIME_LINGER;
+        boot->spec->name = strdup(line->mark.name);
+        boot->grant->rule = strdup("kernel command line");
+        boot->grant->addresses = ADDRESS_KEEP;
+        boot->grant->limits = *limits;
+        if (!boot->spec->name || !boot->grant->rule)
+                return -ENOMEM;
+        /* For the receipt. Words that a spec cannot hold are kept as text. */
+        for (size_t i = 0; r >= 0 && i < line->n_events; i++)
+                r = spec_add_event(boot->spec, line->events[i], NULL, NULL);
+        return MIN_OF(r, 0);
+}
+
+int boot_trace_init(BootTrace *boot, BootLine *line, Tracefs *tracefs, const Limits *limits) {
+        *boot = (BootTrace){};
+        trace_init(&boot->trace);
+        boot->spec = spec_new();
+        boot->grant = calloc(1, sizeof(*boot->grant));
+        boot->owner.gids = calloc(1, sizeof(gid_t));
+        boot->owner.n_gids = 1;
+        boot->line = line;
+        int r = boot->spec && boot->grant && boot->owner.gids ? boot_trace_fill(boot, tracefs)
+                                                              : -ENOMEM;
+        r = r ?: boot_trace_make_spec(boot, limits);
+        if (r < 0)
+                boot->line = NULL; /* the caller's */
+        return r;
+}
+
+void boot_trace_clear(BootTrace *boot) {
+        trace_clear(&boot->trace);
+        subject_clear(&boot->owner);
+        spec_free(boot->spec);
+        grant_free(boot->grant);
+        boot_line_free(boot->line);
+}
+
+static int boot_trace_open_instance(BootTrace *boot, Reason *reason) {
         const char *name = boot->line->mark.name;
 
         if (!boot->line->is_instance)
@@ -41,7 +103,7 @@ static int boot_steps_open_instance(Boot *boot, Reason *reason) {
         return r;
 }
 
-static int check_tracer(const Boot *boot, Reason *reason) {
+static int check_tracer(const BootTrace *boot, Reason *reason) {
         bool is_idle;
 
         if (boot->line->is_instance)
@@ -55,7 +117,7 @@ static int check_tracer(const Boot *boot, Reason *reason) {
 }
 
 /* Fails if an event is on that our words did not enable. */
-static int check_enabled(Boot *boot, Reason *reason) {
+static int check_enabled(BootTrace *boot, Reason *reason) {
         _cleanup_free_ char *text = NULL;
         char *rest, *event;
 
@@ -74,7 +136,7 @@ static int check_enabled(Boot *boot, Reason *reason) {
 }
 
 /* "# Current" in the first line means that the current boot has filled the buffer. */
-static int look_for_last_boot(Boot *boot) {
+static int look_for_last_boot(BootTrace *boot) {
         _cleanup_free_ char *text = NULL;
 
         if (!boot->line->is_persistent)
@@ -85,7 +147,7 @@ static int look_for_last_boot(Boot *boot) {
         return r == -ENOENT ? 0 : r;
 }
 
-static int boot_steps_count(Boot *boot) {
+static int boot_trace_count(BootTrace *boot) {
         for (unsigned cpu = 0; cpu < boot->trace.n_cpus; cpu++) {
                 CpuStatistics s;
                 int r = instance_read_statistics(boot->trace.instance, cpu, &s);
@@ -98,25 +160,25 @@ static int boot_steps_count(Boot *boot) {
         return 0;
 }
 
-static int boot_steps_step_open(void *context, Reason *reason) {
-        Boot *boot = context;
+static int boot_trace_step_open(void *context, Reason *reason) {
+        BootTrace *boot = context;
         Trace *trace = &boot->trace;
 
         boot->is_empty = true;
         trace->instance = instance_free(trace->instance);
-        int r = boot_steps_open_instance(boot, reason);
+        int r = boot_trace_open_instance(boot, reason);
         r = r ?: check_tracer(boot, reason);
         r = r ?: check_enabled(boot, reason);
         r = r ?: look_for_last_boot(boot);
         r = r ?: instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
         r = r ?: instance_n_cpus(trace->instance, &trace->n_cpus);
         r = r ?: tracefs_read_u64(trace->instance->fd, "buffer_percent", &boot->percent);
-        return r ?: boot_steps_count(boot);
+        return r ?: boot_trace_count(boot);
 }
 
 /* Grants every event that the words may have enabled, even if it is off now: its format is needed.
  */
-static int grant_events(Boot *boot, const EventList *list) {
+static int grant_events(BootTrace *boot, const EventList *list) {
         Grant *grant = boot->grant;
 
         for (size_t i = 0; i < grant->n_events; i++)
@@ -142,7 +204,7 @@ static int grant_events(Boot *boot, const EventList *list) {
 }
 
 /* "local global [mono]" */
-static int boot_steps_read_clock(Boot *boot) {
+static int boot_trace_read_clock(BootTrace *boot) {
         _cleanup_free_ char *text = NULL;
         char *begin, *end;
 
@@ -159,12 +221,12 @@ static int boot_steps_read_clock(Boot *boot) {
 }
 
 static int step_describe(void *context, Reason *reason _unused_) {
-        Boot *boot = context;
+        BootTrace *boot = context;
         Trace *trace = &boot->trace;
         _cleanup_(event_list_free_cleanup) EventList *list = NULL;
         uint64_t kb;
 
-        int r = boot_steps_read_clock(boot);
+        int r = boot_trace_read_clock(boot);
         if (tracefs_read_u64(trace->instance->fd, "buffer_size_kb", &kb) != 0)
                 kb = SIZE_UNKNOWN_KB;
         spec_settle_buffer(boot->spec, kb);
@@ -178,7 +240,7 @@ static int step_describe(void *context, Reason *reason _unused_) {
 /* Events that are already off stay off. Events that another program has enabled since the look stay
  * on. */
 static int step_stop(void *context, Reason *reason _unused_) {
-        Boot *boot = context;
+        BootTrace *boot = context;
         Trace *trace = &boot->trace;
         _cleanup_free_ char *text = NULL;
         char *rest, *event;
@@ -199,7 +261,7 @@ static int step_stop(void *context, Reason *reason _unused_) {
         return 0;
 }
 
-static bool boot_steps_keeps_probe(const char *event,
+static bool boot_trace_keeps_probe(const char *event,
                 size_t size _unused_,
                 void *userdata _unused_) {
         return strncmp(event, BOOT_GROUP "/", strlen(BOOT_GROUP "/")) != 0;
@@ -207,7 +269,7 @@ static bool boot_steps_keeps_probe(const char *event,
 
 /* A failure is logged and has no further effect: the next boot starts afresh.
  */
-static void put_back(const Boot *boot, const char *path, uint64_t value) {
+static void put_back(const BootTrace *boot, const char *path, uint64_t value) {
         char text[24];
 
         (void)snprintf(text, sizeof(text), "%" PRIu64, value);
@@ -217,8 +279,8 @@ static void put_back(const Boot *boot, const char *path, uint64_t value) {
 }
 
 static int step_clean(void *context, Reason *reason _unused_) {
-        Boot *boot = context;
-        const ProbeKeeper keeper = { boot_steps_keeps_probe, NULL };
+        BootTrace *boot = context;
+        const ProbeKeeper keeper = { boot_trace_keeps_probe, NULL };
         const Tracefs *tracefs = boot->trace.tracefs;
         int r = 0;
 
@@ -241,30 +303,30 @@ static int step_clean(void *context, Reason *reason _unused_) {
         return 0;
 }
 
-static void plan(Boot *boot, const PlanStep *steps, size_t n) {
-        boot->plan.uid = 0;
-        boot->plan.context = boot;
-        boot->plan.urgent = false;
-        plan_init(&boot->plan, steps, n, NULL);
+static void boot_trace_plan(BootTrace *boot, Plan *plan, const PlanStep *steps, size_t n) {
+        plan->uid = 0;
+        plan->context = boot;
+        plan->urgent = false;
+        plan_init(plan, steps, n, NULL);
 }
 
-void boot_plan_look(Boot *boot) {
+void boot_trace_plan_look(BootTrace *boot, Plan *plan) {
         static const PlanStep steps[] = {
-                { "open", boot_steps_step_open, NULL },
+                { "open", boot_trace_step_open, NULL },
                 { "describe", step_describe, NULL },
         };
 
-        plan(boot, steps, ELEMENTSOF(steps));
+        boot_trace_plan(boot, plan, steps, ELEMENTSOF(steps));
 }
 
-void boot_plan_stop(Boot *boot) {
+void boot_trace_plan_stop(BootTrace *boot, Plan *plan) {
         static const PlanStep step = { "stop", step_stop, NULL };
 
-        plan(boot, &step, 1);
+        boot_trace_plan(boot, plan, &step, 1);
 }
 
-void boot_plan_clean(Boot *boot) {
+void boot_trace_plan_clean(BootTrace *boot, Plan *plan) {
         static const PlanStep step = { "clean", step_clean, NULL };
 
-        plan(boot, &step, 1);
+        boot_trace_plan(boot, plan, &step, 1);
 }
