@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What is in the bytes: nothing but what a granted field owns.
 
-case_holes() { # stale bytes between fields and in padding, after the ring has wrapped around
+case_holes() { # read stale bytes between fields and in padding, after the ring has wrapped around
         defended_by holes
         attack <<'EOS'
 from attack import *
@@ -19,7 +19,7 @@ EOS
         verdict "$(wc -l <found)" "stale bytes"
 }
 
-case_names() { # [open] the names of others' processes, which the kernel keeps for all traces together
+case_names() { # [open] read the names of other users' processes, which the kernel keeps in one list for all traces
         defended_by metadata
         chmod 711 .
         cp "$TARGET" secret-name

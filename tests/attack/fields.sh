@@ -14,7 +14,7 @@ s.save()
 EOS
 }
 
-case_addresses() { # addresses of the kernel's memory and text, in plain integers
+case_addresses() { # read kernel addresses in plain integer fields
         defended_by addresses redaction
         grant '*:*'
         granted_load '*:*'
@@ -25,7 +25,7 @@ case_addresses() { # addresses of the kernel's memory and text, in plain integer
         verdict "$(wc -l <found)" "addresses"
 }
 
-case_addresses_in_flight() { # by two snapshots of a flight recorder, the second with records of the first
+case_addresses_in_flight() { # read kernel addresses in the second snapshot of a flight recorder
         defended_by addresses redaction
         grant '*:*'
         attack <<'EOS'
@@ -68,19 +68,19 @@ EOS
                 fail "few records: $(records t.kts | head)"
 }
 
-case_names_of_neighbours() { # [open] names of tasks that run beside one's own
+case_names_of_neighbours() { # [open] read the names of tasks that run before or after one's own
         defended_by redaction
         neighbour
         verdict "$(grep -ac secret-name t.kts || true)" "names of the stranger"
 }
 
-case_records_of_neighbours() { # records of tasks that run beside one's own, at the switch between them
+case_records_of_neighbours() { # read records of tasks that run before or after one's own, at the switch between them
         defended_by members
         neighbour
         verdict "$(records t.kts | grep -vc " $(cat pid) " || true)" "records of other tasks"
 }
 
-case_filter_oracle() { # the value of a field that is cut, by how many records a filter on it leaves
+case_filter_oracle() { # find the value of a hidden field by counting the records that pass a filter
         defended_by filter-fields
         chmod 711 .
         cp "$TARGET" secret-name
@@ -127,7 +127,7 @@ EOS
         [ "$(records t.kts | wc -l)" -gt 100 ] || fail "few records: $(records t.kts | wc -l)"
 }
 
-case_addresses_of_all() { # addresses of the kernel's by a trace of all processes, in any form and at any place
+case_addresses_of_all() { # read kernel addresses in a trace of all processes, in any form and any field
         defended_by addresses redaction
         # Not timer: jiffies begin five minutes before 2^32, and then look like the upper half of an address.
         system '"events": ["kmem:*", "sched:*", "irq:*", "workqueue:*", "skb:*", "net:*", "signal:*", "exceptions:*"]'
@@ -137,7 +137,7 @@ case_addresses_of_all() { # addresses of the kernel's by a trace of all processe
         verdict "$(wc -l <found)" "addresses"
 }
 
-case_address_by_filter() { # an address that is cut, a bit at a time, by how many records a filter on it leaves
+case_address_by_filter() { # find a hidden address bit by bit, by counting the records that pass a filter
         defended_by filter-fields
         grant 'kmem:*' 'signal:*' 'timer:*'
         attack <<'EOS'
@@ -161,7 +161,7 @@ EOS
                 "records that an address chose"
 }
 
-case_cut_by_rule() { # the value of a field that a rule cuts: in the bytes, by a filter, by one for all events
+case_cut_by_rule() { # find a field that a rule hides: in the bytes, by its own filter, by a filter for all events
         defended_by redaction filter-fields
         rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"command\"],
                 \"events\": [{\"name\": \"raw_syscalls:sys_enter\", \"cut\": [\"id\"]}]}"

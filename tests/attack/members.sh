@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Whose records they are: another's must never come.
+# Attacks on the membership of a trace: no record of another user's process may appear.
 
-# A list that its last process has left goes on filtering the events that there were, but not one that is made later.
-case_emptied_list() { # everybody's records, from an event that is made when the last listed process has gone
+# An empty pid list still filters the events that existed when it was set, but not an event that is created later.
+case_emptied_list() { # read all users' records, from an event that is created when the last listed process has ended
         defended_by sentinel foreign-change members guard guard-hist
         probe "$TARGET"
         grant attack:begun
@@ -22,12 +22,12 @@ pause(2)
 s.save()
 EOS
         unprobe
-        # Where the new event has a new id, the consumer does not know its records: even so they were there, and told.
+        # If the new event has a new id, the consumer does not know its records. They are counted as lost.
         verdict "$(($(records t.kts | grep -c '^begun ') + $(statistic t.kts unknown-records)))" \
                 "records of the stranger"
 }
 
-case_foreign_process() { # [open] a stranger's process by its number
+case_foreign_process() { # [open] trace another user's process by its pid
         defended_by credentials dumpable
         background stranger setpriv --no-new-privs "$TARGET" calls 100000000 $VICTIM_CALL
         for scope in pids command; do
@@ -43,7 +43,7 @@ EOS
         verdict "$(calls_in pids.kts $VICTIM_CALL)" "$(calls_in command.kts $VICTIM_CALL)" "records of the stranger"
 }
 
-case_foreign_unit() { # a stranger's service, by its unit, its cgroup, or one around it
+case_foreign_unit() { # trace another user's service by its unit, its cgroup, or a cgroup above it
         defended_by credentials dumpable
         grant raw_syscalls:sys_enter
         [ -d /run/systemd/system ] || skip "no systemd"
@@ -64,7 +64,7 @@ EOS
 
 is_roots() { [ "$(stat -c %u "$1")" = 0 ]; }
 
-case_undumpable() { # a process of one's own that one may not ptrace
+case_undumpable() { # trace an own process that the user may not ptrace
         defended_by dumpable
         background user setpriv --no-new-privs "$TARGET" secretive $VICTIM_CALL
         within 20 is_roots "/proc/$BACKGROUND/environ" || fail "it can be dumped: $(cat background.err)"
@@ -79,7 +79,7 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of the undumpable process"
 }
 
-case_setuid_while_stopped() { # root's program, executed while the session is stopped
+case_setuid_while_stopped() { # trace a root program that is executed while the session is stopped
         defended_by credentials guard guard-hist
         rooted 4755 rooted
         attack ./rooted until enough 5000 <<'EOS'
@@ -100,7 +100,7 @@ EOS
         verdict "$(calls_in t.kts $OWN_CALL)" "records of root's program"
 }
 
-case_setid() { # programs that are set-user-ID, set-group-ID, or have a capability, executed by traced processes
+case_setid() { # trace set-user-ID and set-group-ID programs and programs with a capability
         defended_by credentials guard guard-hist
         rooted 4755 setuid
         rooted 2755 setgid
@@ -121,7 +121,7 @@ EOS
                 "$(calls_in capable.kts $VICTIM_CALL)" "records of privileged programs"
 }
 
-case_pairs() { # root's program, by what its calls' beginnings and ends are made into
+case_pairs() { # trace a root program through pairs of events
         defended_by credentials guard guard-hist
         rooted 4755 rooted
         attack ./rooted calls 1000 $VICTIM_CALL <<'EOS'
@@ -140,7 +140,7 @@ EOS
                 "pairs of root's program"
 }
 
-case_user_namespace() { # what a traced process does with the capabilities of a user namespace of its own
+case_user_namespace() { # use the capabilities that a traced process has in its own user namespace
         defended_by credentials guard guard-hist
         attack unshare -Ur "$TARGET" calls 1000 $VICTIM_CALL <<'EOS'
 from attack import *
@@ -155,7 +155,7 @@ EOS
 }
 
 # A thread that is not listed takes the number of its leader, which is, when it executes a program.
-case_late_thread() { # root's program, executed by a thread that came while its siblings were being listed
+case_late_thread() { # trace a root program that a new thread executes while its siblings are listed
         defended_by threads credentials guard guard-hist lifetimes members
         rooted 4755 rooted
         attack "$ATTACK_TOOLS/actor" chain "$T/go" "$T/rooted" paced 200 2000 <<'EOS'
@@ -175,7 +175,7 @@ EOS
 
 reuse() { "$ATTACK_TOOLS/actor" reuse "$USER_UID" $VICTIM_CALL armed && touch reused; }
 
-case_pid_reuse() { # a process of root's that got the number of a traced one just ended
+case_pid_reuse() { # trace a root process that got the pid of a traced process that has just ended
         defended_by lifetimes members
         roots_part reuse
         attack <<'EOS'
@@ -193,7 +193,7 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's process"
 }
 
-case_pid_reuse_counted() { # the same, by a histogram and by notifications of hits
+case_pid_reuse_counted() { # trace a root process with a reused pid through a histogram and notifications
         defended_by judged-counts
         roots_part reuse
         attack $VICTIM_CALL <<'EOS'
@@ -212,14 +212,14 @@ pause(1)
 rows = []
 attempt(lambda: rows.extend(s.verbs.GetHistogram("")[1:]))
 print(sum(int(row["hitcount"]) for row in rows), file=open("counted", "w"))
-print(hits(), file=open("told", "w"))
+print(hits(), file=open("reported", "w"))
 s.save()
 EOS
         roots_end
-        verdict "$(cat counted)" "$(cat told)" "calls of root's process, counted"
+        verdict "$(cat counted)" "$(cat reported)" "calls of the root process, counted"
 }
 
-case_pid_reuse_in_flight() { # the same in a flight recorder, when the end of the traced one has been overwritten
+case_pid_reuse_in_flight() { # trace a root process with a reused pid in a flight recorder that has overwritten the exit
         defended_by lifetimes members
         roots_part reuse
         attack <<'EOS'
@@ -240,7 +240,7 @@ EOS
 # swarm GO N: processes of the user's end one after the other, and root's get their numbers at once.
 swarm() { "$ATTACK_TOOLS/actor" swarm "$USER_UID" $VICTIM_CALL "$1" "$2" && touch reused; }
 
-case_pid_reuse_at_stop() { # [deep] root's processes with numbers of processes that ended while the session was stopped
+case_pid_reuse_at_stop() { # [deep] trace root processes with pids of processes that ended while the session was stopped
         defended_by lifetimes-last
         roots_part swarm armed 300
         attack <<'EOS'
@@ -267,7 +267,7 @@ doomed_newcomers() {
         doomed
 }
 
-case_pid_reuse_of_newcomers() { # [deep] root's processes with numbers of new processes that ended while judged
+case_pid_reuse_of_newcomers() { # [deep] trace root processes with pids of new processes that ended during their check
         defended_by proof guard guard-hist
         roots_part doomed_newcomers
         attack <<'EOS'
@@ -285,7 +285,7 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's processes"
 }
 
-case_pid_reuse_at_start() { # [deep] root's processes with the numbers of processes that ended while the session started
+case_pid_reuse_at_start() { # [deep] trace root processes with the pids of processes that ended during the start
         defended_by proof guard guard-hist
         roots_part doomed
         attack <<'EOS'
@@ -301,7 +301,7 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's processes"
 }
 
-case_pid_reuse_after_loss() { # [deep] the same, of processes whose ends were lost because the buffer was full
+case_pid_reuse_after_loss() { # [deep] trace root processes with reused pids after the exits were lost in a full buffer
         defended_by losses
         roots_part swarm armed 100
         attack "$TARGET" calls 100000000 $OWN_CALL <<'EOS'
@@ -324,7 +324,7 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's processes"
 }
 
-case_pid_reuse_and_names() { # the name of a process of root's that got the number of a traced one just ended
+case_pid_reuse_and_names() { # read the name of a root process that got the pid of a traced process
         defended_by names
         background ktracectl record -q -a -e raw_syscalls:sys_enter -f "id == $VICTIM_CALL" -o root.kts -- sleep 120
         within 20 is_running || fail "root's trace does not run: $(cat background.err)"
@@ -347,7 +347,7 @@ reborn() { "$ATTACK_TOOLS/actor" reborn "$USER_UID" $VICTIM_CALL armed "$1" && t
 
 # The kernel remembers the first event of a pair by a number. A traced process has it, then a process of root's, which
 # is traced until the kernel's list forgets the number, then a traced process again.
-case_pid_reuse_and_pairs() { # calls of root's process as first events of pairs of a user's process with its number
+case_pid_reuse_and_pairs() { # use a root process with a reused pid as the first event of a pair
         defended_by pair-start
         roots_part reborn 20
         attack <<'EOS'
@@ -370,7 +370,7 @@ EOS
                 "calls of root's processes, in pairs"
 }
 
-case_setuid_in_flight() { # root's program, executed in the window of a flight recorder, by a snapshot after its end
+case_setuid_in_flight() { # read what a root program did, from a snapshot that is taken after its end
         defended_by credentials guard guard-hist
         rooted 4755 rooted
         attack ./rooted calls 1000 $VICTIM_CALL <<'EOS'
@@ -386,7 +386,7 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's program"
 }
 
-case_foreign_change() { # everybody's records, when another tool of root's has emptied the list
+case_foreign_change() { # read all users' records after another root program has emptied the pid list
         defended_by foreign-change members guard guard-hist
         victim
         roots_part empty_list
@@ -419,7 +419,7 @@ in_interrupts() {
                 awk '{ if (int($3 / 8) % 4 || int($3 / 64) % 2) n++ } END { print n + 0 }'
 }
 
-case_interrupt_context() { # interrupts while a user's process runs, also with filters that would undo ours
+case_interrupt_context() { # read records of interrupts during a user's process, also with filters that undo the fence
         defended_by context
         grant 'irq:*' 'timer:hrtimer_expire_*'
         attack "$TARGET" calls 100000000 $OWN_CALL <<'EOS'

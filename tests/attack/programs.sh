@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Attacks through probes in programs: a breakpoint is written into every process that maps the file, and a counter
-# into its data, whoever runs it.
+# into its data, in every process that runs it.
 
 # roots_program: root's own, running; its pid is in $VICTIM, its path in $PROGRAM.
 roots_program() {
@@ -46,16 +46,16 @@ print(n)
 EOS
 }
 
-case_program_of_roots() { # [open] breakpoints in a program of root's, and a listener where there is none
+case_program_of_roots() { # [open] set breakpoints in a root program, and a probe in a place that is not an instruction
         defended_by program-files
         roots_program
         traces "$PROGRAM:probed:step"
         bytes=$(changed_bytes)
         traces_end
-        verdict "$bytes" "$(cat counted)" "bytes of root's code, rounds that believed somebody listened"
+        verdict "$bytes" "$(cat counted)" "changed bytes of root code, rounds with a set semaphore"
 }
 
-case_middle_of_instruction() { # another constant in root's program: an administrator has said yes, but not to that
+case_middle_of_instruction() { # change a constant in a root program by a breakpoint inside an instruction
         local offset
         defended_by boundaries
         rules "{\"name\": \"yes\", \"subjects\": [{\"uid\": $USER_UID}], \"probes\": {\"files\": [\"/usr/local/*\"]}}"

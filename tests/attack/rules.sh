@@ -7,7 +7,7 @@ own_rule() {
                 \"scopes\": [\"command\", \"own\", \"pids\"], \"events\": [\"*:*\"]}]}"
 }
 
-case_writable_rules() { # [open] events that no administrator granted, by a rule file that everybody may write
+case_writable_rules() { # [open] get more events through a rule file that every user may write
         defended_by rules-trust
         mkdir -p "$CONFIG/policy.d"
         : >"$CONFIG/policy.d/00-attack.json"
@@ -21,7 +21,7 @@ case_writable_rules() { # [open] events that no administrator granted, by a rule
         verdict "$(grep -c '^sched:sched_waking' out || true)" "events that speak of others"
 }
 
-case_rules_in_an_open_folder() { # the same, by a file of one's own in a folder that everybody may write
+case_rules_in_an_open_folder() { # get more events through an own file in a rule directory that every user may write
         defended_by rules-trust
         mkdir -p "$CONFIG/policy.d"
         chmod 777 "$CONFIG/policy.d"

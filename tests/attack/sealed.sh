@@ -9,7 +9,7 @@ boasts() {
         verdict "$(grep -c '^GAINED' said || true)" "things"
 }
 
-case_descriptors() { # the kernel's ring, or the stream's other end, out of the descriptors that are handed out
+case_descriptors() { # reach the kernel's ring or the other end of the stream through a received descriptor
         defended_by
         attack >said 2>&1 <<'EOS'
 from attack import *
@@ -57,7 +57,7 @@ EOS
         no_instance || fail "a kept stream pins the instance"
 }
 
-case_consumers_socket() { # a worker of one's own making, by the socket through which the daemon makes them
+case_consumers_socket() { # start an own stream worker through the socket that the daemon uses
         defended_by
         user ktracectl list >/dev/null
         attack "$CONSUMERS_SOCKET" >said 2>&1 <<'EOS'
@@ -74,7 +74,7 @@ EOS
         boasts
 }
 
-case_idle_sinks() { # a rest for everybody, by sinks that never read
+case_idle_sinks() { # block another user's recording with sinks that never read
         defended_by
         cat >idle.py <<'EOS'
 from attack import *
@@ -104,7 +104,7 @@ EOS
         within 20 no_instance || fail "sinks that never read pin their instances"
 }
 
-case_abuse() { # the daemon's life or memory, by calls that nobody would make
+case_abuse() { # crash the daemon or fill its memory with unusual calls
         defended_by
         user ktracectl list >/dev/null
         before=$(daemon_pid)
@@ -158,7 +158,7 @@ EOS
         [ "$rss" -lt 65536 ] || fail "the daemon has grown to $rss kB"
 }
 
-case_no_new_privs() { # privileges for a traced command, to be traced with them
+case_no_new_privs() { # trace a command that gains privileges
         defended_by
         install -m 6755 "$ATTACK_TOOLS/actor" rooted
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- ./rooted id
@@ -169,7 +169,7 @@ case_no_new_privs() { # privileges for a traced command, to be traced with them
                 fail "a set-user-ID program gains nothing here even without tracing"
 }
 
-case_fork_storm() { # somebody's records or the loss of one's own, by forking without pause while others do the same
+case_fork_storm() { # read other users' records, or make their events get lost, by forking without pause
         local storm='i=0; while [ $i -lt 400 ]; do (:) & i=$((i + 1)); done; wait'
         defended_by
         background stranger sh -c "while :; do (exec $TARGET calls 1 $VICTIM_CALL) & (:) & wait; done"
@@ -179,7 +179,7 @@ case_fork_storm() { # somebody's records or the loss of one's own, by forking wi
         same 400 "$(records t.kts | grep -c '^sched_process_fork')" "forks"
 }
 
-case_forged_answer() { # a yes of polkit's, which polkit never said
+case_forged_answer() { # forge a positive answer of polkit
         defended_by
         [ -d /run/systemd/system ] || skip "a bus without the rules of the system's"
         rules "{\"name\": \"ask\", \"subjects\": [{\"uid\": $USER_UID}],
@@ -233,7 +233,7 @@ EOS
         boasts
 }
 
-case_probes_read_memory() { # kernel memory by probes: of the catalogue, and by definitions that no rule allows
+case_probes_read_memory() { # read kernel memory with probes of the catalogue, and with definitions that no rule allows
         defended_by
         rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}],
                 \"probes\": {\"use\": [\"file_open\"], \"functions\": [\"*\"],
@@ -307,7 +307,7 @@ EOS
         boasts
 }
 
-case_socket_peer() { # being somebody else over the Varlink socket: another uid, another process, a session's owner
+case_socket_peer() { # pose on the Varlink socket as another uid, another process or a session's owner
         defended_by
         polkit_rules=/etc/polkit-1/rules.d/10-attack.rules
         trap 'rm -f "$polkit_rules"; systemctl restart polkit.service; leave_case' EXIT
@@ -410,7 +410,7 @@ EOS
         stranger ktracectl destroy victims
 }
 
-case_administrator() { # more than polkit gave to the one connection that may manage sessions
+case_administrator() { # do more with one connection than polkit has allowed for it
         defended_by
         polkit_rules=/etc/polkit-1/rules.d/10-attack.rules
         trap 'rm -f "$polkit_rules"; systemctl restart polkit.service; leave_case' EXIT

@@ -34,7 +34,7 @@ or_nothing() {
         "$@" >"$file" 2>err || cat err
 }
 
-case_others_recordings() { # [open] recordings of another user on the disk: listed, read and removed, over both doors
+case_others_recordings() { # [open] list, read and remove another user's recordings on disk, over D-Bus and Varlink
         defended_by spool-owner
         a_spool
         recorded_by stranger
@@ -52,7 +52,7 @@ case_others_recordings() { # [open] recordings of another user on the disk: list
                 "$removed" "$removed_too" "of the stranger's recordings"
 }
 
-case_removed_and_read() { # the disk, by what one has removed and goes on to read
+case_removed_and_read() { # fill the disk with removed recordings that are still being read
         defended_by spool-readers
         a_spool
         recorded_by user
@@ -70,7 +70,7 @@ EOS
         within 40 [ -e removed ] || fail "not removed: $(cat background.out background.err)"
         sleep 1
         [ "$PASS" = open ] || within 20 none_held || true
-        verdict "$(held_files)" "files that count for nobody"
+        verdict "$(held_files)" "files that count for no user"
 }
 
 held_files() { find /proc/[0-9]*/fd -lname "$SPOOL_DIR/*.kts (deleted)" 2>/dev/null | wc -l; }
@@ -87,7 +87,7 @@ taken_over() {
         read -r held longest <puppet
 }
 
-case_lying_worker() { # more than one's quota, by a worker that says it has written less than it has
+case_lying_worker() { # exceed the quota with a worker that reports less than it has written
         defended_by spool-measure
         a_spool
         taken_over oldest 40 262144
@@ -95,7 +95,7 @@ case_lying_worker() { # more than one's quota, by a worker that says it has writ
         verdict $((used > QUOTA ? used - QUOTA : 0)) "kB beyond the quota"
 }
 
-case_greedy_worker() { # files without end, by a worker that keeps them open when they count no more
+case_greedy_worker() { # fill the disk with files that a worker keeps open after they no longer count
         defended_by spool-held-files
         a_spool
         taken_over newest 100 0
@@ -103,7 +103,7 @@ case_greedy_worker() { # files without end, by a worker that keeps them open whe
         verdict $((held > may ? held : 0)) "open files"
 }
 
-case_boundless_worker() { # one file without end
+case_boundless_worker() { # fill the disk with one endless file
         defended_by spool-file-size
         a_spool
         taken_over newest 0 67108864
@@ -133,19 +133,19 @@ booted_end() {
         a_spool_end
 }
 
-case_changed_boot_line() { # an administrator's recording in the top buffer after a change of the command line
+case_changed_boot_line() { # take another user's recording from the top buffer by changing the kernel's command line
         defended_by boot-mark
         a_spool
         echo sched:sched_process_exec >"$TRACEFS/set_event"
         booted_with 'trace_event=sched:sched_process_exec ktrace.boot=early:0123456789abcdef'
-        verdict "$n_taken" "recordings of somebody else's"
+        verdict "$n_taken" "recordings of another user"
 }
 
-case_others_top_buffer() { # what somebody else has turned on in the top buffer, beside a trace of the boot
+case_others_top_buffer() { # take other users' events from the top buffer, together with a trace of the boot
         defended_by boot-others
         a_spool
         echo '{"name": "early", "scope": "system", "buffer-kb": 512, "events": ["sched:sched_process_exec"]}' >boot.json
         printf 'sched:sched_process_exec\nsched:sched_process_fork\n' >"$TRACEFS/set_event"
         booted_with "$(ktracectl bootconfig boot.json)"
-        verdict "$n_taken" "recordings of somebody else's"
+        verdict "$n_taken" "recordings of another user"
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What triggers do when the trace has been ended, and what they tell.
 
-case_window_resumed() { # root's program, by a trigger that starts the trace again after its guard ended it
+case_window_resumed() { # trace a root program by a trigger that restarts the trace after the guard has ended it
         defended_by latch guard-hist
         rooted 4755 rooted
         attack ./rooted calls 1000 $VICTIM_CALL <<EOS
@@ -18,7 +18,7 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's program"
 }
 
-case_histogram_goes_on() { # [open] root's program, by a histogram that counts after its guard ended the trace
+case_histogram_goes_on() { # [open] trace a root program by a histogram that counts after the guard has ended the trace
         defended_by guard-hist judged-counts
         rooted 4755 rooted
         # What the kernel holds for the attacker is what whoever reads it for him would tell. The daemon would end the
@@ -51,7 +51,7 @@ EOS
         verdict "$(cat counted)" "calls of root's program, counted"
 }
 
-case_window_of_another() { # when a stranger's program runs, by a trigger that compares what is cut
+case_window_of_another() { # learn when another user's program runs, by a trigger that compares a hidden field
         defended_by filter-fields
         background stranger sh -c "while :; do $TARGET calls 1 $VICTIM_CALL; sleep 0.02; done"
         attack "$TARGET" paced 1200 5000 <<'EOS'
@@ -67,7 +67,7 @@ EOS
         verdict "$(calls_in t.kts $OWN_CALL)" "records that say when the stranger's program ran"
 }
 
-case_histogram_read() { # root's program, by reading what was counted after its guard ended the trace
+case_histogram_read() { # trace a root program by reading a histogram after the guard has ended the trace
         defended_by latch guard-hist judged-counts
         rooted 4755 rooted
         attack "$VICTIM_CALL" ./rooted calls 100000 $VICTIM_CALL <<'EOS'
@@ -79,20 +79,20 @@ s = Session(f"pids:{p.pid}",
             triggers=triggers({"when": f"raw_syscalls:sys_enter if id == {call}", "do": "hist", "keys": ["id"]}))
 s.start()
 p.go()
-told = 0
+reported = 0
 for i in range(40):
     try:
         for row in s.verbs.GetHistogram("")[1:]:
-            told = max(told, int(row["hitcount"]))
+            reported = max(reported, int(row["hitcount"]))
     except dbus.DBusException as e:
         print("refused:", e)
         break
     pause(0.05)
-print(told, file=open("told", "w"))
+print(reported, file=open("reported", "w"))
 p.wait()
 s.save()
 EOS
-        verdict "$(cat told)" "calls of root's program, told"
+        verdict "$(cat reported)" "calls of the root program that were reported"
 }
 
 # counted_by EXPRESSION EVENT KEY...: how many rows of histograms that count by these have a value that is so.
@@ -101,7 +101,7 @@ counted_by() {
 from attack import *
 import sys
 os.sched_setaffinity(0, [0])
-told = 0
+reported = 0
 for key in sys.argv[3:]:
     p = Process(["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done"])
     try:
@@ -109,28 +109,28 @@ for key in sys.argv[3:]:
                     triggers=triggers({"when": sys.argv[2], "do": "hist", "keys": [key]}))
         s.start()
         p.run()
-        told += sum(1 for row in s.verbs.GetHistogram("")[1:] for v in row["keys"].values() if eval(sys.argv[1]))
+        reported += sum(1 for row in s.verbs.GetHistogram("")[1:] for v in row["keys"].values() if eval(sys.argv[1]))
         s.save()
     except dbus.DBusException as e:
         print("refused:", key, e)
         p.run()
-print(told, file=open("told", "w"))
+print(reported, file=open("reported", "w"))
 EOS
 }
 
-case_histogram_of_names() { # names of tasks that run beside one's own, by what a histogram counts by
+case_histogram_of_names() { # learn the names of tasks that run before or after one's own, from a histogram's keys
         defended_by filter-fields judged-counts
         chmod 711 .
         cp "$TARGET" secret-name
         background stranger taskset -c 0 "$T/secret-name" calls 100000000 $VICTIM_CALL
         counted_by 'v == "secret-name"' sched:sched_switch next_comm
-        verdict "$(cat told)" "rows with the stranger's name"
+        verdict "$(cat reported)" "rows with the stranger's name"
 }
 
-case_histogram_of_addresses() { # addresses of the kernel's, by what a histogram counts by
+case_histogram_of_addresses() { # learn kernel addresses from a histogram's keys
         defended_by filter-fields judged-counts
         grant 'kmem:*'
         counted_by 'not isinstance(v, int) or v & (1 << 63)' kmem:kfree ptr call_site call_site.hex call_site.sym \
                 stacktrace
-        verdict "$(cat told)" "rows with addresses"
+        verdict "$(cat reported)" "rows with addresses"
 }

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The words of the attacks, beside those of e2e/vocabulary.sh. A case is an attack that the user (u1000) tries
-# against the stranger (u1001) and root; its title is what the attacker gets if it works. It begins with
+# against the stranger (u1001) and root; its title says what the attacker tries. It begins with
 # defended_by, and ends with `verdict`.
 #
 # PASS is `closed`: the product as it is, every attack must gain nothing. Or `open`: a build with
 # -Ddefence_switches=true in which each attack runs without the defences that it names, and must gain:
 # so each attack is known to be one. The environment has set ATTACK_TOOLS, CONFIG, OPEN_BINARIES and
 # restart_without.
-VICTIM_CALL=111 # getpgrp: what victims do all day and nobody else does
+VICTIM_CALL=111 # getpgrp: only victims make this call
 OWN_CALL=110    # getppid
 
 # defended_by DEFENCE...: the first word of a case (names: interfaces/defence.h).
@@ -48,7 +48,7 @@ attack() { attacker - "$@" || echo "the script of the attack ended with status $
 # attacker FILE ARGUMENT...: a script as the user.
 attacker() { user env PYTHONPATH="$ATTACK_TOOLS" PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$@"; }
 
-# roots_part COMMAND...: what an innocent root does meanwhile; see roots_end.
+# roots_part COMMAND...: runs a root command during the attack; see roots_end.
 roots_part() {
         "$@" >roots.out 2>&1 &
         started+=($!)
@@ -69,7 +69,7 @@ victim() { background stranger "$TARGET" calls 100000000 $VICTIM_CALL; }
 
 # rooted MODE FILE: a program of root's that does what victims do, with these mode bits.
 rooted() { install -m "$1" "$TARGET" "$2"; }
-# statistic STREAM KEY: the last value told, 0 when none was.
+# statistic STREAM KEY: the last value that was reported, or 0.
 statistic() {
         local value
         value=$(grep -aoE "\"$2\":[0-9]+" "$1" 2>/dev/null | tail -n 1) || true

@@ -7,7 +7,7 @@ spec_refused() { # PATTERN JSON
         refused 2 "$1" user ktracectl create bad --spec spec.json
 }
 
-case_usage() { # unknown verb, unknown option, no event: 2
+case_usage() { # an unknown verb, an unknown option and a missing event fail with status 2
         refused 2 'frobnicate: no such verb; see' user ktracectl frobnicate
         refused 2 "lst: no such verb, did you mean 'list'\?; see" user ktracectl lst
         refused 2 frobnicate user ktracectl record --frobnicate
@@ -16,32 +16,32 @@ case_usage() { # unknown verb, unknown option, no event: 2
         refused 2 '' user ktracectl
 }
 
-case_unknown_event() { # unknown event, and a glob without a match
+case_unknown_event() { # an unknown event and a glob without a match are refused
         refused 1 nosuch:event ktracectl record -e nosuch:event -o t.kts -- true
         refused 1 'nosuch' ktracectl record -e 'nosuch:*' -o t.kts -- true
-        # A user is not told whether what is not granted exists.
+        # The error is the same if an event that is not granted exists.
         refused 3 nosuch:event user ktracectl record -e nosuch:event -o t.kts -- true
         refused 3 'nosuch' user ktracectl record -e 'nosuch:*' -o t.kts -- true
         refused 3 'sched:sched_waking' user ktracectl record -e sched:sched_waking -o t.kts -- true
 }
 
-case_unknown_key() { # unknown spec key, duplicate key, not JSON
+case_unknown_key() { # an unknown key, a duplicate key and a spec that is not JSON are refused
         spec_refused frob '{"events": ["raw_syscalls:sys_enter"], "scope": "own", "frob": 1}'
         spec_refused scope '{"events": ["raw_syscalls:sys_enter"], "scope": "own", "scope": "own"}'
         spec_refused ':2' '{"events": ["raw_syscalls:sys_enter"],
                 scope: "own"}'
 }
 
-case_wrong_type() { # wrong type of a key
+case_wrong_type() { # a key with a value of the wrong type is refused
         spec_refused buffer-kb '{"events": ["raw_syscalls:sys_enter"], "scope": "own", "buffer-kb": "many"}'
         spec_refused events '{"events": 1, "scope": "own"}'
 }
 
-case_empty_events() { # an empty list of events
+case_empty_events() { # an empty list of events is refused
         spec_refused events '{"events": [], "scope": "own"}'
 }
 
-case_bad_name() { # a name with a slash
+case_bad_name() { # a session name with a slash is refused
         refused 2 'NAME: "a/b"' user ktracectl create a/b $E --scope own
 }
 
@@ -64,7 +64,7 @@ said_in_words() {
         done
 }
 
-case_options_in_words() { # each option of record and create: an error names it with its value
+case_options_in_words() { # an error about an option of record or create names the option and its value
         touch t.kts
         echo '{"mode": "flight"}' >s.json
         said_in_words "ktracectl record -o t.kts" <<'TABLE'
@@ -129,7 +129,7 @@ TABLE
         refused 2 'NAME: "0123456789abcdef" looks like' user ktracectl create 0123456789abcdef $E --scope own
 }
 
-case_options_in_words_others() { # the same of the other verbs
+case_options_in_words_others() { # an error about an option of another verb names the option and its value
         said_in_words "ktracectl hist -a" <<'TABLE'
 1^-e "nosuch:x": no such event; *^-e nosuch:x --key id
 2^-f: "" is empty: *^-e raw_syscalls:sys_enter --key id -f ''
@@ -165,18 +165,18 @@ TABLE
         refused 1 's.json:1:[0-9]*: unknown key "frob"' user ktracectl saved check s.json
 }
 
-case_many_events() { # [asan] 10,000 events
+case_many_events() { # [asan] a spec with 10,000 events is refused
         python3 -c 'import json
 print(json.dumps({"scope": "own", "events": ["raw_syscalls:e%d" % i for i in range(10000)]}))' >many.json
         refused 2 'events' user ktracectl create many --spec many.json
 }
 
-case_buffer() { # [asan] a buffer of 0 or 10 TB
+case_buffer() { # [asan] a buffer size of 0 or 10 TB is refused
         refused 2 '--buffer: 0' user ktracectl record $E -b 0 -o t.kts -- true
         refused 2 '--buffer: 10000000000' user ktracectl record $E -b 10000000000 -o t.kts -- true
 }
 
-case_bus_bad_type() { # [asan] the same over the bus, by a caller that is not ktracectl
+case_bus_bad_type() { # [asan] a D-Bus caller that sends wrong types gets the same errors as ktracectl
         local manager="org.ktrace1 /org/ktrace1 org.ktrace1.Manager"
         ! user busctl call $manager CreateSession 'a{sv}' 2 scope s own frob s x 2>err || fail "taken"
         grep -q frob err || fail "$(cat err)"
@@ -186,14 +186,14 @@ case_bus_bad_type() { # [asan] the same over the bus, by a caller that is not kt
         grep -q events err || fail "$(cat err)"
 }
 
-case_foreign_pid() { # a pid of another's, of root's, of nobody
+case_foreign_pid() { # -p with the pid of another user, of root, or of no process is refused
         background stranger sleep 100
         refused 3 "$BACKGROUND" user ktracectl record $E -o t.kts -p "$BACKGROUND"
         refused 3 '1' user ktracectl record $E -o t.kts -p 1
         refused 1 '4194303' user ktracectl record $E -o t.kts -p 4194303
 }
 
-case_unfit_pid() { # the caller's own process that is not dumpable, or may gain privileges unguarded
+case_unfit_pid() { # -p refuses an own process that is not dumpable or that may gain privileges
         background user setpriv --no-new-privs "$TARGET" undumpable
         within 30 sh -c "[ \$(stat -c %u /proc/$BACKGROUND/stat) = 0 ]" || fail "it is dumpable"
         refused 3 "$BACKGROUND" user ktracectl record $E -o t.kts -p "$BACKGROUND"
@@ -203,7 +203,7 @@ case_unfit_pid() { # the caller's own process that is not dumpable, or may gain 
         refused 3 "$BACKGROUND.*(NoNewPrivs|no_new_privs|privileges)" user ktracectl record $E -o t.kts -p "$BACKGROUND"
 }
 
-case_at_the_limit() { # one session more than a user may have
+case_at_the_limit() { # a user cannot create more sessions than the limit
         i=0
         while user ktracectl create "limit$i" $E --scope own 2>err; do
                 i=$((i + 1))
@@ -216,26 +216,26 @@ case_at_the_limit() { # one session more than a user may have
         done
 }
 
-case_name_taken() { # a name that the user has already
+case_name_taken() { # a second session with the same name of the same user is refused
         user ktracectl create twice $E --scope own
         refused 1 twice user ktracectl create twice $E --scope own
         user ktracectl destroy twice
 }
 
-case_output_not_writable() { # output file not writable: told before the command runs
+case_output_not_writable() { # an output file that cannot be written is reported before the command runs
         refused 1 '/no-such-dir/t.kts' user ktracectl record $E -o /no-such-dir/t.kts -- touch ran
         refused 1 '/etc/t.kts' user ktracectl record $E -o /etc/t.kts -- touch ran
         [ ! -e ran ] || fail "the command ran"
 }
 
-case_sinks_of_the_wrong_kind() { # a directory, procfs, a device as output
+case_sinks_of_the_wrong_kind() { # a directory, a file of procfs and a device are refused as output
         mkdir dir.kts
         refused 1 'dir.kts' user ktracectl record $E -o dir.kts -- touch ran
         refused 1 '/proc/self/comm' user ktracectl record $E -o /proc/self/comm --to kts -- touch ran
         [ ! -e ran ] || fail "the command ran"
 }
 
-case_disk_full() { # [asan] disk full while recording: 125, and the file is readable up to there
+case_disk_full() { # [asan] a full disk ends record with status 125; the file is readable up to there
         mkdir small
         mount -t tmpfs -o "size=1m,uid=$USER_UID" small small
         expect 125 user ktracectl record -q $E -b 8192 -o small/t.kts -- "$TARGET" calls 200000 110
@@ -245,7 +245,7 @@ case_disk_full() { # [asan] disk full while recording: 125, and the file is read
         umount small
 }
 
-case_disk_full_converting() { # a disk too small for the other formats: the cause is named, and the recording is kept
+case_disk_full_converting() { # if the disk is too small for another format, the error says so; the .kts is kept
         mkdir small
         mount -t tmpfs -o "size=300k,uid=$USER_UID" small small
         expect 0 user ktracectl record -q $E -o t.kts -- "$TARGET" calls 30000 110
@@ -258,7 +258,7 @@ case_disk_full_converting() { # a disk too small for the other formats: the caus
         [ -s l.dat.kts ] || fail "no recording is kept"
 }
 
-case_descriptors_closed() { # stdin, stdout or stderr closed: no message gets into a recording, also not for the command
+case_descriptors_closed() { # with stdin, stdout or stderr closed, no message gets into a recording
         local closed
         for closed in '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
                 expect 0 user bash -c "exec ktracectl record $E -o t.kts -- '$TARGET' calls 10 110 $closed"
@@ -272,7 +272,7 @@ case_descriptors_closed() { # stdin, stdout or stderr closed: no message gets in
         expect 1 user bash -c 'exec ktracectl list >&-'
 }
 
-case_command_missing() { # a command that cannot be run: what has been printed is not denied
+case_command_missing() { # a command that cannot be run fails with status 127; no recording is kept
         refused 127 "cannot run '/no-such-command': No such file or directory; no recording is kept" \
                 user ktracectl record $E -o t.dat -- /no-such-command
         [ ! -e t.dat ] || fail "a recording is kept"
@@ -281,7 +281,7 @@ case_command_missing() { # a command that cannot be run: what has been printed i
         same "ktracectl: cannot run '/no-such-command': No such file or directory" "$(cat err)" message
 }
 
-case_disk_hangs() { # a disk that does not answer, under a recording: no one else waits, and losses are reported
+case_disk_hangs() { # a disk that hangs delays only its own recording; lost events are reported
         mkdir disk
         disk_to_freeze "$T/disk"
         trap disk_hangs_end EXIT
@@ -311,7 +311,7 @@ disk_hangs_end() {
         leave_case
 }
 
-case_reader_stopped() { # the reader of a pipe is stopped: the command goes on, the loss is told
+case_reader_stopped() { # if the reader of a pipe stops, the command continues and lost events are reported
         mkfifo pipe
         chmod 666 pipe
         sleep 100 <pipe &
@@ -319,7 +319,7 @@ case_reader_stopped() { # the reader of a pipe is stopped: the command goes on, 
         expect 0 user timeout 60 ktracectl record -q $E -b 64 -o - --to kts -- "$TARGET" calls 300000 110 >pipe
 }
 
-case_not_a_stream() { # report of a file that is no stream, is empty, is not there
+case_not_a_stream() { # report refuses a missing file, an empty file and a file that is not a stream
         echo hello >text
         refused 1 text user ktracectl report text
         : >empty
@@ -329,12 +329,12 @@ case_not_a_stream() { # report of a file that is no stream, is empty, is not the
         refused 1 random.kts user ktracectl report random.kts
 }
 
-case_no_bus() { # the bus is gone
+case_no_bus() { # without a system bus ktracectl fails with an error
         of_the_bus
         refused 1 'bus' user env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/no/bus ktracectl list
 }
 
-case_silent_fuse() { # a silent FUSE file as sink: only that session suffers
+case_silent_fuse() { # a FUSE file that does not answer blocks only the session that writes to it
         [ -c /dev/fuse ] || skip "no /dev/fuse here"
         mkdir fuse
         chmod 777 fuse
@@ -352,7 +352,7 @@ case_silent_fuse() { # a silent FUSE file as sink: only that session suffers
         umount -l fuse
 }
 
-case_silent_fuse_program() { # a silent FUSE file as program to be probed: only its user waits
+case_silent_fuse_program() { # a FUSE file that does not answer blocks only the user who wants a probe in it
         [ -c /dev/fuse ] || skip "no /dev/fuse here"
         [ -e "$TRACEFS/uprobe_events" ] || skip "this kernel has no uprobes"
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"

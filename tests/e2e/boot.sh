@@ -46,7 +46,7 @@ boot_spec() {
                 "events":["sched:sched_process_exec"]}' >spec.json
 }
 
-case_boot_instance() { # a recording of the kernel in an instance goes to root's spool, once; the instance is removed
+case_boot_instance() { # a boot trace in an instance is moved once to root's recordings, and the instance is removed
         local id
         boot_spec
         boot_begin spec.json
@@ -70,7 +70,7 @@ case_boot_instance() { # a recording of the kernel in an instance goes to root's
         expect 0 ktracectl spool remove "$id"
 }
 
-case_boot_others() { # what somebody else uses, or words that were changed, are left alone
+case_boot_others() { # a boot trace is left alone if another program uses it or its words were changed
         boot_spec
         boot_begin spec.json
         boot_instance sched:sched_process_exec sched:sched_process_exit

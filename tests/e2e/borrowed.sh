@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Instances that somebody else has made: read, changed for a while, left as they were.
+# Existing instances of other programs: a session reads them, changes them for a while and restores them.
 
 BORROWED=ktest-borrowed
 
@@ -22,7 +22,7 @@ state() {
         done
 }
 
-case_borrowed_lines() { # lines that its maker prints are read, no event is named, and the instance stays
+case_borrowed_lines() { # a session reads the messages in an existing instance without events, and the instance stays
         borrowed_begin
         local before
         before=$(state)
@@ -36,7 +36,7 @@ case_borrowed_lines() { # lines that its maker prints are read, no event is name
         same "\"$BORROWED\"" "$(ktracectl report --receipt --json=short t.kts | jq .spec.instance)" "in the receipt"
 }
 
-case_borrowed_events() { # what was on stays on and is read, what was off goes off, filters and tracing_on come back
+case_borrowed_events() { # events, filters and tracing_on of an existing instance are restored at the end
         borrowed_begin
         echo 'id == 1000' >"$theirs/events/raw_syscalls/sys_exit/filter"
         echo 1 >"$theirs/events/raw_syscalls/sys_exit/enable"
@@ -57,10 +57,10 @@ case_borrowed_events() { # what was on stays on and is read, what was off goes o
         same "$before" "$(state)" "the instance"
         # It was stopped by its maker: nothing more.
         "$TARGET" calls 3 1000
-        same 0 "$(grep -vc '^#' "$theirs/trace")" "records behind it"
+        same 0 "$(grep -vc '^#' "$theirs/trace")" "records that are left"
 }
 
-case_borrowed_refused() { # names that are paths, ours, absent; keys that would change what others have; and who may not
+case_borrowed_refused() { # --instance refuses paths, own instances, missing ones, keys that disturb others, and users
         borrowed_begin
         local try='ktracectl create x --scope system'
         refused 2 'instance: "../x" contains characters other than' $try --instance ../x
@@ -80,7 +80,7 @@ case_borrowed_refused() { # names that are paths, ours, absent; keys that would 
         same 1 "$(cat "$theirs/events/raw_syscalls/sys_enter/enable")" "its event"
 }
 
-case_borrowed_destroy() { # a running session that is destroyed puts back what it changed
+case_borrowed_destroy() { # destroying a running session restores the existing instance that it used
         borrowed_begin
         local before
         before=$(state)
@@ -92,7 +92,7 @@ case_borrowed_destroy() { # a running session that is destroyed puts back what i
         [ -d "$theirs" ] || fail "it was removed"
 }
 
-case_borrowed_restart() { # over a daemon that was killed the session goes on, and all is put back at its end
+case_borrowed_restart() { # a session in an existing instance survives a killed daemon and restores it at the end
         borrowed_begin
         echo 'id == 1001' >"$theirs/events/raw_syscalls/sys_enter/filter"
         local before pid
@@ -111,7 +111,7 @@ case_borrowed_restart() { # over a daemon that was killed the session goes on, a
         [ -d "$theirs" ] || fail "it was removed"
 }
 
-case_borrowed_ending() { # a session that ends when the daemon is killed still gives back what it borrowed
+case_borrowed_ending() { # if the daemon is killed during the end of a session, the next one restores the instance
         borrowed_begin
         local hits=0 before ends=$((SECONDS + 60))
         restored() { [ "$before" = "$(state)" ]; }

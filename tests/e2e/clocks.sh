@@ -8,7 +8,7 @@ clocks_end() {
 
 has_clock() { grep -qw -- "$1" "$TRACEFS/trace_clock"; }
 
-case_clocks_several() { # the same event in five sessions with other filters, windows and clocks: each has its own
+case_clocks_several() { # one event in five sessions with different filters, windows and clocks does not mix
         trap clocks_end EXIT
         local enter='raw_syscalls:sys_enter'
         ktracectl create all -q --mode flight --scope system -e $enter --where 'id >= 1000' --clock mono
@@ -50,7 +50,7 @@ case_clocks_several() { # the same event in five sessions with other filters, wi
 between() { [ -n "$1" ] && [ "$1" -gt $((before - 10000000)) ] && [ "$1" -lt $((after + 10000000)) ]; }
 to_nsec() { date -u -d "$1" +%s%N; }
 
-case_clocks_wall() { # each clock that counts nanoseconds leads to the time of day, in each output
+case_clocks_wall() { # every clock that counts nanoseconds is converted to the time of day in every output
         trap clocks_end EXIT
         local clock before after wall tested=0
         for clock in mono mono_raw boot tai local global perf; do
@@ -80,7 +80,7 @@ case_clocks_wall() { # each clock that counts nanoseconds leads to the time of d
         [ $tested -ge 4 ] || fail "only $tested clocks"
 }
 
-case_clocks_live() { # text that is printed as it happens has times of day too
+case_clocks_live() { # text that is printed during a recording can show the time of day
         trap clocks_end EXIT
         local before after wall
         background ktracectl record -q --scope system -e raw_syscalls:sys_enter --where 'id == 1000' -o - --to text-wall
@@ -93,7 +93,7 @@ case_clocks_live() { # text that is printed as it happens has times of day too
         between "$(to_nsec "$wall")" || fail "it says $wall, it was $before"
 }
 
-case_clocks_without_relation() { # clocks that count something else are not given a time of day
+case_clocks_without_relation() { # clocks that do not count nanoseconds get no time of day
         trap clocks_end EXIT
         local clock
         for clock in counter uptime x86-tsc; do

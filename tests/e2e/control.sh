@@ -6,7 +6,7 @@ control_end() {
         leave_case
 }
 
-# Two events of a system call that nobody makes by chance.
+# Two events of a system call that no other program makes.
 controlled() {
         trap control_end EXIT
         ktracectl create box --mode flight --scope system -e 'raw_syscalls:sys_*' --where 'id == 1000'
@@ -18,7 +18,7 @@ held() {
         echo "$(count t.kts '.event == "sys_enter"') $(count t.kts '.event == "sys_exit"')"
 }
 
-case_control_set() { # an event that is off records nothing, also after a stop, until it is on again; others go on
+case_control_set() { # an event that is switched off records nothing until it is on again; other events continue
         controlled
         "$TARGET" calls 3 1000
         ktracectl set box raw_syscalls:sys_exit off
@@ -41,7 +41,7 @@ case_control_set() { # an event that is off records nothing, also after a stop, 
         same '11 5' "$(held)" "all on"
 }
 
-case_control_refused() { # events that the session does not have, and those that the fence needs
+case_control_refused() { # set refuses unknown events, events that the fence needs, and other users' sessions
         controlled
         refused 1 'sched:sched_switch: the session has no such event' ktracectl set box sched:sched_switch on
         # shellcheck disable=SC2046 # 65 words
@@ -63,17 +63,17 @@ case_control_refused() { # events that the session does not have, and those that
         ends_well
 }
 
-case_control_clear() { # what was recorded is gone, what comes is kept
+case_control_clear() { # clear drops the recorded events, and later ones are recorded
         controlled
         "$TARGET" calls 4 1000
         same '4 4' "$(held)" "before"
         ktracectl clear box
-        same '0 0' "$(held)" "behind the clearing"
+        same '0 0' "$(held)" "after the clearing"
         "$TARGET" calls 2 1000
         same '2 2' "$(held)" "since"
 }
 
-case_control_resize() { # a buffer grows and shrinks while events go on, and a snapshot has what it holds
+case_control_resize() { # the buffer can grow and shrink during a recording, and a snapshot has its contents
         controlled
         "$TARGET" calls 4 1000
         ktracectl set box buffer-kb 4096
@@ -89,7 +89,7 @@ case_control_resize() { # a buffer grows and shrinks while events go on, and a s
         same '30009 30009' "$(held)" "room for all"
 }
 
-case_control_resize_refused() { # more than the machine has, than policy grants, or in a guarded trace: all as it was
+case_control_resize_refused() { # a refused buffer size changes nothing: too large for machine or rule, or fenced
         controlled
         "$TARGET" calls 4 1000
         refused 2 'number of kB' ktracectl set box buffer-kb much
@@ -111,7 +111,7 @@ case_control_resize_refused() { # more than the machine has, than policy grants,
         user ktracectl destroy mine
 }
 
-case_control_counts() { # what is produced, read, kept and off is told, of each CPU
+case_control_counts() { # status reports how many events were recorded, kept, dropped and switched off, for each CPU
         controlled
         "$TARGET" calls 4 1000
         ktracectl set box sys_exit off
@@ -127,7 +127,7 @@ case_control_counts() { # what is produced, read, kept and off is told, of each 
                 fail "$(ktracectl status box)"
 }
 
-case_control_resize_restart() { # a size that was changed is the session's after a restart too
+case_control_resize_restart() { # a changed buffer size survives a restart of the daemon
         trap control_end EXIT
         ktracectl create box -q --mode flight --scope system -e raw_syscalls:sys_enter --where 'id == 1000'
         ktracectl start box
@@ -140,7 +140,7 @@ case_control_resize_restart() { # a size that was changed is the session's after
         same 2048 "$(ktracectl show box --json=short | jq '.spec."buffer-kb"')" "size"
 }
 
-case_control_several() { # start, stop and destroy take several; what one is refused does not keep the others
+case_control_several() { # start, stop and destroy take several sessions; an error for one does not affect the others
         for name in first second third; do
                 ktracectl create $name --scope system -b 64 -e sched:sched_process_exec
         done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Probes that are made of events: what they record is what the events told, to those who have these.
+# Probes on events: they record what the events contain, for users who may trace the events.
 
 event_probes() { # the rest of the case is for kernels that have them
         ktracectl probes add tried --event sched:sched_switch next_pid 2>err ||
@@ -15,7 +15,7 @@ refuses_field() {
         same "$(printf '%*s^' $((column + 1)) '')" "$(tail -n 1 err)" "the caret below $4"
 }
 
-case_event_probe_mistakes() { # each is told with its place, also on kernels without
+case_event_probe_mistakes() { # each mistake in an event probe is reported with its place, on every kernel
         refuses_field 1 'sched_switch has no field next_pod: did you mean next_pid' sched:sched_switch next_pod
         refuses_field 1 'common_pid' sched:sched_switch common_pid
         refuses_field 13 'next_comm is text' sched:sched_switch 'next_comm : u8'
@@ -31,7 +31,7 @@ case_event_probe_mistakes() { # each is told with its place, also on kernels wit
         ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
 }
 
-case_event_probe_values() { # [guest] numbers, text of the record and of the program: the same as in the event
+case_event_probe_values() { # [guest] an event probe records the same numbers and texts as the event
         event_probes
         ktracectl probes add mine --event syscalls:sys_enter_openat 'name = filename : user' dfd 'flags : x32' '$comm'
         ktracectl probes add gone --event sched:sched_process_exit 'who = pid' comm
@@ -53,7 +53,7 @@ case_event_probe_values() { # [guest] numbers, text of the record and of the pro
         ! grep -q ktrace_u "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
 
-case_event_probe_of_users() { # [guest] to those who have the event, and of it what is not cut for them
+case_event_probe_of_users() { # [guest] a user can put event probes on granted events and gets no hidden field
         refused 3 'not granted' user ktracectl probes add bad --event sched:sched_waking pid
         sed s/sched_waking/NAME/ err >first
         expect 3 user ktracectl probes add bad --event sched:no_such_event pid
@@ -67,7 +67,7 @@ case_event_probe_of_users() { # [guest] to those who have the event, and of it w
         same "$(ktracectl convert t.kts --to json | jq -c 'select(.event == "sys_enter") | [.pid, .fields.id]')" \
                 "$(ktracectl convert t.kts --to json |
                 jq -c 'select(.event == "mine") | [.pid, .fields.id]')" "the probe beside its event"
-        # Of the one that gets the processor they are told when it is theirs, which nobody could judge in a copy.
+        # The copy has no next_pid: a user sees it only in records about own tasks, which cannot be checked in a copy.
         same "ktrace_u$USER_UID:to" "$(user ktracectl probes add to --event sched:sched_switch next_pid)" "event"
         refused 3 'next_pid of sched:sched_switch is not granted whole' user ktracectl record --probe to -o /dev/null \
                 -- true
@@ -81,7 +81,7 @@ copy_end() {
         leave_case
 }
 
-case_event_probe_alone() { # [guest] an event probe whose event is not recorded: the session reports no interference
+case_event_probe_alone() { # [guest] an event probe whose event is not recorded is not reported as interference
         event_probes
         trap copy_end EXIT
         ktracectl probes add copy --event sched:sched_process_exec pid
@@ -98,8 +98,8 @@ pairs() { # the rest of the case is for kernels that have synthetic events
         [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
 }
 
-# told STATUS PATTERN COMMAND...: fails so, and says so first.
-told() {
+# reported STATUS PATTERN COMMAND...: the command fails with the status and the message.
+reported() {
         expect "$1" "${@:3}"
         head -n 1 err | grep -qE -- "$2" || fail "no '$2': $(cat err)"
 }
@@ -112,7 +112,7 @@ refuses_pair() {
         same "$(printf '%*s^' $((column + 1)) '')" "$(tail -n 1 err)" "the caret below $3 or $4"
 }
 
-case_pair_mistakes() { # each is told with its place, also on kernels without
+case_pair_mistakes() { # each mistake in a pair of events is reported with its place, on every kernel
         local both='--from sched:sched_waking --to sched:sched_switch'
         refuses_pair 7 'next_comm is char\[16\]: a key must be a number|next_comm is char' 'pid = next_comm' '$latency'
         refuses_pair 7 'pid has 4 bytes and a sign, prev_state has 8' 'pid = prev_state' '$latency'
@@ -128,18 +128,18 @@ case_pair_mistakes() { # each is told with its place, also on kernels without
         refused 2 'key: missing' ktracectl probes add bad $both '$latency'
         refused 2 'to: missing' ktracectl probes add bad --from sched:sched_waking --key pid '$latency'
         refused 2 'ARG: missing' ktracectl probes add bad $both --key 'pid = next_pid'
-        told 2 'has the same field' ktracectl probes add bad $both --key 'pid = next_pid' \
+        reported 2 'has the same field' ktracectl probes add bad $both --key 'pid = next_pid' \
                 --key 'pid = prev_pid' '$latency'
-        told 2 'is called prio too' ktracectl probes add bad $both --key 'pid = next_pid' '$latency' from.prio \
+        reported 2 'is called prio too' ktracectl probes add bad $both --key 'pid = next_pid' '$latency' from.prio \
                 'prio = to.next_prio'
-        told 2 'is already in ARG "\$latency"' ktracectl probes add bad $both --key 'pid = next_pid' '$latency' \
+        reported 2 'is already in ARG "\$latency"' ktracectl probes add bad $both --key 'pid = next_pid' '$latency' \
                 'x = $latency'
         refused 1 'did you mean sched:sched_switch' ktracectl probes add bad --from sched:sched_waking \
                 --to sched:sched_swich --key pid '$latency'
         refused 1 'no such probe' ktracectl probes add bad --from nothing --to sched:sched_switch --key pid '$latency'
         refused 2 'not together with' ktracectl probes add bad $both --on vfs_read --key 'pid = next_pid' '$latency'
         # A pointer that a program has handed in, which the kernel would follow without a look.
-        told 2 'to any address' ktracectl probes add bad --from syscalls:sys_enter_openat \
+        reported 2 'to any address' ktracectl probes add bad --from syscalls:sys_enter_openat \
                 --to syscalls:sys_exit_openat \
                 --key common_pid from.filename
         ktracectl probes add one $both --key 'pid = next_pid' '$latency'
@@ -153,7 +153,7 @@ nothing_paired() { # no event, no trigger of ours is in the kernel
         ! grep -q 'synthetic/ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
 
-case_pair_latency() { # [guest] how long a call took, each once; the time of both events and what they held
+case_pair_latency() { # [guest] a pair of events shows the duration of each call once, with the fields of both events
         pairs
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
                 --key common_pid 'took = $latency' 'flags = from.flags' 'ret = to.ret'
@@ -182,7 +182,7 @@ case_pair_latency() { # [guest] how long a call took, each once; the time of bot
         ktracectl probes remove slept_us
 }
 
-case_pair_flight() { # [guest] in a flight recorder: each snapshot has its pairs, and those of the one before it
+case_pair_flight() { # [guest] a snapshot of a flight recorder has its own pairs and those of the previous snapshot
         pairs
         trap pair_flight_end EXIT
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
@@ -211,7 +211,7 @@ pair_flight_end() {
         leave_case
 }
 
-case_pair_carried() { # [guest] text and numbers of the first event arrive with the second, by probes and the catalogue
+case_pair_carried() { # [guest] texts and numbers of the first event of a pair are recorded with the second
         pairs
         kprobes_of_pairs
         ktracectl probes add opening --on do_sys_openat2 filename how.flags:x64 dfd
@@ -247,7 +247,7 @@ kprobes_of_pairs() {
         [ -e "$TRACEFS/kprobe_events" ] || skip "this kernel has no kprobes"
 }
 
-case_pair_block_io() { # [guest] the catalogue's times of requests to a disk: each request, between its two events
+case_pair_block_io() { # [guest] the catalogue's disk latency covers each request between its two events
         pairs
         expect 0 ktracectl record -q -a --probe block_io_latency -e block:block_rq_issue -e block:block_rq_complete \
                 -o t.kts \
@@ -275,7 +275,7 @@ streamed() {
         wait "$BACKGROUND" || true
 }
 
-case_pair_apart() { # [guest] two sessions with one definition: each has its own records, once
+case_pair_apart() { # [guest] two sessions with the same pair each get their own records once
         pairs
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
                 --key common_pid '$latency'
@@ -298,7 +298,7 @@ case_pair_apart() { # [guest] two sessions with one definition: each has its own
         ktracectl probes remove slept
 }
 
-case_pair_again() { # [guest] stopped and started again: nothing that was recorded is gone, and the pairs go on
+case_pair_again() { # [guest] stop and start lose no record, and pairs continue
         pairs
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
                 --key common_pid '$latency'
@@ -319,7 +319,7 @@ case_pair_again() { # [guest] stopped and started again: nothing that was record
         ktracectl probes remove slept
 }
 
-case_pair_orphans() { # [guest] of a daemon that was killed: its pairs go on, and what is nobody's goes
+case_pair_orphans() { # [guest] after a killed daemon pairs continue, and unused definitions are removed
         pairs
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
                 --key common_pid '$latency'
@@ -341,7 +341,7 @@ case_pair_orphans() { # [guest] of a daemon that was killed: its pairs go on, an
         ktracectl probes remove slept
 }
 
-case_pair_dropped() { # [deep guest] more keys than are remembered: the rest is counted, and told
+case_pair_dropped() { # [deep guest] first events that the kernel has no room for are counted and reported
         pairs
         command -v python3 >/dev/null || skip "no python3"
         kprobes_of_pairs
@@ -360,7 +360,7 @@ for i in range(20000): os.lseek(f, i, 0)'
 
 has_calls() { [ "$(count su.kts '.event == "calls"')" -gt 0 ]; }
 
-case_pair_fence() { # [guest] of users: of their own processes, of one task, and nothing of what gains privileges
+case_pair_fence() { # [guest] a user's pairs cover only own processes, one task at a time, and no privileged program
         pairs
         kprobes_of_pairs
         user ktracectl probes add calls --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key common_pid \
@@ -411,7 +411,7 @@ case_pair_fence() { # [guest] of users: of their own processes, of one task, and
         nothing_paired
 }
 
-case_pair_foreign() { # [guest] another who takes a trigger away, or lays one more, ends a user's session
+case_pair_foreign() { # [guest] a user's session ends if another program adds or removes a trigger of its pair
         pairs
         kprobes_of_pairs
         user ktracectl probes add calls --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key common_pid \
@@ -436,14 +436,14 @@ case_pair_foreign() { # [guest] another who takes a trigger away, or lays one mo
         nothing_paired
 }
 
-# slept_for USEC REPORT FIELD: somebody has, so long at least, and somewhat longer at most.
+# slept_for USEC REPORT FIELD: a process has slept at least so long, and not much longer.
 slept_for() {
         sed -n "s/.*slept: .*$3=\([0-9]*\).*/\1/p" "$2" |
                 awk -v "usec=$1" '$1 >= usec && $1 < 4000000 { found = 1 } END { exit !found }' ||
                 fail "$(grep slept: "$2")"
 }
 
-case_derived_examples() { # [guest] ktrace-probes(5), word for word
+case_derived_examples() { # [guest] the examples of ktrace-probes(5) work word for word
         event_probes
         pairs
         kprobes_of_pairs
@@ -472,7 +472,7 @@ case_derived_examples() { # [guest] ktrace-probes(5), word for word
         for probe in came opening opened woken slept opens handed; do ktracectl probes remove $probe; done
 }
 
-case_pair_many() { # [guest] as many values of each as are taken
+case_pair_many() { # [guest] a pair carries up to 13 values, of which 4 are texts of each event; more are refused
         pairs
         local values=()
         for i in 1 2 3; do values+=("f$i = from.prio"); done
@@ -494,7 +494,7 @@ case_pair_many() { # [guest] as many values of each as are taken
         ktracectl probes remove many
 }
 
-case_pair_of_group() { # [guest] a user who may trace all processes, but no addresses: the same values, and no address
+case_pair_of_group() { # [guest] a user who may trace all processes gets the same pairs without kernel addresses
         pairs
         event_probes
         trap group_end EXIT

@@ -5,7 +5,7 @@ extraction_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
         leave_case
 }
-# of a system call that nobody makes by chance, of all processes
+# of a system call that no other program makes, of all processes
 traced() { # NAME KB
         ktracectl create "$1" --scope system -b "$2" -e raw_syscalls:sys_enter -f 'id == 1000'
         ktracectl start "$1"
@@ -34,14 +34,14 @@ over() {
         jq -e '.end.code == "stopped"' out || fail "no end: $(cat out)"
 }
 
-case_extraction_network() { # over a socket of the network, whole and with its end
+case_extraction_network() { # a stream over a network socket arrives complete, with its end
         [ -x "$(command -v socat)" ] || skip "socat is not there"
         trap extraction_end EXIT
         over TCP-LISTEN:20123,bind=127.0.0.1,reuseaddr TCP:127.0.0.1:20123
         over UNIX-LISTEN:"$T/socket" UNIX-CONNECT:"$T/socket"
 }
 
-case_extraction_serial() { # over a slow serial line: what has no time to go is lost and counted, nobody else is slower
+case_extraction_serial() { # a slow serial line loses events, which are counted, and slows down no other session
         [ -x "$(command -v socat)" ] || skip "socat is not there"
         trap extraction_end EXIT
         background socat PTY,link="$T/near",raw,echo=0 PTY,link="$T/far",raw,echo=0
@@ -60,7 +60,7 @@ with open("remote.kts", "wb") as out:
         out.write(data); out.flush()
         if not os.path.exists("fast"): time.sleep(0.1)
 '
-        within 30 test -e remote.kts || fail "nobody reads"
+        within 30 test -e remote.kts || fail "no reader"
         background sh -c 'exec ktracectl stream slow -o - --to kts >near'
         line=$BACKGROUND
         background ktracectl stream other -o other.kts

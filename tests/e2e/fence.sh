@@ -18,7 +18,7 @@ fence_ends() {
         grep -Eq "$1" background.err || fail "no reason: $(cat background.err)"
 }
 
-case_fence_foreign_pids() { # [guest] another who adds to the pid list ends the session
+case_fence_foreign_pids() { # [guest] a session ends if another program adds a pid to its list
         fence_target
         fence_recording -p "$BACKGROUND"
         sleep 0.5
@@ -27,7 +27,7 @@ case_fence_foreign_pids() { # [guest] another who adds to the pid list ends the 
         same 0 "$(count t.kts '.pid == 1')" "records of process 1"
 }
 
-case_fence_foreign_emptying() { # [guest] another program that empties the pid list ends the session; no other's records
+case_fence_foreign_emptying() { # [guest] a session ends if another program empties its pid list, with own records only
         fence_target
         pid=$BACKGROUND
         fence_recording -p "$pid"
@@ -37,7 +37,7 @@ case_fence_foreign_emptying() { # [guest] another program that empties the pid l
         same 0 "$(count t.kts ".event != null and .pid != $pid")" "others' records"
 }
 
-case_fence_foreign_filter() { # [guest] another who takes a filter away ends the session
+case_fence_foreign_filter() { # [guest] a session ends if another program removes its filter
         fence_target
         fence_recording -p "$BACKGROUND"
         sleep 0.5
@@ -45,7 +45,7 @@ case_fence_foreign_filter() { # [guest] another who takes a filter away ends the
         fence_ends 'another program.*raw_syscalls/sys_enter/filter'
 }
 
-case_fence_foreign_while_stopped() { # [guest] another who changes a stopped session ends it as well
+case_fence_foreign_while_stopped() { # [guest] a stopped session ends if another program changes it
         fence_target
         expect 0 user ktracectl create halted --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter
         expect 0 user ktracectl start halted
@@ -62,11 +62,11 @@ fence_su() { background user sh -c 'while [ ! -e go ]; do sleep 0.2; done; /bin/
 
 has_calls() { [ "$(count t.kts '.event == "sys_enter"')" -gt 0 ]; }
 
-case_fence_setuid() { # [guest] a traced process that gains privileges ends the session, and nothing of them is recorded
+case_fence_setuid() { # [guest] a session ends when a traced process gains privileges, and records nothing of them
         needs_kprobes
         fence_su
         fence_recording -p "$BACKGROUND"
-        # What is not told by then never will be.
+        # Reports that have not arrived by then will not come.
         within 30 has_calls || fail "nothing is recorded"
         touch go
         fence_ends 'changed its credentials'
@@ -75,7 +75,7 @@ case_fence_setuid() { # [guest] a traced process that gains privileges ends the 
         has_calls || fail "nothing was recorded before"
 }
 
-case_fence_setuid_while_stopped() { # [guest] … also while it is stopped
+case_fence_setuid_while_stopped() { # [guest] a session ends when a process gains privileges while it is stopped
         needs_kprobes
         fence_su
         expect 0 user ktracectl create halted --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter
@@ -98,7 +98,7 @@ guard_ended() {
                 fail "the end of $1: $(cat end.json)"
 }
 
-case_fence_sudo_to_oneself() { # [guest] a set-uid program that takes the user's ids again: the stream names the guard
+case_fence_sudo_to_oneself() { # [guest] a set-uid program that returns to the user's ids ends the session
         needs_kprobes
         fence_sudo
         background user sh -c 'while [ ! -e go ]; do sleep 0.2; done; "$0" own sleep 100' "$T.door/sudo"
@@ -109,7 +109,7 @@ case_fence_sudo_to_oneself() { # [guest] a set-uid program that takes the user's
         guard_ended t.kts
 }
 
-case_fence_sudo_at_create() { # [guest] set-uid programs while sessions are created: each stream names the guard
+case_fence_sudo_at_create() { # [guest] set-uid programs that run while sessions are created end them
         needs_kprobes
         fence_sudo
         local n=0
@@ -126,7 +126,7 @@ case_fence_sudo_at_create() { # [guest] set-uid programs while sessions are crea
         [ $n -gt 0 ] || fail "no stream began"
 }
 
-case_fence_harmless() { # [guest] a process that may gain privileges and does not is traced to its end
+case_fence_harmless() { # [guest] a process that may gain privileges but does not is traced to its end
         needs_kprobes
         background user \
                 sh -c 'while [ ! -e go ]; do sleep 0.2; done; i=0; while [ $i -lt 5 ]; do /bin/true; i=$((i + 1)); done
@@ -139,7 +139,7 @@ case_fence_harmless() { # [guest] a process that may gain privileges and does no
         same 5 "$(count t.kts '.event == "sched_process_exec" and .fields.filename == "/bin/true"')" "programs"
 }
 
-case_fence_guard_goes() { # [guest] the guard's probe goes with the last session
+case_fence_guard_goes() { # [guest] the probe of the guard is removed with the last session
         needs_kprobes
         fence_target
         expect 0 user ktracectl create one --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter

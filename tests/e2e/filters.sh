@@ -22,7 +22,7 @@ calls() { # FILTER...: options with which 100 of getppid() are all that is recor
         same 0 "$(count t.kts '.fields.id != 110')" "others with $*"
 }
 
-case_filter() { # only where the filter holds
+case_filter() { # only events that match the filter are recorded
         calls $SYSCALL -f 'id == 110'
         calls $SYSCALL -f "id > 109 && id < 111 && comm == '$(basename "$TARGET")'"
         calls $SYSCALL -f '!(id != 110 || CPU > 1000)'
@@ -30,12 +30,12 @@ case_filter() { # only where the filter holds
         calls $SYSCALL -f 'id == 110' $SYSCALL -f 'id == 9999'
 }
 
-case_filter_comforts() { # pid, units, other bases
+case_filter_comforts() { # a filter can use pid, units such as 64k or 10ms, and octal or hexadecimal numbers
         calls $SYSCALL -f 'id==0x6e&&!pid==1'
         calls $SYSCALL -f 'id == 0156 && id < 64k && id < 10ms'
 }
 
-case_filter_where() { # --where counts for all events, besides their own filters
+case_filter_where() { # --where applies to all events, in addition to their own filters
         calls $SYSCALL -f 'id == 110 || id == 39' -e raw_syscalls:sys_exit --where 'id == 110 && pid != 1'
         same 100 "$(count t.kts '.event == "sys_exit"')" "exits"
         ktracectl create filtered --scope own $SYSCALL --where 'id == 1'
@@ -43,7 +43,7 @@ case_filter_where() { # --where counts for all events, besides their own filters
         ktracectl destroy filtered
 }
 
-case_filter_mistakes() { # [asan] no such field, wrong type, wrong grammar: the column and a caret
+case_filter_mistakes() { # [asan] a mistake in a filter is reported with its column and a caret
         local typed='prev_pid == 1 && nxt_pid == 1'
         caret 18 "sched:sched_switch: -f \"$typed\" column 18: no field \"nxt_pid\"; did you mean next_pid\\?" \
                 -e sched:sched_switch -f 'prev_pid == 1 && nxt_pid == 1'
@@ -57,7 +57,7 @@ case_filter_mistakes() { # [asan] no such field, wrong type, wrong grammar: the 
                 $SYSCALL -e sched:sched_process_exec --where 'filename ~ "*"'
 }
 
-case_filter_limits() { # 2 KB are taken, 10,000 parentheses refused at once
+case_filter_limits() { # a filter of 2 KB is accepted; 10,000 parentheses are refused at once
         local long='id == 110' deep
         while [ ${#long} -lt 2000 ]; do
                 long="$long || id == 1000000000000000000"
@@ -68,7 +68,7 @@ case_filter_limits() { # 2 KB are taken, 10,000 parentheses refused at once
         caret 33 'more than 32 nested parentheses' $SYSCALL -f "${deep:0:2000}"
 }
 
-case_filter_function() { # names of functions: judged with the spec, and for those who may see addresses
+case_filter_function() { # a filter can name a function; older kernels refuse it
         if ! at_least 6 3; then
                 caret 1 'requires Linux 6.3' -e kmem:kmalloc -f 'call_site.function == schedule'
                 expect 2 ktracectl create bad --scope system -e kmem:kmalloc -f 'call_site.function == schedule'
@@ -82,7 +82,7 @@ case_filter_function() { # names of functions: judged with the spec, and for tho
 at_least() { [ "$(printf '%s\n' "$1.$2" "$(uname -r)" | sort -V | head -n 1)" = "$1.$2" ]; }
 symbol() { awk -v name="$1" '$3 == name { print $1; exit }' /proc/kallsyms; }
 
-case_filter_the_kernel_refuses() { # what we let through and the kernel does not: nothing is recorded
+case_filter_the_kernel_refuses() { # if the kernel refuses a filter that passed our check, nothing is recorded
         at_least 6 3 || skip "this kernel compares with no functions"
         # Whether a function exists only the kernel knows.
         refused 1 'kernel refuses the filter of kmem:kmalloc' \

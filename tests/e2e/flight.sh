@@ -6,7 +6,7 @@ flight_end() {
         leave_case
 }
 
-# recorder NAME [KB]: of three system calls that nobody makes by chance, of all processes.
+# recorder NAME [KB]: of three system calls that no other program makes, of all processes.
 recorder() {
         trap flight_end EXIT
         ktracectl create "$1" --mode flight --scope system -b "${2:-256}" -e raw_syscalls:sys_enter \
@@ -17,7 +17,7 @@ calls() { "$TARGET" calls "$1" "$2"; }
 # has FILE NR: how many calls of this number are in it.
 has() { count "$1" ".fields.id == $2"; }
 
-case_flight_repeated() { # [guest] a snapshot takes what is there while tracing goes on, and the next one has it too
+case_flight_repeated() { # [guest] a snapshot does not stop the trace, and the next snapshot has the same events again
         recorder box
         calls 100 1000
         expect 0 ktracectl snapshot box -o one.kts
@@ -34,7 +34,7 @@ case_flight_repeated() { # [guest] a snapshot takes what is there while tracing 
         ktracectl destroy box
 }
 
-case_flight_overwrites() { # the oldest records give way, which is no loss; the newest are complete and in order
+case_flight_overwrites() { # a full flight recorder drops its oldest events; the newest are complete and in order
         local n
         recorder box 64
         calls 20000 1000
@@ -55,7 +55,7 @@ case_flight_overwrites() { # the oldest records give way, which is no loss; the 
         ktracectl destroy box
 }
 
-case_flight_at_once() { # several snapshots at once are all whole
+case_flight_at_once() { # several snapshots at the same time are all complete
         local i pids=()
         recorder box
         calls 500 1000
@@ -68,7 +68,7 @@ case_flight_at_once() { # several snapshots at once are all whole
         ktracectl destroy box
 }
 
-case_flight_stalled_reader() { # a reader that takes nothing holds up neither others nor the session's end
+case_flight_stalled_reader() { # a snapshot reader that stops delays neither other readers nor the end of the session
         recorder box 4096
         calls 200000 1000
         install -d "$T.door" # root's own: in the user's directory no FIFO is used
@@ -82,7 +82,7 @@ case_flight_stalled_reader() { # a reader that takes nothing holds up neither ot
         timeout 30 ktracectl destroy box || fail "status $?"
 }
 
-case_flight_formats() { # as trace.dat, text and JSON, as any recording
+case_flight_formats() { # a snapshot can be saved as trace.dat, text and JSON
         recorder box
         calls 5 1000
         expect 0 ktracectl snapshot box -o t.dat
@@ -95,7 +95,7 @@ case_flight_formats() { # as trace.dat, text and JSON, as any recording
         ktracectl destroy box
 }
 
-case_flight_to_own_file() { # over the bus a snapshot also goes straight to a file of the caller's
+case_flight_to_own_file() { # a D-Bus caller can have a snapshot written to its own file
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
         recorder box
         calls 5 1000
@@ -117,7 +117,7 @@ EOS
         ktracectl destroy box
 }
 
-case_readme_flight() { # [guest] README: what was last, with a mark in it
+case_readme_flight() { # [guest] README: the last events, with a mark among them
         trap flight_end EXIT
         ktracectl create box --mode flight -a -b 4096 -e sched:sched_switch
         ktracectl start box
@@ -132,7 +132,7 @@ case_readme_flight() { # [guest] README: what was last, with a mark in it
                 [ "$(uname -m)" != x86_64 ] || fail "no kill"
 }
 
-case_flight_fenced() { # [guest] of a user's command: what it and its children did last, also after its death; no others
+case_flight_fenced() { # [guest] a snapshot of a user's command has its last events and those of its children only
         background sh -c "while :; do $TARGET calls 100 1000; done"
         expect 3 user ktracectl record --flight -o t.kts -e raw_syscalls:sys_enter -f 'id == 1000' -- \
                 sh -c "$TARGET calls 100 1000; $TARGET calls 50 1000 & wait; exit 3"
@@ -142,7 +142,7 @@ case_flight_fenced() { # [guest] of a user's command: what it and its children d
         same 20 "$(has t.dat 1000)" "calls before the signal"
 }
 
-case_flight_fenced_unborn() { # [guest] a child that was born before the window is cut, and counted; its parent is told
+case_flight_fenced_unborn() { # [guest] a child from before the window is left out and counted; its parent is recorded
         expect 0 user ktracectl record --flight -b 64 -o t.kts -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1001' \
                 -- \
                 sh -c "$TARGET calls 60000 1000; exec $TARGET calls 7 1001"
@@ -150,7 +150,7 @@ case_flight_fenced_unborn() { # [guest] a child that was born before the window 
         [ "$(grep -aoE '"foreign":[0-9]+' t.kts | tail -n 1 | cut -d: -f2)" -gt 100 ] || fail "not counted"
 }
 
-case_flight_fenced_repeated() { # [asan] snapshots of a user's session: the later ones have the records of the first
+case_flight_fenced_repeated() { # [asan] later snapshots of a user's session also have the events of the first
         trap flight_end EXIT
         mkfifo go
         chmod 666 go
@@ -161,18 +161,18 @@ case_flight_fenced_repeated() { # [asan] snapshots of a user's session: the late
         refused 1 'not been started' user ktracectl snapshot mine -o t.kts
         user ktracectl start mine
         echo 10 1000 >go
-        within 30 told_lines 1 || fail "no calls"
+        within 30 reported_lines 1 || fail "no calls"
         expect 0 user ktracectl snapshot mine -o one.kts
         same 10 "$(has one.kts 1000)" "calls before the first"
         echo 5 1001 >go
-        within 30 told_lines 2 || fail "no calls"
+        within 30 reported_lines 2 || fail "no calls"
         expect 0 user ktracectl snapshot mine -o two.kts
         same '10 5' "$(has two.kts 1000) $(has two.kts 1001)" "calls before the second"
         user ktracectl destroy mine
 }
-told_lines() { [ "$(wc -l <background.out)" -ge "$1" ]; }
+reported_lines() { [ "$(wc -l <background.out)" -ge "$1" ]; }
 
-case_flight_refused() { # streams of recorders, snapshots of streams, and what a user's own trace cannot have
+case_flight_refused() { # a flight recorder refuses stream, a stream refuses snapshot, other users find neither
         recorder box
         refused 1 'flight recorder' ktracectl stream box
         ktracectl create plain --scope system -e sched:sched_process_exec
@@ -184,7 +184,7 @@ case_flight_refused() { # streams of recorders, snapshots of streams, and what a
         ktracectl destroy plain
 }
 
-case_flight_record_exit() { # [guest asan] record --flight writes what its command did last, also if a signal killed it
+case_flight_record_exit() { # [guest asan] record --flight writes the last events of a command, even of a killed one
         local status=0 format
         expect 3 ktracectl record --flight -o t.kts -e raw_syscalls:sys_enter -f 'id >= 1000' \
                 -- sh -c "$TARGET calls 100 1000; exit 3"
@@ -203,7 +203,7 @@ case_flight_record_exit() { # [guest asan] record --flight writes what its comma
         same 7 "$(grep -c 'NR 1000' out)" "printed"
 }
 
-case_flight_record_signal() { # SIGUSR1 takes a snapshot, each in its own file, as often as it comes; nothing else
+case_flight_record_signal() { # each SIGUSR1 to record --flight writes one snapshot to a new file
         trap flight_end EXIT
         local n
         recording ktracectl record --flight --snapshot-on SIGUSR1 -a -o t.kts -e raw_syscalls:sys_enter \
@@ -222,11 +222,11 @@ case_flight_record_signal() { # SIGUSR1 takes a snapshot, each in its own file, 
         [ ! -e t.3.kts ] || fail "a fourth"
         recording ktracectl record --flight --snapshot-on SIGUSR1 -a -o none.kts -e raw_syscalls:sys_enter
         ends_well
-        [ ! -e none.kts ] || fail "a file that nobody asked for"
+        [ ! -e none.kts ] || fail "an unexpected file"
         grep -q 'no snapshot was asked for' background.err || fail "$(cat background.err)"
 }
 
-case_flight_record_both() { # with a command: on the signal, and at its end
+case_flight_record_both() { # record --flight with a command takes a snapshot on SIGUSR1 and at the end
         trap flight_end EXIT
         mkfifo go
         recording ktracectl record --flight --snapshot-on SIGUSR1 --snapshot-on exit -o t.dat \
@@ -240,11 +240,11 @@ case_flight_record_both() { # with a command: on the signal, and at its end
         same '10 20' "$(has t.dat 1000) $(has t.1.dat 1000)" "calls"
 }
 
-case_flight_record_event() { # [guest] the kernel keeps the first moment: the event and what was before it
+case_flight_record_event() { # [guest] record --snapshot-on EVENT keeps the first hit and the events before it
         trap flight_end EXIT
         [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] && [ -e "$TRACEFS/snapshot" ] ||
                 skip "this kernel has no histograms or no snapshot buffers"
-        # It goes on when a snapshot is told.
+        # The command waits until each snapshot is reported.
         expect 0 ktracectl record --flight --snapshot-on 'raw_syscalls:sys_enter if id == 1001 || id == 1003' \
                 -b 256 -o t.kts -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1003' -- \
                 sh -c "$TARGET calls 50 1000; $TARGET calls 1 1001; $TARGET calls 60000 1002
@@ -263,7 +263,7 @@ case_flight_record_event() { # [guest] the kernel keeps the first moment: the ev
         [ "$(count e.kts '.event == "sched_process_exec"')" -ge 1 ] || fail "no exec"
 }
 
-case_flight_record_short() { # [guest] the moment of a command that ends before its notice comes is kept, and taken once
+case_flight_record_short() { # [guest] record --snapshot-on saves a hit shortly before the end of the command once
         trap flight_end EXIT
         [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] && [ -e "$TRACEFS/snapshot" ] ||
                 skip "this kernel has no histograms or no snapshot buffers"
@@ -281,7 +281,7 @@ case_flight_record_short() { # [guest] the moment of a command that ends before 
         grep -q 'no snapshot was asked for' err || fail "$(cat err)"
 }
 
-case_flight_record_refused() { # what is no occasion, and occasions of a stream
+case_flight_record_refused() { # record --snapshot-on refuses a mistake in the event, and requires --flight
         refused 2 'SYSTEM:EVENT' ktracectl record --flight --snapshot-on SIGUSR2 -o t.kts -e raw_syscalls:sys_enter \
                 -- true
         expect 2 user ktracectl record --flight --snapshot-on 'sched:sched_process_exec if nosuch == 1' -o t.kts \

@@ -29,7 +29,7 @@ fields() { # FILE EVENT EXPRESSION: of each of its records, each value once
         ktracectl convert "$1" --to json | jq -r "select(.event == \"$2\") | .fields | $3" | sort -u
 }
 
-case_grant_switch() { # sched_switch of one's own: the others that ran are cut, and no filter asks for them
+case_grant_switch() { # a user sees own sched_switch events; names of other tasks are hidden, also from filters
         expect 0 user ktracectl record -q -e sched:sched_switch -o t.kts -- "$TARGET" paced 50 5000
         own=$(basename "$TARGET")
         fields t.kts sched_switch '.prev_comm' | grep -qx "${own:0:15}" ||
@@ -46,7 +46,7 @@ case_grant_switch() { # sched_switch of one's own: the others that ran are cut, 
                 -- true
 }
 
-case_grant_filter() { # users filter by what they are shown
+case_grant_filter() { # a user can filter by visible fields
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -f "id == $GETPPID" -e raw_syscalls:sys_exit \
                 -f "id == $GETPPID && ret >= 0" -o t.kts -- "$TARGET" calls 100 $GETPPID
         same 100 "$(count t.kts '.event == "sys_enter"')" "entries"
@@ -57,7 +57,7 @@ case_grant_filter() { # users filter by what they are shown
         same 0 "$(count t.kts true)" "failed calls of getppid"
 }
 
-case_grant_cut() { # a field that a rule cuts is not in the file, and no filter tells it
+case_grant_cut() { # a field that a rule hides is neither in the file nor usable in a filter
         grant '"scopes": ["command"], "events": [{"name": "raw_syscalls:sys_exit", "cut": ["id"]}, "raw_syscalls:*"]'
         expect 0 user ktracectl record -q -e 'raw_syscalls:*' -o t.kts -- "$TARGET" calls 100 $GETPPID
         same 0 "$(fields t.kts sys_exit .id)" "ids of sys_exit"
@@ -67,7 +67,7 @@ case_grant_cut() { # a field that a rule cuts is not in the file, and no filter 
         grep -q -e '-f .* column 1: policy cuts the field id' err || fail "$(cat err)"
 }
 
-case_grant_joined() { # [asan] a rule's own filter holds beside the caller's, and only root is told of it
+case_grant_joined() { # [asan] a rule's filter applies together with the user's; only root sees it
         grant "\"scopes\": [\"command\"], \"events\": [{
                 \"name\": \"raw_syscalls:sys_enter\", \"filter\": \"id == $GETPPID\"}]"
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 100 $GETPPID
@@ -78,12 +78,12 @@ case_grant_joined() { # [asan] a rule's own filter holds beside the caller's, an
         ! grep -aq "id == $GETPPID" t.kts || fail "the file tells of it"
         echo '{"scope": "command:1", "events": ["raw_syscalls:sys_enter"]}' >spec.json
         expect 0 user ktracectl policy explain spec.json
-        ! grep -q "id == $GETPPID" out || fail "the user is told: $(cat out)"
+        ! grep -q "id == $GETPPID" out || fail "the user sees the filter: $(cat out)"
         expect 0 ktracectl policy explain spec.json --user "$USER_UID"
-        grep -q "id == $GETPPID" out || fail "root is not told: $(cat out)"
+        grep -q "id == $GETPPID" out || fail "root does not see the filter: $(cat out)"
 }
 
-case_grant_any() { # processes of others, where a rule says so; without kernel addresses
+case_grant_any() { # a rule can allow processes of other users, without kernel addresses
         grant '"scopes": ["pids"], "processes": "any", "events": ["raw_syscalls:*", "sched:sched_switch"]'
         background stranger "$TARGET" paced 20000 5000
         victim=$BACKGROUND
@@ -93,7 +93,7 @@ case_grant_any() { # processes of others, where a rule says so; without kernel a
         refused 3 "not yours" stranger ktracectl record -q -e raw_syscalls:sys_enter -p $$ -o /dev/null
 }
 
-case_grant_group() { # the group ktrace: the whole system, its addresses under other names
+case_grant_group() { # the group ktrace may trace the whole system; kernel addresses are replaced
         expect 3 user ktracectl --no-ask-password record -q -a -e kmem:kmalloc -o t.kts -- true
         for n in 1 2; do
                 expect 0 member ktracectl record -q -a -e kmem:kmalloc -e kmem:kfree -e sched:sched_switch -o $n.kts \
@@ -101,7 +101,7 @@ case_grant_group() { # the group ktrace: the whole system, its addresses under o
                         sh -c 'ls -lR /usr/share/dbus-1 >/dev/null'
                 fields $n.kts kmalloc .ptr >$n.ptr
                 [ "$(wc -l <$n.ptr)" -gt 20 ] || fail "few allocations: $(wc -l <$n.ptr)"
-                [ "$(fields $n.kts sched_switch .next_comm | wc -l)" -gt 1 ] || fail "nobody else is seen"
+                [ "$(fields $n.kts sched_switch .next_comm | wc -l)" -gt 1 ] || fail "no other task is visible"
         done
         # Equal stays equal in one recording, and in another it is another.
         fields 1.kts kfree .ptr | grep -qFxf 1.ptr || fail "nothing was freed that had been allocated"
@@ -111,7 +111,7 @@ case_grant_group() { # the group ktrace: the whole system, its addresses under o
         expect 3 member ktracectl --no-ask-password record -q -a --unredacted -e kmem:kmalloc -o t.kts -- true
 }
 
-case_grant_limits() { # [asan] a rule's limits take the place of the configured ones
+case_grant_limits() { # [asan] limits of a rule replace the configured limits
         grant '"scopes": ["own", "command"], "events": ["raw_syscalls:*"], "lifetimes": ["client", "linger"],
                 "max-linger-sec": 60, "limits": {"max-buffer-kb": 64, "max-event-rate": 1000}'
         refused 1 '--buffer: 65 is over .* limit of 64' user ktracectl create x --scope own -b 65 \
@@ -119,7 +119,7 @@ case_grant_limits() { # [asan] a rule's limits take the place of the configured 
         refused 3 'linger:60s at most' user ktracectl create x --scope own --lifetime linger:61s \
                 -e raw_syscalls:sys_enter
         expect 0 user ktracectl create x --scope own -e raw_syscalls:sys_enter # defaults are within the limits
-        grep -q 'x: .* lifetime is linger:1min' err || fail "not told: $(cat err)"
+        grep -q 'x: .* lifetime is linger:1min' err || fail "not reported: $(cat err)"
         same '64 linger:1min' \
                 "$(user ktracectl --json=short show x | jq -r '"\(.spec["buffer-kb"]) \(.spec.lifetime)"')"
         user ktracectl destroy x
@@ -134,7 +134,7 @@ case_grant_limits() { # [asan] a rule's limits take the place of the configured 
         same 125 "$status" "status of record"
 }
 
-case_grant_limits_spool() { # a recording onto the disk fits the rule's limits without a size
+case_grant_limits_spool() { # a recording to disk without a size gets the maximum size of the rule
         grant '"scopes": ["own"], "events": ["raw_syscalls:*"], "limits": {"max-spool-kb-per-uid": 2048}'
         refused 1 'max-spool-kb-per-uid, 2048 allowed' user ktracectl create x --spec - \
                 <<<'{"scope": "own", "events": ["raw_syscalls:*"], "spool": {"rotate-bytes": 2097152}}'
@@ -143,7 +143,7 @@ case_grant_limits_spool() { # a recording onto the disk fits the rule's limits w
         user ktracectl spool remove x
 }
 
-case_grant_allow_setuid() { # [guest] who may gain privileges is traced up to there
+case_grant_allow_setuid() { # [guest] with allow-setuid a process is traced until it gains privileges
         [ -e "$TRACEFS/kprobe_events" ] || skip "the kernel has no kprobes"
         grant '"scopes": ["command"], "events": ["raw_syscalls:*", "sched:*"], "allow-setuid": true'
         status=0
@@ -156,7 +156,7 @@ case_grant_allow_setuid() { # [guest] who may gain privileges is traced up to th
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- sh -c 'su --version; true'
 }
 
-case_grant_unit() { # [guest] a rule for a user's unit counts for callers in that unit only
+case_grant_unit() { # [guest] a rule for a unit applies only to callers in that unit
         [ -d /run/systemd/system ] || skip "no systemd"
         mkdir -p "${RULES%/*}"
         printf '{"rules": [{"name": "unit", "subjects": [{"uid": %s, "unit": "agent-*.service"}], "scopes": ["own"],

@@ -18,14 +18,14 @@ WRITE=syscalls:sys_enter_write
 # row FILE EXPRESSION: the hits of the one row for which the jq expression holds.
 row() { jq -c "[.rows[] | select($2)] | if length == 1 then .[0].hitcount else \"\(length) rows\" end" "$1"; }
 
-case_hist_of_command() { # [guest] the writes of a user's command, each in the range of its size
+case_hist_of_command() { # [guest] a histogram of a user's command counts each write in the range of its size
         expect 0 user ktracectl --json=short hist -e $WRITE --key count.log2 --value count -- dd if=/dev/zero \
                 of=/dev/null bs=512 count=50 status=none
         cp out h.json
         same 50 "$(row h.json '.keys.count.from == 257 and .keys.count.to == 512')" "writes of 512 bytes"
         same 25600 "$(jq '.rows[] | select(.keys.count.to == 512).values.count' h.json)" "bytes"
         same 50 "$(jq .hits h.json)" "hits"
-        same '0 0 false' "$(jq -r '"\(.dropped) \(.told - .entries) \(.paused)"' h.json)" "dropped, not told, paused"
+        same '0 0 false' "$(jq -r '"\(.dropped) \(.told - .entries) \(.paused)"' h.json)" "dropped, not listed, paused"
         expect 0 user ktracectl --json=short hist -e $WRITE --key count.buckets=512 -- dd if=/dev/zero of=/dev/null \
                 bs=512 count=7 status=none
         same 7 "$(row out '.keys.count.from == 512 and .keys.count.to == 1023')" "in linear ranges"
@@ -40,7 +40,7 @@ case_hist_of_command() { # [guest] the writes of a user's command, each in the r
         no_instance || fail "an instance is left"
 }
 
-case_hist_table() { # [guest] for a reader: the titles, ranges with those that nothing fell into, a bar for each
+case_hist_table() { # [guest] the table has titles, bars and also the empty ranges in between
         # Two sizes, two ranges apart.
         printf 'dd if=/dev/zero of=/dev/null status=none bs=%d count=%d\n' 512 40 2048 10 >job
         COLUMNS=80 LC_ALL=C expect 0 user ktracectl hist --bars -e $WRITE --key count.log2 -- sh job
@@ -52,10 +52,10 @@ case_hist_table() { # [guest] for a reader: the titles, ranges with those that n
         LC_ALL=C.UTF-8 expect 0 user ktracectl hist --bars -e $WRITE --key count.log2 -- sh job
         grep -q '█' out || fail "$(cat out)"
         expect 0 user ktracectl hist -e $WRITE --key count.log2 -- sh job
-        ! grep -q '#' out || fail "bars where nobody asked: $(cat out)"
+        ! grep -q '#' out || fail "bars without a terminal: $(cat out)"
 }
 
-case_hist_of_session() { # [guest] read while it runs, cleared, paused and continued; stopped and started again
+case_hist_of_session() { # [guest] a histogram can be read, cleared, paused and continued; stop and start keep it
         hists
         trap hist_end EXIT
         jq -n '{scope: "system", triggers: [
@@ -101,7 +101,7 @@ case_hist_of_session() { # [guest] read while it runs, cleared, paused and conti
         same 5 "$(jq .hits out)" "after the next start"
 }
 
-case_hist_verbs_of_a_fenced_session() { # [guest] a user's session goes on when its histogram is cleared or paused
+case_hist_verbs_of_a_fenced_session() { # [guest] a user's session continues after its histogram is cleared or paused
         trap hist_end EXIT
         local i
         background user setpriv --no-new-privs sleep 1000
@@ -116,7 +116,7 @@ case_hist_verbs_of_a_fenced_session() { # [guest] a user's session goes on when 
         same running "$(ktracectl --json=short show box | jq -r .state)" "state"
 }
 
-# A shell of the user's that makes system calls as it is told: who makes them is known to a session at its start.
+# A shell of the user makes the calls on command, so that the session knows the process at its start.
 own_caller() {
         trap hist_end EXIT
         mkfifo commands answers
@@ -136,7 +136,7 @@ counted() {
         jq -c "$1" out
 }
 
-case_hist_own_session() { # [guest] of a user's processes: read, cleared, paused, continued, stopped and started again
+case_hist_own_session() { # [guest] a histogram of own processes can be read, cleared, paused and continued
         own_caller
         jq -n --arg scope "pids:$CALLER" '{scope: $scope, triggers: [
                 {when: "raw_syscalls:sys_enter if id == 1000", do: "hist", keys: ["common_pid.execname", "id"],
@@ -175,7 +175,7 @@ case_hist_own_session() { # [guest] of a user's processes: read, cleared, paused
         no_instance || fail "an instance is left"
 }
 
-case_hist_beside_stream() { # [guest] counted with and without a reader of the stream, which has what its filter says
+case_hist_beside_stream() { # [guest] a histogram counts with and without a reader; the stream keeps its own filter
         own_caller
         user ktracectl create box --scope "pids:$CALLER" -e $ENTER -f 'id == 1000' \
                 --trigger "$ENTER if id >= 1000 && id <= 1002 do hist id" \
@@ -213,7 +213,7 @@ case_hist_beside_stream() { # [guest] counted with and without a reader of the s
         no_instance || fail "an instance is left"
 }
 
-case_hist_own_notify() { # [guest] hits of one's own processes are told, as many as a count allows, and nobody else's
+case_hist_own_notify() { # [guest] notifications of a user's session report own hits only, up to the count
         own_caller
         jq -n --arg scope "pids:$CALLER" '{scope: $scope, triggers: [
                 {when: "raw_syscalls:sys_enter if id == 1001", do: "notify"},
@@ -239,7 +239,7 @@ case_hist_own_notify() { # [guest] hits of one's own processes are told, as many
         same '7 3' "$(hits 0) $(hits 1)" "hits"
 }
 
-case_hist_own_refused() { # what cannot be counted of one's own processes is refused when the session is made
+case_hist_own_refused() { # histogram keys that are not possible for own processes are refused at create
         jq -n '{scope: "own", mode: "flight", triggers: [{when: "raw_syscalls:sys_enter", do: "hist", keys: ["id"]}]}' \
                 >s.json
         refused 2 'triggers\[0\].do: hist: a flight recorder of your own processes cannot count: use mode stream' \
@@ -251,7 +251,7 @@ case_hist_own_refused() { # what cannot be counted of one's own processes is ref
         no_instance || fail "an instance is left"
 }
 
-case_hist_many_at_once() { # [deep guest] twenty calls for one table, each answered; and a session that ends meanwhile
+case_hist_many_at_once() { # [deep guest] twenty calls for one table are all answered, even if the session ends
         hists
         trap hist_end EXIT
         ktracectl create box --scope system --trigger "$ENTER do hist common_pid,id"
@@ -270,7 +270,7 @@ case_hist_many_at_once() { # [deep guest] twenty calls for one table, each answe
         no_instance || fail "an instance is left"
 }
 
-case_hist_refused() { # [asan] each with its place, and the remedy; also on kernels without
+case_hist_refused() { # [asan] each mistake in a histogram is reported with its place and the remedy, on every kernel
         try() { # STATUS PATTERN TRIGGER: by a user, of processes of their own
                 jq -nc "{scope: \"own\", triggers: [$3]}" >t.json
                 refused "$1" "$2" user ktracectl create bad --spec t.json
@@ -301,7 +301,7 @@ case_hist_refused() { # [asan] each with its place, and the remedy; also on kern
         no_instance || fail "an instance is left"
 }
 
-case_hist_refused_in_words() { # errors name what was typed, not the spec; also on kernels without histograms
+case_hist_refused_in_words() { # errors of hist name the option that was typed, on every kernel
         said() { # STATUS LINE ARGUMENT...: of hist, by a user
                 local status=$1 line=$2
                 shift 2
@@ -334,7 +334,7 @@ case_hist_refused_in_words() { # errors name what was typed, not the spec; also 
                 --latency "$ENTER..raw_syscalls:sys_exit" --key id --by nosuch
 }
 
-case_hist_hostile_names() { # [guest] names that look like the table are told as they are
+case_hist_hostile_names() { # [guest] process names that look like a table are shown unchanged
         echo 'import ctypes
 libc = ctypes.CDLL(None)
 for name in [b"{ a: 1 } hitcou", b"a\nb", b"\"q\", x: 1", b"} hitcount: 9\n",
@@ -355,7 +355,7 @@ for name in [b"{ a: 1 } hitcou", b"a\nb", b"\"q\", x: 1", b"} hitcount: 9\n",
         done
 }
 
-case_hist_forged_table() { # [guest] a file name that is meant to be more of the table is no table
+case_hist_forged_table() { # [guest] a file name cannot forge lines of the table
         hists
         echo 'import os
 target = b"/" + b"0123456789" * 6 + b" } hitcount:          9\n{ filename: " + b"y" * 60
@@ -365,7 +365,7 @@ os.execv(os.getcwdb() + target, [b"true"])' >forge.py
         grep -q 'may have been meant to look like' err || fail "$(cat out err)"
 }
 
-case_hist_latency() { # [guest] the time between two events, as documented
+case_hist_latency() { # [guest] a histogram of the time between two events, as documented
         hists
         [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
         recording ktracectl hist --latency sched:sched_waking..sched:sched_switch --key pid=next_pid --by next_comm
@@ -394,7 +394,7 @@ case_hist_latency() { # [guest] the time between two events, as documented
         ! grep -q 'ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
 
-case_hist_latency_own() { # [guest] the same of one's own processes
+case_hist_latency_own() { # [guest] a histogram of the time between two events of own processes
         [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
         expect 0 user ktracectl --json=short hist \
                 --latency syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep --key common_pid \
@@ -405,7 +405,7 @@ case_hist_latency_own() { # [guest] the same of one's own processes
         ! grep -q 'ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
 
-case_hist_of_others() { # [guest] nobody else's; and what a fence lets through is counted
+case_hist_of_others() { # [guest] a histogram of own processes counts no hits of other users, who cannot read it
         trap hist_end EXIT
         user ktracectl create mine --scope own --trigger "$ENTER do hist id"
         expect 1 stranger ktracectl hist mine
@@ -417,7 +417,7 @@ case_hist_of_others() { # [guest] nobody else's; and what a fence lets through i
         same 9 "$(jq .hits out)" "hits beside a stranger's"
 }
 
-case_hist_ends_early() { # [guest] a session that ends before its worker has begun ends like any other
+case_hist_ends_early() { # [guest] a session that ends before its worker has started ends like any other
         local pid
         own_caller
         ktracectl status >/dev/null
@@ -431,7 +431,7 @@ case_hist_ends_early() { # [guest] a session that ends before its worker has beg
         same "$pid" "$(daemon_pid)" "the daemon"
 }
 
-case_hist_memory() { # [guest] counts to the limit as buffers do
+case_hist_memory() { # [guest] the memory of histograms counts towards the buffer limit
         jq -nc '{scope: "own", triggers: [range(8) |
                 {when: "raw_syscalls:sys_enter if id == \(.)", do: "hist", keys: ["id"], size: 131072}]}' >big.json
         refused 1 'max-buffer-kb' user ktracectl create big --spec big.json

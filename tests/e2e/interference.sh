@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Others write to the instance of a session that needs no fence: it is noticed, told with what it was and became, and
-# put back; nothing is lost that is not told. tests/guest/interference.sh has the same with other people's tools.
+# Another program writes to the instance of a session without a fence. ktraced reports the old and the new value and
+# restores it. Each loss is reported. tests/guest/interference.sh does the same with other tracing tools.
 
 interference_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
         [ -z "${FOREIGN:-}" ] || rmdir "$FOREIGN" || true
         leave_case
 }
-# watched ARG...: a session `box` of two system calls that nobody makes by chance, its notifications in ./told.
+# watched ARG...: a session `box` of two system calls that no other program makes, its notifications in ./reported.
 watched() {
         ktracectl create box --scope system -b 256 -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1001' "$@"
-        ktracectl --json stream box --notify >told 2>told.err &
+        ktracectl --json stream box --notify >reported 2>reported.err &
         started+=("$!")
-        within 30 grep -q waiting told.err || fail "$(cat told.err)"
+        within 30 grep -q waiting reported.err || fail "$(cat reported.err)"
         ktracectl start box
         BOX=$TRACEFS/instances/ktrace-$(ktracectl --json=short show box | jq -r .id)
         EVENT=$BOX/events/raw_syscalls/sys_enter
@@ -21,19 +21,19 @@ watched() {
 calls() { "$TARGET" calls "$1" "$2"; }
 has() { count "$1" ".fields.id == $2"; }
 # reads FILE TEXT
-reads() { within 8 grep -Fxq "$2" "$BOX/$1" || fail "$1: $(cat "$BOX/$1"), not $2; told: $(cat told)"; }
-# told_of FILE WAS IS PUT-BACK
-told_of() {
+reads() { within 8 grep -Fxq "$2" "$BOX/$1" || fail "$1: $(cat "$BOX/$1"), not $2; reported: $(cat reported)"; }
+# reported_change FILE WAS IS PUT-BACK
+reported_change() {
         within 20 jq -se --arg file "$1" --arg was "$2" --arg is "$3" \
                 "any(.[]; .kind == \"interference\" and any(.changes[];
-                        .file == \$file and .was == \$was and .is == \$is and .\"put-back\" == $4))" told ||
-                fail "$1 was not told: $(cat told)"
+                        .file == \$file and .was == \$was and .is == \$is and .\"put-back\" == $4))" reported ||
+                fail "$1 was not reported: $(cat reported)"
 }
 drained() { ktracectl --json=short status box | jq -e '[.statistics.cpus[].entries] | add < 500'; }
 nobody() { ktracectl list --json=short | jq -e 'length == 0'; }
-n_told() { jq -s 'map(select(.kind == "interference") | .count) | add // 0' told; }
+n_reported() { jq -s 'map(select(.kind == "interference") | .count) | add // 0' reported; }
 
-case_interference_recorded() { # record reports on stderr that another program changed the trace; status of losses
+case_interference_recorded() { # record reports changes by another program on stderr, and status reports lost events
         trap interference_end EXIT
         local status=0
         recording ktracectl record -a -b 256 -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts
@@ -49,7 +49,7 @@ case_interference_recorded() { # record reports on stderr that another program c
                 fail "$(cat background.err)"
 }
 
-case_interference_events() { # [guest] an event that another program turns off is soon on again; the gap is reported
+case_interference_events() { # [guest] an event that another program turns off is soon on again, and the gap is reported
         trap interference_end EXIT
         watched
         background ktracectl stream box -o t.kts
@@ -57,11 +57,11 @@ case_interference_events() { # [guest] an event that another program turns off i
         calls 10 1000
         echo 0 >"$EVENT/enable"
         reads events/raw_syscalls/sys_enter/enable 1
-        told_of events/raw_syscalls/sys_enter/enable 1 0 true
+        reported_change events/raw_syscalls/sys_enter/enable 1 0 true
         calls 20 1000
         echo 0 >"$EVENT/filter"
         reads events/raw_syscalls/sys_enter/filter 'id >= 1000 && id <= 1001'
-        told_of events/raw_syscalls/sys_enter/filter 'id >= 1000 && id <= 1001' none true
+        reported_change events/raw_syscalls/sys_enter/filter 'id >= 1000 && id <= 1001' none true
         reads events/raw_syscalls/sys_enter/enable 1
         # What came without a filter is read, or there would be no room.
         within 30 drained || fail "its reader does not come after: $(ktracectl --json status box)"
@@ -69,9 +69,9 @@ case_interference_events() { # [guest] an event that another program turns off i
         ktracectl destroy box
         wait "$BACKGROUND" || true
         same '30 30' "$(has t.kts 1000) $(has t.kts 1001)" "calls outside the gaps"
-        same 2 "$(n_told)" "changes that were told: $(cat told)"
+        same 2 "$(n_reported)" "changes that were reported: $(cat reported)"
         same true "$(jq -s 'all(.[] | select(.kind == "interference"); ."until-nsec" > ."from-nsec" and
-                ."until-nsec" - ."from-nsec" < 20000000000)' told)" "gaps"
+                ."until-nsec" - ."from-nsec" < 20000000000)' reported)" "gaps"
         ktracectl convert t.kts --to json | jq -r 'select(.event == "print") | .fields.buf' >marks
         grep -q 'ktraced: interference: events/raw_syscalls/sys_enter/enable was 1, became 0, put back' marks ||
                 fail "$(cat marks)"
@@ -81,49 +81,50 @@ case_interference_events() { # [guest] an event that another program turns off i
                 fail "statistics: $(ktracectl convert t.kts --to json | grep statistics)"
 }
 
-case_interference_files() { # [asan] tracing, clock, size, overwriting and CPUs of an instance are soon restored
+case_interference_files() { # [asan] changed tracing, clock, size, overwriting and CPUs of an instance are soon restored
         trap interference_end EXIT
         local size
         watched
         size=$(cat "$BOX/buffer_size_kb")
         echo 0 >"$BOX/tracing_on"
         reads tracing_on 1
-        told_of tracing_on 1 0 true
+        reported_change tracing_on 1 0 true
         echo 16 >"$BOX/buffer_size_kb"
         reads buffer_size_kb "$size"
-        within 20 grep -q '"file":"buffer_size_kb"' told || fail "not told: $(cat told)"
-        told_of buffer_size_kb "$size" "$(jq -rs 'map(.changes[]? | select(.file == "buffer_size_kb"))[0].is' told)" \
+        within 20 grep -q '"file":"buffer_size_kb"' reported || fail "not reported: $(cat reported)"
+        reported_change buffer_size_kb "$size" \
+                "$(jq -rs 'map(.changes[]? | select(.file == "buffer_size_kb"))[0].is' reported)" \
                 true
         echo 1 >"$BOX/options/overwrite"
         reads options/overwrite 0
         echo global >"$BOX/trace_clock"
         within 8 grep -q '\[mono\]' "$BOX/trace_clock" || fail "$(cat "$BOX/trace_clock")"
-        told_of trace_clock mono global true
+        reported_change trace_clock mono global true
         echo 1 >"$BOX/tracing_cpumask"
-        told_of tracing_cpumask 'all CPUs' others true
+        reported_change tracing_cpumask 'all CPUs' others true
         calls 7 1000
         same true "$(ktracectl --json=short show box | jq '.statistics.interference >= 5')" "statistics"
         same running "$(ktracectl --json=short show box | jq -r .state)" "state"
         ktracectl destroy box
 }
 
-case_interference_emptied() { # a buffer that somebody empties cannot be filled again: it is told
+case_interference_emptied() { # a buffer that another program empties cannot be restored; it is reported
         trap interference_end EXIT
         watched --mode flight
         calls 10 1000
         : >"$BOX/trace"
-        told_of trace 'what was recorded' emptied false
+        reported_change trace 'what was recorded' emptied false
         calls 3 1000
         expect 0 ktracectl snapshot box -o t.kts
         same 3 "$(has t.kts 1000)" "calls since"
-        same 1 "$(n_told)" "changes that were told: $(cat told)"
+        same 1 "$(n_reported)" "changes that were reported: $(cat reported)"
         ktracectl clear box
         sleep 1
-        same 1 "$(n_told)" "changes, also after our own clearing: $(cat told)"
+        same 1 "$(n_reported)" "changes, also after our own clearing: $(cat reported)"
         ktracectl destroy box
 }
 
-case_interference_others_events() { # events that others turn on in it are off again
+case_interference_others_events() { # events that another program turns on in a session are turned off again
         trap interference_end EXIT
         watched
         ktracectl stream box --notify >text 2>text.err &
@@ -131,7 +132,7 @@ case_interference_others_events() { # events that others turn on in it are off a
         within 30 grep -q waiting text.err || fail "$(cat text.err)"
         echo 1 >"$BOX/events/sched/sched_switch/enable"
         within 30 grep -qx 0 "$BOX/events/sched/sched_switch/enable" || fail "still on"
-        told_of events/sched/sched_switch/enable 0 1 true
+        reported_change events/sched/sched_switch/enable 0 1 true
         within 20 grep -q ' change="events/sched/sched_switch/enable" was="0" is="1"' text || fail "$(cat text)"
         echo 1 >"$BOX/events/sched/enable"
         echo 0 >"$EVENT/enable"
@@ -139,30 +140,30 @@ case_interference_others_events() { # events that others turn on in it are off a
         ktracectl destroy box
 }
 
-case_interference_trigger() { # a trigger that somebody lifts is laid again
+case_interference_trigger() { # a trigger that another program removes is installed again
         trap interference_end EXIT
         watched --trigger 'raw_syscalls:sys_enter if id == 1001 do stop'
         grep -q traceoff "$EVENT/trigger" || fail "no trigger: $(cat "$EVENT/trigger")"
         calls 4 1000
         echo '!traceoff' >"$EVENT/trigger"
-        within 8 grep -q traceoff "$EVENT/trigger" || fail "not laid again: $(cat told)"
-        told_of events/raw_syscalls/sys_enter/trigger "the session's triggers" others true
+        within 8 grep -q traceoff "$EVENT/trigger" || fail "not installed again: $(cat reported)"
+        reported_change events/raw_syscalls/sys_enter/trigger "the session's triggers" others true
         calls 1 1001
         reads tracing_on 0
         ktracectl destroy box
 }
 
-case_interference_war() { # [deep] who undoes whatever is put back wins, and the session says so
+case_interference_war() { # [deep] a program that undoes every repair ends the session, with the reason
         trap interference_end EXIT
         watched
         (while [ -e "$EVENT/enable" ]; do echo 0 2>/dev/null >"$EVENT/enable"; sleep 0.01; done) &
         started+=("$!")
-        within 70 nobody || fail "it goes on: $(tail -n 2 told)"
-        grep -q 'again and again' told || fail "$(tail -n 2 told)"
+        within 70 nobody || fail "the session continues: $(tail -n 2 reported)"
+        grep -q 'again and again' reported || fail "$(tail -n 2 reported)"
         within 10 no_instance || fail "the instance is left"
 }
 
-case_interference_code() { # the stream of a user's session says why it ended, not that the daemon has gone
+case_interference_code() { # the stream of a user's session that interference ended gives this reason
         trap interference_end EXIT
         recording user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" until stop 2000
         echo 0 >"$(echo "$TRACEFS"/instances/ktrace-*/events/raw_syscalls/sys_enter/enable)"
@@ -172,7 +173,7 @@ case_interference_code() { # the stream of a user's session says why it ended, n
                 "how the stream ends"
 }
 
-case_interference_own() { # nothing of all that ktraced does itself is taken for another's
+case_interference_own() { # ktraced never reports its own changes as interference
         trap interference_end EXIT
         watched
         local i
@@ -185,26 +186,26 @@ case_interference_own() { # nothing of all that ktraced does itself is taken for
                 ktracectl start box
         done
         sleep 1
-        same 0 "$(n_told)" "changes that were told: $(cat told)"
+        same 0 "$(n_reported)" "changes that were reported: $(cat reported)"
         ktracectl destroy box
 }
 
-case_interference_borrowed() { # in an instance that is another's, what its maker changes is told and left
+case_interference_borrowed() { # changes by the owner of a borrowed instance are reported and kept
         trap interference_end EXIT
         FOREIGN=$TRACEFS/instances/case-interference-$$
         mkdir "$FOREIGN"
         ktracectl create box --scope system --instance "${FOREIGN##*/}" -e raw_syscalls:sys_enter -f 'id == 1000'
-        ktracectl --json stream box --notify >told 2>told.err &
+        ktracectl --json stream box --notify >reported 2>reported.err &
         started+=("$!")
-        within 30 grep -q waiting told.err || fail "$(cat told.err)"
+        within 30 grep -q waiting reported.err || fail "$(cat reported.err)"
         ktracectl start box
         BOX=$FOREIGN
         sleep 0.3
         echo 0 >"$BOX/events/raw_syscalls/sys_enter/enable"
-        told_of events/raw_syscalls/sys_enter/enable 1 0 false
+        reported_change events/raw_syscalls/sys_enter/enable 1 0 false
         sleep 0.5
         same 0 "$(cat "$BOX/events/raw_syscalls/sys_enter/enable")" "the event"
-        same 1 "$(n_told)" "changes that were told: $(cat told)"
+        same 1 "$(n_reported)" "changes that were reported: $(cat reported)"
         rmdir "$FOREIGN" 2>/dev/null && fail "it could be removed" || true
         ktracectl destroy box
 }

@@ -6,7 +6,7 @@ keys_end() {
         leave_case
 }
 
-case_keys_cpus() { # [asan] only the CPUs that were named record
+case_keys_cpus() { # [asan] cpus: only the listed CPUs are recorded
         trap keys_end EXIT
         [ "$(nproc)" -gt 1 ] || skip "one CPU"
         recording ktracectl record -q --scope system --cpus 1 -e raw_syscalls:sys_enter --where 'id == 1000' -o t.kts
@@ -18,7 +18,7 @@ case_keys_cpus() { # [asan] only the CPUs that were named record
         same '"1"' "$(ktracectl report --receipt --json=short t.kts | jq .spec.cpus)" "in the receipt"
 }
 
-case_keys_cpus_refused() { # lists that are none, CPUs that are not there, and guarded traces
+case_keys_cpus_refused() { # cpus: a malformed list, a missing CPU and a fenced session are refused
         refused 2 'cpus: "0-99999" is not a list' ktracectl create x --scope system --cpus 0-99999 \
                 -e raw_syscalls:sys_enter
         refused 2 'cpus: 3-1 runs backwards: write 1-3' ktracectl create x --scope system --cpus 3-1 \
@@ -30,7 +30,7 @@ case_keys_cpus_refused() { # lists that are none, CPUs that are not there, and g
         no_instance || fail "an instance was made"
 }
 
-case_keys_locked() { # once started only its end is the owner's; root can do all
+case_keys_locked() { # locked: after the start the owner can only end the session; root can do everything
         trap keys_end EXIT
         background user setpriv --no-new-privs sleep 100
         user ktracectl create mine -q --locked --scope own -e raw_syscalls:sys_enter --lifetime linger:600
@@ -51,7 +51,7 @@ case_keys_locked() { # once started only its end is the owner's; root can do all
         expect 0 user ktracectl destroy mine
 }
 
-case_keys_locked_owner_leaves() { # a lock is no lifetime: the session goes with its creator
+case_keys_locked_owner_leaves() { # locked: the session still ends when its creator leaves
         trap keys_end EXIT
         local spec='{"scope": "system", "locked": true, "events": ["raw_syscalls:sys_enter"], "where": "id == 1000"}'
         echo "$spec" >spec.json
@@ -60,7 +60,7 @@ case_keys_locked_owner_leaves() { # a lock is no lifetime: the session goes with
         within 30 no_instance || fail "the session is left"
 }
 
-case_keys_stacktrace() { # the kernel's stack comes with each event, with names for users who may know them
+case_keys_stacktrace() { # stacktrace: each event has the kernel's stack, with symbols for users who may see them
         trap keys_end EXIT
         recording ktracectl record -q --scope system --stacktrace -e raw_syscalls:sys_enter --where 'id == 1000' \
                 -o t.kts
@@ -86,7 +86,7 @@ has_tracer() { # NAME
 # What sync(2) is to the kernel: of several names of one function it lists one.
 sync_function() { grep -m 1 -xE '__(x64|ia32|arm64)_sys_sync|ksys_sync' "$TRACEFS/available_filter_functions"; }
 
-case_keys_tracer() { # [guest] each call of a function is a record, by name, and none of any other function
+case_keys_tracer() { # [guest] tracer: each call of the chosen function is recorded by name, and no other function
         trap keys_end EXIT
         has_tracer function || skip "this kernel's instances have no function tracer"
         recording ktracectl record -q --scope system --tracer function --function "$(sync_function)" -o t.kts
@@ -99,7 +99,7 @@ case_keys_tracer() { # [guest] each call of a function is a record, by name, and
         same nop "$(cat "$TRACEFS/current_tracer")" "the top level's tracer"
 }
 
-case_keys_tracer_stops() { # [guest] a stopped session patches nothing, and goes on when started
+case_keys_tracer_stops() { # [guest] tracer: a stopped session traces no function, and continues after a start
         trap keys_end EXIT
         has_tracer function || skip "this kernel's instances have no function tracer"
         local function
@@ -119,7 +119,7 @@ case_keys_tracer_stops() { # [guest] a stopped session patches nothing, and goes
         same 2 "$(count t.kts '.event == "function"')" "calls"
 }
 
-case_keys_tracer_refused() { # [guest] never unfiltered by accident; no orders as names, no functions that do not exist
+case_keys_tracer_refused() { # [guest] tracer: an empty list, commands as names and unknown functions are refused
         trap keys_end EXIT
         refused 2 '--function: missing' ktracectl create x --scope system --tracer function
         refused 2 '--function: require a tracer' ktracectl create x --scope system --function '*' \
@@ -139,7 +139,7 @@ case_keys_tracer_refused() { # [guest] never unfiltered by accident; no orders a
         fi
 }
 
-case_keys_per_cpu() { # of one recording of all CPUs each is shown, converted and streamed by itself
+case_keys_per_cpu() { # a single CPU of a recording can be shown, converted and streamed
         trap keys_end EXIT
         [ "$(nproc)" -gt 1 ] || skip "one CPU"
         recording ktracectl record -q --scope system -e raw_syscalls:sys_enter --where 'id == 1000' -o t.kts

@@ -2,7 +2,7 @@
 # How sessions end, wanted or not.
 
 # The session has no time set that would end it.
-case_client_killed() { # [asan] the client is killed: session and instance are gone
+case_client_killed() { # [asan] if the client is killed, its session and instance are removed
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 100
         within 30 is_running || fail "did not start: $(cat background.err)"
         pkill -9 -x -P "$BACKGROUND" ktracectl || kill -9 "$BACKGROUND"
@@ -10,7 +10,7 @@ case_client_killed() { # [asan] the client is killed: session and instance are g
         same '[]' "$(user ktracectl list --json=short)" "sessions left"
 }
 
-case_linger() { # linger:TIME: the session outlives its creator by that time
+case_linger() { # linger:TIME keeps a session for that time after its creator has left
         begun=$(awk '{ print int($1) }' /proc/uptime)
         user ktracectl create lingers -e raw_syscalls:sys_enter --scope own --lifetime linger:10s
         n_instances 1 || fail "gone with its creator"
@@ -18,7 +18,7 @@ case_linger() { # linger:TIME: the session outlives its creator by that time
         [ $(($(awk '{ print int($1) }' /proc/uptime) - begun)) -ge 10 ] || fail "gone too early"
 }
 
-case_lifetime_unit() { # [guest] unit:NAME: the session ends with the unit's last process, whosever that is
+case_lifetime_unit() { # [guest] unit:NAME ends a session with the unit's last process of any user
         lives_in kt-life.service 0
         user ktracectl create lives -e raw_syscalls:sys_enter --scope own --lifetime unit:kt-life.service
         user ktracectl show --json=short lives | jq -e '.spec.lifetime == "unit:kt-life.service"' >/dev/null ||
@@ -29,7 +29,7 @@ case_lifetime_unit() { # [guest] unit:NAME: the session ends with the unit's las
         within 30 no_instance || fail "still there without its unit"
 }
 
-case_lifetime_unit_empty() { # [guest] a unit without processes is refused, and so is one that is none
+case_lifetime_unit_empty() { # [guest] unit:NAME refuses a missing unit and a unit without processes
         refused 1 'lifetime: unit:kt-none.service has no processes, or there is none' \
                 user ktracectl create lives -e raw_syscalls:sys_enter --scope own --lifetime unit:kt-none.service
         refused 2 'names no unit with processes' \
@@ -37,7 +37,7 @@ case_lifetime_unit_empty() { # [guest] a unit without processes is refused, and 
         no_instance || fail "something was made"
 }
 
-case_lifetime_unit_of_strangers() { # another user's own unit does not exist
+case_lifetime_unit_of_strangers() { # unit:NAME does not find another user's unit
         new_cgroup /user.slice
         new_cgroup "/user.slice/user-$STRANGER_UID.slice"
         new_cgroup "/user.slice/user-$STRANGER_UID.slice/kt-theirs.service"
@@ -48,7 +48,7 @@ case_lifetime_unit_of_strangers() { # another user's own unit does not exist
         expect 0 ktracectl create lives -e sched:sched_process_exec --scope system --lifetime unit:kt-theirs.service
 }
 
-case_hanging_client() { # [asan] a client that hangs between CreateSession and Start loses its session in time
+case_hanging_client() { # [asan] a client that hangs between CreateSession and Start soon loses its session
         background user python3 -c '
 import dbus, time
 manager = dbus.Interface(dbus.SystemBus().get_object("org.ktrace1", "/org/ktrace1"), "org.ktrace1.Manager")
@@ -62,7 +62,7 @@ time.sleep(100)'
         kill -0 "$BACKGROUND" || fail "the client did not hang"
 }
 
-case_daemon_killed() { # [guest] the daemon is killed for good: the recording says so, the next daemon leaves nothing
+case_daemon_killed() { # [guest] if the daemon is killed and does not return, the recording ends with an error
         ! service_manager || skip "systemd starts it again: restart_record"
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 8
         within 30 is_running || fail "did not start: $(cat background.err)"
@@ -74,13 +74,13 @@ case_daemon_killed() { # [guest] the daemon is killed for good: the recording sa
         within 30 user ktracectl status || fail "the daemon does not come again"
 }
 
-case_daemon_exits_idle() { # [deep] the daemon leaves when nobody needs it
+case_daemon_exits_idle() { # [deep] an idle daemon exits
         user ktracectl status >/dev/null
         within 60 sh -c "! busctl --list --unique --acquired --no-legend list 2>/dev/null | grep -q '^org.ktrace1 '" ||
                 fail "still on the bus after a minute"
 }
 
-case_restart_while_sessions() { # what a killed daemon left is removed at the next start
+case_restart_while_sessions() { # a starting daemon removes what a killed one has left
         user ktracectl status >/dev/null
         mkdir "$TRACEFS/instances/ktrace-00000000deadbeef"
         expect 1 ktracectl verify
@@ -89,7 +89,7 @@ case_restart_while_sessions() { # what a killed daemon left is removed at the ne
         within 30 no_instance || fail "the orphan is still there"
 }
 
-case_stream_opened_again() { # a reader that leaves while nothing happens leaves room for the next one
+case_stream_opened_again() { # after a reader has left an idle stream, the next reader can open it
         sleep 100 &
         started+=($!)
         ktracectl create idle --scope "pids:$!" -e raw_syscalls:sys_enter >id

@@ -15,15 +15,15 @@ limit_end() {
         leave_case
 }
 
-case_limit_rate() { # [guest asan] a session that records more than it may ends, with the reason and what it cost
+case_limit_rate() { # [guest asan] a session that records more than its limit ends; the reason and the cost are reported
         limit max-event-rate 2000
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o cool.kts -- "$TARGET" paced 400 5000
         same 400 "$(count cool.kts ".fields.id == $GETPPID")" "calls"
-        # As many as the machine can make, until it is told.
+        # The calls go on until the limit is reported.
         background user ktracectl record -q -e raw_syscalls:sys_enter -o hot.kts -- \
                 sh -c "while [ ! -e over ] && kill -0 \$PPID; do $TARGET calls 20000 $GETPPID; done"
-        local told='more than the 2000 a second that are allowed \(max-event-rate\): it recorded [0-9]+'
-        within 30 grep -qE "$told, which took about [0-9]+ ms" background.err ||
+        local reported='more than the 2000 a second that are allowed \(max-event-rate\): it recorded [0-9]+'
+        within 30 grep -qE "$reported, which took about [0-9]+ ms" background.err ||
                 fail "$(cat background.err)"
         touch over
         ! wait "$BACKGROUND" || fail "it went on"
@@ -32,7 +32,7 @@ case_limit_rate() { # [guest asan] a session that records more than it may ends,
         ktracectl record -q -e raw_syscalls:sys_enter -o /dev/null -- "$TARGET" calls 100000 $GETPPID
 }
 
-case_limit_stream() { # what goes beyond the stream's bytes a second is cut, counted and told
+case_limit_stream() { # events beyond the stream's byte rate are dropped, counted and reported
         limit max-stream-bytes-per-sec 100000
         status=0
         user ktracectl record -e raw_syscalls:sys_enter -b 8192 -o t.kts -- "$TARGET" calls 200000 $GETPPID 2>err ||
@@ -42,11 +42,11 @@ case_limit_stream() { # what goes beyond the stream's bytes a second is cut, cou
         [ "$n" -lt 100000 ] || fail "nothing was cut: $n"
         lost=$(ktracectl convert t.kts --to json | jq -s 'map(select(.lost != null) | .lost) | add')
         # Besides, a program makes some calls before and after those.
-        [ $((n + lost)) -ge 200000 ] && [ $((n + lost)) -lt 201000 ] || fail "$n told, $lost lost"
-        grep -q 'lost' err || fail "not told: $(cat err)"
+        [ $((n + lost)) -ge 200000 ] && [ $((n + lost)) -lt 201000 ] || fail "$n reported, $lost lost"
+        grep -q 'lost' err || fail "not reported: $(cat err)"
 }
 
-case_limit_events() { # events of all of a user's sessions together
+case_limit_events() { # the limit max-events-per-uid counts the events of all sessions of a user
         limit max-events-per-uid 3
         expect 0 user ktracectl create one --scope own -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit
         refused 1 'max-events-per-uid' user ktracectl create two --scope own -e raw_syscalls:sys_enter \
@@ -58,19 +58,19 @@ case_limit_events() { # events of all of a user's sessions together
         stranger ktracectl destroy two
 }
 
-case_limit_cost() { # what a session costs others is told while it is there
-        user ktracectl create told --scope own -e raw_syscalls:sys_enter
-        expect 0 user ktracectl status told
+case_limit_cost() { # status and show report what a running session costs other processes
+        user ktracectl create reported --scope own -e raw_syscalls:sys_enter
+        expect 0 user ktracectl status reported
         local cost='about 0.0 ms of those it records, and up to 45 ns for each hit of its 1 event in any process'
         grep -qE "Costs: $cost\$" out ||
                 fail "$(cat out)"
-        user ktracectl show told |
+        user ktracectl show reported |
                 grep -q 'every process of this machine spends about 36 to 45 ns on each hit of its 1 event' ||
                 fail "no note"
-        user ktracectl destroy told
+        user ktracectl destroy reported
 }
 
-case_limit_call_time() { # a user's calls that take more than their time are made again a second later, not refused
+case_limit_call_time() { # calls of a user who has used up the daemon's time are delayed, not refused
         jq -cn '{scope: "own", events: [{name: "syscalls:*", filter: "common_pid == 1"}]}' >spec.json
         limit max-call-usec-per-sec 10000
         for _ in $(seq 6); do
@@ -78,9 +78,9 @@ case_limit_call_time() { # a user's calls that take more than their time are mad
         done
 }
 
-case_limit_calls() { # calls of a user that wait for their answer; the next ones are refused at once
+case_limit_calls() { # a user with too many unanswered calls gets an error at once for the next ones
         limit max-calls-per-uid 1
-        # On a slow machine they may come one behind the other.
+        # On a slow machine the calls may arrive one after the other.
         for round in 1 2 3 4 5; do
                 callers=()
                 for i in 1 2 3 4 5 6 7 8; do

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Marks: text of a session's owner among its events, in order, of many writers, of nobody else's.
+# Marks: the owner of a session writes text among its events, in order, with many writers. Other users cannot.
 
 marks_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
         leave_case
 }
 
-# marked: a flight recorder of one system call that nobody makes by chance.
+# marked: a flight recorder of one system call that no other program makes.
 marked() {
         trap marks_end EXIT
         ktracectl create box --mode flight --scope system -e raw_syscalls:sys_enter -f 'id == 1000'
         ktracectl start box
 }
-# told: of the snapshot, "call" for a call and the text of a mark, in order.
-told() {
+# reported: prints the snapshot in order: "call" for a call, and the text of a mark.
+reported() {
         ktracectl snapshot -q box -o t.kts
         ktracectl convert t.kts --to json |
                 jq -r 'select(.event) | if .event == "print" then .fields.buf else "call" end' | tr '\n' ' '
 }
 
-case_marks_full() { # a mark that finds the ring full says so; a user's guard has not gone off
+case_marks_full() { # a mark in a full buffer fails with an error, and does not end a user's session
         trap marks_end EXIT
         background user setpriv --no-new-privs sleep 100
         user ktracectl create box -b 8 -e raw_syscalls:sys_enter --scope own
@@ -34,20 +34,20 @@ case_marks_full() { # a mark that finds the ring full says so; a user's guard ha
         same running "$(ktracectl --json=short show box | jq -r .state)" "state"
 }
 
-case_marks_in_order() { # a mark lies between what came before and what came after it
+case_marks_in_order() { # a mark is recorded between the events before and after it
         marked
         "$TARGET" calls 2 1000
         ktracectl mark box first mark
         "$TARGET" calls 1 1000
         ktracectl mark box 'Grüße: %s %d'
         "$TARGET" calls 1 1000
-        same 'call call first mark call Grüße: %s %d call ' "$(told)" "calls and marks"
+        same 'call call first mark call Grüße: %s %d call ' "$(reported)" "calls and marks"
         ktracectl report t.kts | grep -q 'print: .*first mark' || fail "$(ktracectl report t.kts)"
         ktracectl convert t.kts --to dat -o t.dat
         trace-cmd report -i t.dat 2>/dev/null | grep -q 'print: .*first mark' || fail "$(trace-cmd report -i t.dat)"
 }
 
-case_marks_refused() { # what is no line of text, what is too long, and where nothing is recorded
+case_marks_refused() { # a mark that is not a line of text, is too long or comes while stopped is refused
         marked
         refused 2 'empty' ktracectl mark box ''
         refused 2 'byte 2 is not printable text' ktracectl mark box $'a\nb'
@@ -57,10 +57,10 @@ case_marks_refused() { # what is no line of text, what is too long, and where no
         refused 1 'no session has this name' user ktracectl mark box hello
         ktracectl stop box
         refused 1 'is stopped' ktracectl mark box late
-        same 1000 "$(told | tr -d ' \n' | wc -c)" "the long one"
+        same 1000 "$(reported | tr -d ' \n' | wc -c)" "the long one"
 }
 
-case_marks_of_users() { # in a fenced session the owner's marks are shown, without their kernel address
+case_marks_of_users() { # in a fenced session the owner's marks are recorded, without the kernel address
         background user setpriv --no-new-privs sh -c "while :; do $TARGET calls 1 1000; done"
         recording user ktracectl record -q --scope own -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts
         local id
@@ -75,7 +75,7 @@ case_marks_of_users() { # in a fenced session the owner's marks are shown, witho
         [ "$(count t.kts '.fields.id == 1000')" -ge 5 ] || fail "no calls"
 }
 
-case_marks_examples() { # org.ktrace1(5): the same from Python, C and a shell by one pipe
+case_marks_examples() { # org.ktrace1(5): marks from Python, C and a shell through one pipe
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
         marked
         cat >give.py <<'EOS'
@@ -92,7 +92,7 @@ EOS
         same 10 "$(count t.kts '.event == "print" and (.fields.buf | startswith("step "))')" "marks"
 }
 
-case_marks_many_writers() { # many writers to one pipe: all marks, in order for each writer; long ones are cut
+case_marks_many_writers() { # marks of many writers to one pipe all arrive, in order for each writer; long ones are cut
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
         marked
         cat >mark.py <<'EOS'
@@ -132,7 +132,7 @@ EOS
         expect 0 /usr/bin/python3 close.py "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')"
 }
 
-case_marks_before_stop() { # what was written before the session's stop is recorded, also without a reader
+case_marks_before_stop() { # marks that were written before the stop are recorded, also without a reader
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
         marked
         cat >hasty.py <<'EOS'

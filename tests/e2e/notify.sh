@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Notifications: what a session tells its owner on its own, how soon, and nobody else.
+# Notifications: what a session reports to its owner, how soon, and that other users get none.
 
 notify_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
@@ -16,12 +16,12 @@ listening() {
         started+=("$LISTENER")
         within 20 grep -q 'waiting for notifications' "$file.err" || fail "$(cat "$file.err")"
 }
-# told_soon MSEC LIMIT: an emulated machine is given ten times as long.
-told_soon() { [ "$1" -lt $(($2 * $(service_manager && echo 10 || echo 1))) ]; }
+# reported_soon MSEC LIMIT: an emulated machine is given ten times as long.
+reported_soon() { [ "$1" -lt $(($2 * $(service_manager && echo 10 || echo 1))) ]; }
 # sums_up FILE FILTER N: the counts of these are N by now.
 sums_up() { jq -se "map(select($2) | .count) | add == $3" "$1"; }
-# told FILE N: at least so many lines.
-told() { [ "$(wc -l <"$1")" -ge "$2" ]; }
+# reported FILE N: whether the file has at least N lines.
+reported() { [ "$(wc -l <"$1")" -ge "$2" ]; }
 ends() { # STATUS: of the listener
         local status=0
         within 20 sh -c "! kill -0 $LISTENER" || fail "the listener goes on"
@@ -29,7 +29,7 @@ ends() { # STATUS: of the listener
         same "$1" "$status" "status of the listener"
 }
 
-case_notify_lost_events() { # [asan] losses are reported while they happen: for each CPU, at most ten times a second
+case_notify_lost_events() { # [asan] lost events are reported for each CPU, at most ten times a second
         trap notify_end EXIT
         local begin end late
         # As soon as there was something to tell: the ring is full within a few ms. The machine may stand still once.
@@ -40,13 +40,13 @@ case_notify_lost_events() { # [asan] losses are reported while they happen: for 
                 begin=$(date +%s%N)
                 "$TARGET" calls 400000 1000
                 end=$(date +%s%N)
-                within 20 all_lost_told || fail "not all told: $(cat json)"
+                within 20 all_lost_reported || fail "not all losses were reported: $(cat json)"
                 late=$((($(head -n 1 json | jq '."realtime-nsec"') - begin) / 1000000))
-                ! told_soon $late 250 || break
+                ! reported_soon $late 250 || break
                 ktracectl destroy box
                 ends 4
         done
-        told_soon $late 250 || fail "told $late ms after the beginning"
+        reported_soon $late 250 || fail "reported $late ms after the beginning"
         [ "$(wc -l <json)" -le $(((end - begin) / 90000000 + 3)) ] || fail "$(wc -l <json) in $((end - begin)) ns"
         same "$(ktracectl --json=short show box | jq .statistics.lost)" "$(jq -s 'map(.lost) | add' json)" "lost"
         same "$(ktracectl --json=short show box | jq .statistics.lost)" "$(tail -n 1 json | jq .total)" "the last total"
@@ -56,9 +56,11 @@ case_notify_lost_events() { # [asan] losses are reported while they happen: for 
         ends 4
 }
 
-all_lost_told() { [ "$(ktracectl --json=short show box | jq .statistics.lost)" = "$(jq -s 'map(.lost) | add' json)" ]; }
+all_lost_reported() {
+        [ "$(ktracectl --json=short show box | jq .statistics.lost)" = "$(jq -s 'map(.lost) | add' json)" ]
+}
 
-case_notify_snapshot() { # each snapshot is told, as text too, and the session's end ends the listeners with status 0
+case_notify_snapshot() { # each snapshot is reported; listeners exit with status 0 at the end of the session
         trap notify_end EXIT
         ktracectl create box --mode flight -a -e raw_syscalls:sys_enter -f 'id == 1000'
         listening json ktracectl --json stream box --notify
@@ -68,13 +70,13 @@ case_notify_snapshot() { # each snapshot is told, as text too, and the session's
         ktracectl snapshot -q box -o t.kts
         within 20 grep -q total=2 text || fail "$(cat text)"
         grep -qE '^[0-9]{4}-[0-9-]{5} [0-9:]{8}\.[0-9]{6} snapshot-taken total=1$' text || fail "$(cat text)"
-        same '["snapshot-taken",1] ["snapshot-taken",2] ' "$(jq -c '[.kind, .total]' json | tr '\n' ' ')" "told"
+        same '["snapshot-taken",1] ["snapshot-taken",2] ' "$(jq -c '[.kind, .total]' json | tr '\n' ' ')" "reported"
         ktracectl destroy box
         ends 0
         within 20 sh -c "! kill -0 $((LISTENER))"
 }
 
-case_notify_limit() { # the limit that ends a session is told before its end, with its name and value; status 1
+case_notify_limit() { # the limit that ends a session is reported with its name and value; the status is 1
         trap notify_limit_end EXIT
         mkdir -p "$CONFIG_DIR/policy.d"
         printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "scopes": ["own"], "events": ["raw_syscalls:*"],
@@ -86,7 +88,7 @@ case_notify_limit() { # the limit that ends a session is told before its end, wi
         user ktracectl start box
         ends 1
         same '["limit-hit","max-event-rate",1000]' \
-                "$(jq -c 'select(.kind == "limit-hit") | [.kind, .limit, .value]' json)" "told"
+                "$(jq -c 'select(.kind == "limit-hit") | [.kind, .limit, .value]' json)" "reported"
         same limit-hit "$(tail -n 1 json | jq -r .kind)" "the last"
         grep -q 'has ended: .*max-event-rate' json.err || fail "$(cat json.err)"
 }
@@ -101,7 +103,7 @@ hooked() {
         [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] || skip "this kernel has no histograms"
 }
 
-case_notify_trigger() { # [guest] each hit is counted and reported by trigger in 100 ms (guest: 1 s), also after a stop
+case_notify_trigger() { # [guest] each hit is counted and reported within 100 ms (guest: 1 s), also after a stop
         trap notify_end EXIT
         local n soonest
         hooked
@@ -116,7 +118,7 @@ EOS
         for n in 1 2 3; do
                 "$TARGET" calls 1 1001
                 date +%s%N >>times
-                within 20 told json "$n" || fail "hit $n was not told: $(cat json json.err)"
+                within 20 reported json "$n" || fail "hit $n was not reported: $(cat json json.err)"
                 sleep 0.3
         done
         same '[0,1,1] [0,1,2] [0,1,3] ' "$(jq -c 'select(.kind == "notify") | [.trigger, .count, .total]' json |
@@ -125,7 +127,7 @@ EOS
         # The machine may stand still once.
         soonest=$(paste -d ' ' <(jq '."realtime-nsec"' json) times | awk '{ printf "%d\n", ($1 - $2) / 1000000 }' |
                 sort -n | head -n 1)
-        told_soon "$soonest" 100 || fail "told $soonest ms later"
+        reported_soon "$soonest" 100 || fail "reported $soonest ms later"
         "$TARGET" calls 100 1002
         "$TARGET" calls 2 1001
         ktracectl stop box
@@ -139,7 +141,7 @@ EOS
         same 3 "$(jq -s 'map(select(.trigger == 1) | .count) | add' json)" "hits of the second"
 }
 
-case_notify_flood() { # [guest] a million hits a second are ten notifications, and none is missing
+case_notify_flood() { # [guest] a flood of hits causes about ten notifications a second, and every hit is counted
         trap notify_end EXIT
         local begin end
         hooked
@@ -158,7 +160,7 @@ case_notify_flood() { # [guest] a million hits a second are ten notifications, a
         [ "$(wc -l <json)" -le $(((end - begin) / 90000000 + 4)) ] || fail "$(wc -l <json) in $((end - begin)) ns"
 }
 
-case_notify_reader_killed() { # [guest] who counts the hits is made anew when it is killed, and tells nothing twice
+case_notify_reader_killed() { # [guest] if the process that reads the hits is killed, a new one reports each hit once
         trap notify_end EXIT
         local reader
         hooked
@@ -167,7 +169,7 @@ case_notify_reader_killed() { # [guest] who counts the hits is made anew when it
         listening json ktracectl --json stream box --notify
         ktracectl start box
         "$TARGET" calls 5 1001
-        within 20 told json 1 || fail "not told"
+        within 20 reported json 1 || fail "not reported"
         reader=$(pgrep -o ktrace-consumer)
         kill -KILL "$reader"
         "$TARGET" calls 7 1001
@@ -177,7 +179,7 @@ case_notify_reader_killed() { # [guest] who counts the hits is made anew when it
         same 12 "$(jq -s 'map(.count) | add' json)" "hits"
 }
 
-case_notify_strangers() { # other users get no notifications, by matching all signals or by Subscribe
+case_notify_strangers() { # other users get no notifications, neither by a match for all signals nor by Subscribe
         trap notify_end EXIT
         local id path
         ktracectl create box --mode flight -a -e sched:sched_process_exec
@@ -189,7 +191,7 @@ case_notify_strangers() { # other users get no notifications, by matching all si
         listening json ktracectl --json stream "$id" --notify
         ktracectl start "$id"
         ktracectl snapshot -q "$id" -o t.kts
-        within 20 told json 1 || fail "the owner was told nothing"
+        within 20 reported json 1 || fail "the owner got no notification"
         ! grep -q Notified seen || fail "$(cat seen)"
         refused 1 'no session' stranger ktracectl stream "$id" --notify
         ! stranger busctl call org.ktrace1 "$path" org.ktrace1.Session Subscribe 2>err ||
@@ -199,7 +201,7 @@ case_notify_strangers() { # other users get no notifications, by matching all si
         ! grep -qE 'Notified|StateChanged|Ended' seen || fail "$(cat seen)"
 }
 
-case_notify_deaf() { # who subscribes and reads nothing costs nobody anything, and is forgotten with its connection
+case_notify_deaf() { # a subscriber that reads nothing delays nobody else, and is removed with its connection
         trap notify_end EXIT
         ktracectl create box -a -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'
         ktracectl start box
@@ -207,7 +209,7 @@ case_notify_deaf() { # who subscribes and reads nothing costs nobody anything, a
         kill -STOP "$LISTENER"
         listening json ktracectl --json stream box --notify
         "$TARGET" calls 400000 1000
-        within 20 told json 1 || fail "nothing told"
+        within 20 reported json 1 || fail "nothing reported"
         expect 0 timeout 20 ktracectl list
         expect 0 timeout 20 ktracectl stop box
         for i in $(seq 14); do listening "more.$i" ktracectl --json stream box --notify; done
@@ -218,14 +220,14 @@ case_notify_deaf() { # who subscribes and reads nothing costs nobody anything, a
         expect 0 timeout 20 ktracectl destroy box
 }
 
-case_notify_usage() { # where to and as what events are written says nothing of notifications
+case_notify_usage() { # --notify refuses options that choose an output for events
         expect 2 ktracectl stream box --notify -o t.dat
         expect 2 ktracectl stream box --notify --to json
         expect 2 ktracectl snapshot box --notify
         refused 1 'no session has this name' ktracectl stream box --notify
 }
 
-case_notify_others() { # [guest] the pid of an event that also describes other tasks is not reported
+case_notify_others() { # [guest] a notification omits the pid if the event also describes other tasks
         trap notify_end EXIT
         hooked
         background stranger taskset -c 0 "$TARGET" calls 1000000000 1001
@@ -234,6 +236,6 @@ case_notify_others() { # [guest] the pid of an event that also describes other t
                 --trigger 'sched:sched_switch do notify'
         listening json user ktracectl --json stream box --notify
         user ktracectl start box
-        within 20 told json 10 || fail "$(cat json)"
+        within 20 reported json 10 || fail "$(cat json)"
         same '[0]' "$(jq -sc '[.[] | select(.kind == "notify") | .pid] | unique' json)" "pids"
 }

@@ -54,7 +54,7 @@ each_output() {
 # The recorder runs already.
 two_run() { ktracectl list --json=short | jq -e 'map(select(.state == "running")) | length == 2'; }
 
-case_outputs_links() { # symbolic links of a user lead no output of root's elsewhere
+case_outputs_links() { # output files of root do not follow a user's symbolic links
         outputs_begin
         recorder
         user ln -s "$OWN/secret" link.kts
@@ -83,7 +83,7 @@ case_outputs_links() { # symbolic links of a user lead no output of root's elsew
         ktracectl destroy box events
 }
 
-case_outputs_special() { # a FIFO that a user has prepared gets nothing of root's; in one's own directory it does
+case_outputs_special() { # root does not write to a FIFO of a user, but does in an own directory
         outputs_begin
         recorder
         user mkfifo -m 666 pipe.kts
@@ -110,7 +110,7 @@ case_outputs_special() { # a FIFO that a user has prepared gets nothing of root'
         ktracectl destroy box events
 }
 
-case_outputs_private() { # what root writes is root's alone, also under a name that a user has prepared or holds open
+case_outputs_private() { # files that root writes are private, even if a user has prepared or opened the name
         outputs_begin
         recorder
         umask 022
@@ -141,7 +141,7 @@ case_outputs_private() { # what root writes is root's alone, also under a name t
         ktracectl destroy box events
 }
 
-case_outputs_exchanged() { # a directory that is exchanged while root records leads to no other one
+case_outputs_exchanged() { # exchanging a directory during a recording does not redirect root's output
         outputs_begin
         local to
         for to in kts dat; do
@@ -162,7 +162,7 @@ case_outputs_exchanged() { # a directory that is exchanged while root records le
         [ -s tdat.dat.kts ] || fail "lost: $(cat background.err)"
 }
 
-case_report_of_a_pipe() { # report of a FIFO without a writer ends by ^C, on a terminal and without one
+case_report_of_a_pipe() { # report of a FIFO without a writer can be interrupted by ^C
         mkfifo pipe
         python3 - <<'EOS'
 import os, pty, signal, subprocess, time
@@ -193,7 +193,7 @@ for arguments in (["report", "pipe"], ["convert", "pipe", "--to", "text"], ["rep
 EOS
 }
 
-case_outputs_older_stays() { # an older file stays until a new one can replace it: after a refusal or a failed fetch
+case_outputs_older_stays() { # an older output file is kept until a complete new one replaces it
         outputs_begin
         recorder
         cp t.dat old.kts

@@ -24,7 +24,7 @@ spec() { # EVENT...: spec.json
         jq -cn '{scope: "own", events: $ARGS.positional}' --args "$@" >spec.json
 }
 
-case_policy_check() { # policy check: a good file, and where broken ones are broken
+case_policy_check() { # policy check accepts a good file and shows the place of each mistake
         echo '{"rules": [{"name": "a", "subjects": ["any"], "scopes": ["own"], "events": ["task:*"]}]}' >good.json
         expect 0 user ktracectl policy check good.json
         grep -q 'good.json: good; rules: 1' out || fail "$(cat out)"
@@ -49,7 +49,7 @@ case_policy_check() { # policy check: a good file, and where broken ones are bro
         refused 2 'too many' user ktracectl policy check good.json more
 }
 
-case_policy_explain() { # policy explain: rule, events and limits, or each reason why not; of others for root alone
+case_policy_explain() { # policy explain shows the rule, events and limits, or the reasons for a refusal
         spec raw_syscalls:sys_enter 'task:task_rename'
         expect 0 user ktracectl policy explain spec.json
         for text in 'allowed' '50-default.json: own-processes' raw_syscalls:sys_enter task:task_rename \
@@ -77,63 +77,63 @@ case_policy_explain() { # policy explain: rule, events and limits, or each reaso
         grep -q nosuch:event out || fail "$(cat out)"
 }
 
-# told SPEC-WORDS...: what explain says is what create does.
-told() {
+# reported SPEC-WORDS...: compares what explain says with what create does.
+reported() {
         spec "$@"
         local status=0 made=0
-        user ktracectl policy explain spec.json --json=short >told || status=$?
-        user ktracectl create told --spec spec.json 2>refusal || made=$?
+        user ktracectl policy explain spec.json --json=short >reported || status=$?
+        user ktracectl create reported --spec spec.json 2>refusal || made=$?
         same "$status" "$made" "explain and create of $*"
         if [ $made != 0 ]; then
-                jq -r '.reasons[]' told >reasons
+                jq -r '.reasons[]' reported >reasons
                 sed 's/^ktracectl: //' refusal | grep -qFf - reasons ||
                         fail "create says '$(cat refusal)', explain says: $(cat reasons)"
                 return
         fi
-        user ktracectl show told --json=short >made.json
-        same "$(jq -cS '[.events[].name]' told)" "$(jq -cS .events made.json)" "events of $*"
-        same "$(jq -cS .requests told)" "$(jq -cS .requests made.json)" "requests of $*"
-        same "$(jq -cS .rule told)" "$(jq -cS .rule made.json)" "rule of $*"
-        user ktracectl destroy told
+        user ktracectl show reported --json=short >made.json
+        same "$(jq -cS '[.events[].name]' reported)" "$(jq -cS .events made.json)" "events of $*"
+        same "$(jq -cS .requests reported)" "$(jq -cS .requests made.json)" "requests of $*"
+        same "$(jq -cS .rule reported)" "$(jq -cS .rule made.json)" "rule of $*"
+        user ktracectl destroy reported
 }
 
-case_policy_explain_lacks() { # what policy allows and this kernel has not is told as that, by the status of create
+case_policy_explain_lacks() { # policy explain reports what the kernel lacks, with the status of create
         local made
         jq -n '{scope: "system", triggers: [{when: "raw_syscalls:sys_enter", do: "hist", keys: ["id"]}]}' >hist.json
         jq -n '{scope: "system", probes: ["tcp_connect"]}' >probe.json
         for what in hist probe; do
                 made=0
-                ktracectl create told --spec $what.json 2>refusal || made=$?
+                ktracectl create reported --spec $what.json 2>refusal || made=$?
                 expect $made ktracectl policy explain $what.json
                 if [ $made = 0 ]; then
                         same true "$(ktracectl policy explain $what.json --json=short |
                                 jq -c '.allowed and .lacks == []')" "$what"
-                        ktracectl destroy told
+                        ktracectl destroy reported
                         continue
                 fi
                 grep -q 'Decision: *allowed, but this kernel cannot do it' out || fail "$(cat out)"
                 same "$(sed 's/^ktracectl: //' refusal)" "$(ktracectl policy explain $what.json --json=short |
-                        jq -r '.lacks[0]')" "what is told of $what"
+                        jq -r '.lacks[0]')" "what is reported of $what"
         done
 }
 
-case_policy_explain_is_create() { # what CheckSession says is what CreateSession does
-        told raw_syscalls:sys_enter
-        told 'sched:*' 'task:*'
-        told raw_syscalls:sys_enter sched:sched_waking
-        told nosuch:event
-        told 'nosuch:*'
+case_policy_explain_is_create() { # CheckSession and CreateSession decide alike
+        reported raw_syscalls:sys_enter
+        reported 'sched:*' 'task:*'
+        reported raw_syscalls:sys_enter sched:sched_waking
+        reported nosuch:event
+        reported 'nosuch:*'
         rule "{\"name\": \"few\", \"subjects\": [{\"uid\": $USER_UID}],
                 \"scopes\": [\"own\"], \"events\": [\"task:task_*\"]}"
         expect 0 ktracectl policy reload
-        told 'task:*' 'sched:*'
-        told raw_syscalls:sys_enter
+        reported 'task:*' 'sched:*'
+        reported raw_syscalls:sys_enter
         deny "$USER_UID"
         expect 0 ktracectl policy reload
-        told 'task:*'
+        reported 'task:*'
 }
 
-case_policy_reload() { # [guest] policy reload and SIGHUP: new rules count from then on
+case_policy_reload() { # [guest] policy reload and SIGHUP apply new rules
         spec task:task_rename
         rule "{\"name\": \"other\", \"subjects\": [\"any\"], \"scopes\": [\"own\"], \"events\": [\"raw_syscalls:*\"]}"
         expect 0 user ktracectl policy explain spec.json
@@ -144,7 +144,7 @@ case_policy_reload() { # [guest] policy reload and SIGHUP: new rules count from 
         within 20 user ktracectl policy explain spec.json || fail "SIGHUP changed nothing"
 }
 
-case_policy_reload_broken() { # a broken file leaves the old rules in force, and it is said where it is broken
+case_policy_reload_broken() { # a broken rule file leaves the old rules in force; the error shows the place
         spec raw_syscalls:sys_enter
         user ktracectl create stays --spec spec.json
         rule '{"name": "broken", "subjects": ["any"], "scopes": ["own"], "events": ["a:b"]}, {"nome": "x"}'
@@ -158,7 +158,7 @@ case_policy_reload_broken() { # a broken file leaves the old rules in force, and
         user ktracectl destroy stays
 }
 
-case_policy_reload_ends() { # a session that no longer fits ends; its client is told which rule says so
+case_policy_reload_ends() { # a session that the new rules forbid ends, and its client learns which rule decided
         background user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" until stop 20000
         within 30 is_running || fail "did not start: $(cat background.err)"
         within 30 recorded 150 || fail "it does not record"
@@ -177,7 +177,7 @@ case_policy_reload_ends() { # a session that no longer fits ends; its client is 
         [ "$(count t.kts ".fields.id == $GETPPID")" -gt 10 ] || fail "too few calls"
 }
 
-case_policy_reload_keeps() { # [asan] a session that still fits goes on without losing an event
+case_policy_reload_keeps() { # [asan] a session that the new rules allow loses no event
         recording user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" until stop 20000
         deny "$STRANGER_UID"
         for _ in 1 2 3; do
@@ -189,7 +189,7 @@ case_policy_reload_keeps() { # [asan] a session that still fits goes on without 
         refused 3 'nothing' stranger ktracectl create x --scope own -e raw_syscalls:sys_enter
 }
 
-case_policy_reload_user() { # a user's reload is polkit's to allow
+case_policy_reload_user() { # a user may reload the rules only if polkit allows it
         deny "$STRANGER_UID"
         expect 3 user ktracectl --no-ask-password policy reload
         grep -q 'org.ktrace1.reload\|polkit\|authentication' err || fail "$(cat err)"
@@ -198,7 +198,7 @@ case_policy_reload_user() { # a user's reload is polkit's to allow
         stranger ktracectl destroy y
 }
 
-case_policy_receipt() { # a recording says who asked, which rules allowed it, what is not shown, and the kernel
+case_policy_receipt() { # a recording names its user, the rules that allowed it, hidden fields and the kernel
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 3 $GETPPID
         expect 0 user ktracectl report --receipt --json=short t.kts
         same "$USER_UID" "$(jq .uid out)" "requester"
@@ -227,7 +227,7 @@ case_policy_receipt() { # a recording says who asked, which rules allowed it, wh
         same next_pid "$(jq -r '.redactions."sched:sched_switch"[] | select(.field == "next_comm") | .pid' out)" \
                 "whose name next_comm is"
         same 0 "$(jq '[.redactions."sched:sched_switch"[] | select(.field == "prev_pid")] | length' out)" \
-                "prev_pid is told"
+                "prev_pid is in the recording"
         expect 0 user ktracectl report --receipt t.kts
         grep -q 'next_comm (member of next_pid)' out || fail "$(cat out)"
         # Other rules, another hash.
@@ -239,14 +239,14 @@ case_policy_receipt() { # a recording says who asked, which rules allowed it, wh
                 fail "the same hash"
 }
 
-case_policy_receipt_filter() { # a rule's own filter is nowhere in the recording, the requester's is
+case_policy_receipt_filter() { # a recording contains the user's filter but not the filter of the rule
         rule "{\"name\": \"few\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"command\"],
                 \"events\": [{\"name\": \"raw_syscalls:sys_enter\", \"filter\": \"id != 9876\"}]}"
         expect 0 ktracectl policy reload
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter --where "id != 1234" -o t.kts \
                 -- "$TARGET" calls 3 $GETPPID
         same 3 "$(count t.kts ".fields.id == $GETPPID")" "calls"
-        ! grep -q 9876 t.kts || fail "the rule's filter is told"
+        ! grep -q 9876 t.kts || fail "the filter of the rule is in the recording"
         user ktracectl report --receipt --json=short t.kts | jq -r '.filters."raw_syscalls:sys_enter"' | grep -q 1234 ||
                 fail "no filter"
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Probes: what is told of functions, what a definition records, and that nothing of them is left.
+# Probes: the description of functions, what a definition records, and the removal.
 
-case_probes_resolve() { # signature and what can be taken, by the kernel's types; mistakes with near names
+case_probes_resolve() { # probes resolve shows the signature and usable arguments; a mistake gets similar names
         expect 0 ktracectl probes resolve tcp_sendmsg
         grep -qF 'int tcp_sendmsg(struct sock *sk, struct msghdr *msg, size_t size)' out || fail "$(cat out)"
         grep -qE '^  sk\.__sk_common\.skc_dport +(__be16|unsigned short)$' out || fail "no dport"
@@ -13,7 +13,7 @@ case_probes_resolve() { # signature and what can be taken, by the kernel's types
         expect 2 ktracectl probes resolve 'tcp sendmsg'
 }
 
-case_probes_denied() { # who may not define probes learns nothing of functions, existing or not
+case_probes_denied() { # a user who may not define probes cannot find out whether a function exists
         probe_rule '{}'
         expect 3 user ktracectl probes resolve tcp_sendmsg
         sed s/tcp_sendmsg/NAME/ err >first
@@ -24,7 +24,7 @@ case_probes_denied() { # who may not define probes learns nothing of functions, 
         refused 3 'probes: vfs_read: not granted' user ktracectl probes add mine --on vfs_read count
 }
 
-case_probes_of_rules() { # [guest] a rule says on which functions and what of them
+case_probes_of_rules() { # [guest] a rule limits the functions and the arguments that a user may probe
         probe_rule '{"functions": ["vfs_*", "tcp_sendmsg"], "except": ["*_write"], "takes": ["values"]}'
         expect 0 user ktracectl probes resolve vfs_read
         refused 3 'probes: vfs_write: not granted by 10-probes.json: case' user ktracectl probes add bad \
@@ -51,7 +51,7 @@ refuses() {
         same "$(printf '%*s^' $((column + 1)) '')" "$(tail -n 1 err)" "the caret below $4"
 }
 
-case_probes_mistakes() { # [asan] each mistake is told with its place, and nothing is defined
+case_probes_mistakes() { # [asan] each mistake in a definition is reported with its place, and nothing is defined
         refuses 4 'struct sock has no member __sk_comon: did you mean __sk_common' tcp_sendmsg sk.__sk_comon.skc_dport
         refuses 1 'tcp_sendmsg has no argument sock: did you mean sk|it has sk, msg, size' tcp_sendmsg sock
         refuses 8 'no type u7' tcp_sendmsg 'size : u7'
@@ -70,7 +70,7 @@ case_probes_mistakes() { # [asan] each mistake is told with its place, and nothi
         ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
 }
 
-case_probes_raw_mistakes() { # [guest] an error in a definition in the kernel's syntax is shown with its place
+case_probes_raw_mistakes() { # [guest] a mistake in a definition in the kernel's syntax is shown with its place
         raw() { # COLUMN STATUS PATTERN RAW
                 expect "$2" ktracectl probes add bad --raw "$4"
                 head -n 1 err | grep -qE -- "$3" || fail "no '$3': $(cat err)"
@@ -85,7 +85,7 @@ case_probes_raw_mistakes() { # [guest] an error in a definition in the kernel's 
                 --raw 'p do_int3'
 }
 
-case_probes_values() { # [guest] what a probe records is what the program did: text, numbers, flags, results
+case_probes_values() { # [guest] a probe records the true texts, numbers, flags and results
         kprobes
         ktracectl probes add opening --on do_sys_openat2 filename 'flags = how.flags' dfd '$comm'
         ktracectl probes add opened --on do_sys_openat2 --return '$retval'
@@ -103,7 +103,7 @@ case_probes_values() { # [guest] what a probe records is what the program did: t
         ktracectl probes remove opened
 }
 
-case_probes_kernel_says() { # [guest] what only the kernel knows is told in its words, and nothing is left
+case_probes_kernel_says() { # [guest] an error that only the kernel finds is reported in its words, and nothing is left
         kprobes
         refused 1 'no instruction begins there' ktracectl probes add bad --on do_sys_openat2+4 %di
         # With the caret below.
@@ -112,7 +112,7 @@ case_probes_kernel_says() { # [guest] what only the kernel knows is told in its 
         ! grep -q ktrace_u "$TRACEFS/kprobe_events" || fail "$(cat "$TRACEFS/kprobe_events")"
 }
 
-case_probes_shared() { # [guest] the same probe again is shared, another with its name is refused; none goes while used
+case_probes_shared() { # [guest] an identical probe is shared, its name is taken, and it stays while it is used
         kprobes
         same ktrace_u0:mine "$(ktracectl probes add mine --on vfs_read count)" "event"
         same ktrace_u0:mine "$(ktracectl probes add mine --on vfs_read count)" "event"
@@ -125,18 +125,18 @@ case_probes_shared() { # [guest] the same probe again is shared, another with it
         ! grep -q ktrace_u "$TRACEFS/kprobe_events" || fail "it is left"
 }
 
-case_probes_return_arguments() { # [guest] arguments and result of one call, also if the kernel has lost the arguments
+case_probes_return_arguments() { # [guest] a return probe has arguments and result, even without the kernel's copy
         kprobes
         echo text >a-file
         same ktrace_u0:opens "$(ktracectl probes add opens --on do_sys_openat2 \
-                --return filename 'flags = how.flags : x64' 'fd = $retval' 2>told)" "event"
+                --return filename 'flags = how.flags : x64' 'fd = $retval' 2>reported)" "event"
         expect 1 ktracectl record -q --probe opens -o t.kts -- cat a-file no-such-file
         same 1 "$(count t.kts '.event == "opens" and .fields.filename == "a-file" and .fields.fd == 3')" "opened"
         same 1 "$(count t.kts '.event == "opens" and .fields.filename == "no-such-file" and .fields.fd == -2')" \
                 "not opened"
         same 0 "$(count t.kts '.event != "opens"')" "other events"
         ktracectl probes remove opens
-        if grep -q opens_call told; then
+        if grep -q opens_call reported; then
                 ktracectl probes remove opens_call
                 ktracectl probes remove opens_return
         fi
@@ -146,7 +146,7 @@ case_probes_return_arguments() { # [guest] arguments and result of one call, als
         same "" "$(ktracectl --json=short probes list | jq -r '.[] | select(.source == "") | .name')" "what is defined"
 }
 
-case_probes_load() { # [guest] all probes of a file at once, or none: what is wrong is told with its number
+case_probes_load() { # [guest] probes load takes all definitions of a file or none, and numbers the mistakes
         kprobes
         jq -n '{probes: [range(100) | {name: "many\(.)", on: "vfs_read", args: ["count"]}]}' >many.json
         expect 0 ktracectl probes load many.json
@@ -172,7 +172,7 @@ case_probes_load() { # [guest] all probes of a file at once, or none: what is wr
         for i in $(seq 0 99); do ktracectl probes remove "many$i"; done
 }
 
-case_probes_foreign_removal() { # [guest] somebody takes it out of the kernel: told, and put back
+case_probes_foreign_removal() { # [guest] a probe that another program removes is restored, and this is reported
         kprobes
         ktracectl probes add mine --on vfs_read count
         echo '-:ktrace_u0/mine' >>"$TRACEFS/kprobe_events"
@@ -183,7 +183,7 @@ case_probes_foreign_removal() { # [guest] somebody takes it out of the kernel: t
         ktracectl probes remove mine
 }
 
-case_probes_crash() { # [guest] a daemon that is killed: the next one has the definitions, and removes what is nobody's
+case_probes_crash() { # [guest] after a killed daemon the next one has the definitions and removes unused probes
         kprobes
         ktracectl probes add mine --on vfs_read count
         ktracectl create box --mode flight --scope system -b 64 --probe mine -f 'common_pid == 1'
@@ -215,7 +215,7 @@ usable() {
         fi
 }
 
-case_probes_lists() { # [guest] the event loop never reads the kernel's lists of functions and types
+case_probes_lists() { # [guest] the daemon's event loop never reads the kernel's lists of functions and types
         local pid before after
         ktracectl status >/dev/null
         pid=$(daemon_pid)
@@ -235,13 +235,13 @@ case_probes_lists() { # [guest] the event loop never reads the kernel's lists of
         same "$pid" "$(daemon_pid)" "the daemon"
 }
 
-case_probes_catalogue() { # every shipped entry resolves on this kernel
+case_probes_catalogue() { # every shipped probe works on this kernel
         ktracectl --json probes list >list
         same 11 "$(jq '[.[] | select(.source | endswith("probes.d/50-default.json"))] | length' list)" "entries"
         same '[]' "$(jq -c "[.[] | select(.state != \"$(usable)\")]" list)" "entries that are not $(usable)"
 }
 
-case_probes_catalogue_files() { # an administrator's file takes another's place; what is wrong with one is told
+case_probes_catalogue_files() { # an administrator's file replaces a shipped one; its mistakes are reported
         trap files_end EXIT
         mkdir -p "$CONFIG_DIR/probes.d"
         : >"$CONFIG_DIR/probes.d/50-default.json"
@@ -268,7 +268,7 @@ EOS
         same 11 "$(ktracectl --json probes list | jq length)" "entries"
 }
 
-case_probes_catalogue_use() { # [guest] the catalogue's come into the kernel with the first session and go with the last
+case_probes_catalogue_use() { # [guest] probes of the catalogue exist in the kernel only while a session uses them
         kprobes
         ktracectl create one --probe file_open --scope system
         ktracectl create two --probe file_open --scope system
@@ -289,7 +289,7 @@ recorded() {
                 tail -n 5)"
 }
 
-case_probes_catalogue_files_and_programs() { # [guest] files opened, programs run, signals, pages touched: true values
+case_probes_catalogue_files_and_programs() { # [guest] opened files, programs, signals and page faults have true values
         kprobes
         echo text >a-file
         recorded file_open '.fields.filename == "a-file" and .fields.dfd == -100' cat a-file
@@ -300,7 +300,7 @@ case_probes_catalogue_files_and_programs() { # [guest] files opened, programs ru
         recorded page_fault '.fields.address >= .fields.start and .fields.address < .fields.end' true
 }
 
-case_probes_catalogue_tcp() { # [guest] connections begun and taken: addresses and ports of both sides
+case_probes_catalogue_tcp() { # [guest] the catalogue records addresses and ports of TCP connections on both sides
         kprobes
         command -v python3 >/dev/null || skip "no python3"
         cat >talk.py <<'EOS'
@@ -323,7 +323,7 @@ EOS
                 fail "$(cat ports report)"
 }
 
-case_probes_catalogue_retransmit() { # [guest] a listener that takes no more: what was sent to it is sent once more
+case_probes_catalogue_retransmit() { # [guest] the catalogue records TCP retransmits to a listener with a full queue
         kprobes
         command -v python3 >/dev/null || skip "no python3"
         cat >insist.py <<'EOS'
@@ -345,7 +345,7 @@ EOS
                 fail "$(cat port; ktracectl report t.kts)"
 }
 
-case_probes_catalogue_oom() { # [guest] who dies when memory runs out
+case_probes_catalogue_oom() { # [guest] the catalogue records which process the OOM killer ends
         kprobes
         command -v python3 >/dev/null || skip "no python3"
         new_cgroup /ktrace-oom
@@ -359,7 +359,7 @@ EOS
                 jq -r 'select(.event == "oom_kill") | .fields.pid')" "the victim"
 }
 
-case_probes_of_users() { # [guest] a user's own probes and the catalogue's, of own processes; kernel addresses are cut
+case_probes_of_users() { # [guest] a user can trace own processes with own and shipped probes; addresses are hidden
         kprobes
         probe_rule '{"use": ["file_open"], "functions": ["vfs_read"], "takes": ["values"]}'
         same "ktrace_u$USER_UID:mine" "$(user ktracectl probes add mine --on vfs_read count file)" "event"
@@ -382,14 +382,14 @@ case_probes_of_users() { # [guest] a user's own probes and the catalogue's, of o
         user ktracectl probes remove mine
 }
 
-case_probes_ask() { # by the shipped rules a definition waits for an administrator's password
+case_probes_ask() { # by the shipped rules a definition requires an administrator's password
         expect 3 user ktracectl --no-ask-password probes add mine --on vfs_read count
         grep -q 'authentication' err || fail "$(cat err)"
         ! ktracectl --json probes list | grep -q '"mine"' || fail "it is defined"
         refused 3 'probes: get_random_bytes: not granted' user ktracectl probes add mine --on get_random_bytes len
 }
 
-case_probes_rule() { # what a rule lets a user read, and no more: no memory by casts, registers or numbers
+case_probes_rule() { # a rule's list of arguments cannot be bypassed by casts, registers or numbers
         mkdir -p "$CONFIG_DIR/policy.d"
         cat >"$CONFIG_DIR/policy.d/10-case.json" <<EOS
 {"rules": [{"name": "probers", "subjects": [{"uid": $USER_UID}],
@@ -418,7 +418,7 @@ EOS
         expect 3 add vfs_read count
 }
 
-case_readme_probes() { # [guest] README: a probe by the names of the kernel's source; what a spec would get
+case_readme_probes() { # [guest] README: a probe by the names in the kernel's source, and a preview of a spec
         same sched:sched_process_fork "$(user ktracectl --json=short policy explain \
                 - <<<'{"scope": "own", "events": ["sched:*"]}' |
                 jq -r '.events[].name' | grep fork)" "what is granted of sched:*"

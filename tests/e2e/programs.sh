@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Probes in programs and libraries: true values of known calls, only of the session's own processes, nowhere that
-# would harm whoever runs the file. PROBED is a program with known calls and markers (probed.c).
+# would harm every process that runs the file. PROBED is a program with known calls and markers (probed.c).
 
 uprobes() { # a copy of the program that is the user's, as ./prog
         [ -e "$TRACEFS/uprobe_events" ] || skip "this kernel has no uprobes"
@@ -41,7 +41,7 @@ values() { ktracectl convert t.kts --to json |
 n_of() { count t.kts ".event == \"$1\""; }
 removes() { for name in "$@"; do user ktracectl probes remove "$name"; done; }
 
-case_programs_functions() { # [asan] a user's own program: arguments, results, text, without an administrator
+case_programs_functions() { # [asan] a user can probe functions of an own program: arguments, results and text
         uprobes
         adds add --on ./prog:probed_add 'a = $arg1 : s64' 'b = $arg2 : s64' '$comm'
         adds sum --on ./prog:probed_add --return '$retval : s64'
@@ -55,7 +55,7 @@ case_programs_functions() { # [asan] a user's own program: arguments, results, t
         same prog "$(values add .fields.comm)" "comm"
         same "round 0,round 1,round 2,round 3,round 4" "$(ktracectl convert t.kts --to json |
                 jq -rs '[.[] | select(.event == "text") | .fields.text] | join(",")')" "texts"
-        same "0 1 2 3 4" "$(values text .fields.tail)" "what is behind the first letters"
+        same "0 1 2 3 4" "$(values text .fields.tail)" "the text after the first letters"
         same "114 117" "$(values text .fields.first) $(values text .fields.third)" "r and u"
         same 7 "$(values length .fields.ret)" "lengths"
         # Its own addresses are its own: nothing of them is cut.
@@ -66,13 +66,13 @@ case_programs_functions() { # [asan] a user's own program: arguments, results, t
         ! grep -q ktrace_u "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
 }
 
-case_programs_markers() { # a marker's own arguments, and its semaphore only while somebody listens
+case_programs_markers() { # a marker has its arguments, and its semaphore is set only while it is traced
         uprobes
         same 0 "$(./prog 3)" "rounds with a listener, without one"
         adds step --on ./prog:probed:step
         adds shown --on ./prog:probed:step 'round = $arg1' 'text = $arg2 : string' 'level = $arg3 : u8'
         adds quiet --on ./prog:probed:quiet '$comm'
-        same 0 "$(./prog 3)" "rounds with a listener, none of whom is on"
+        same 0 "$(./prog 3)" "rounds with a set semaphore, without a session"
         records step shown quiet -- ./prog 4
         same 4 "$(cat out)" "rounds with a listener"
         same "0 1 2 3" "$(values step .fields.arg1)" "rounds"
@@ -86,7 +86,7 @@ case_programs_markers() { # a marker's own arguments, and its semaphore only whi
         removes step shown quiet
 }
 
-case_programs_places() { # by offset, line, C++ name, behind an instruction, and in a program at a fixed address
+case_programs_places() { # a probe can be placed by offset, line, C++ name or instruction, also in a non-PIE program
         local line offset fixed
         uprobes
         line=$(grep -n 'return 2 \* n;' "$PROBED_SOURCE" | cut -d: -f1)
@@ -99,7 +99,7 @@ case_programs_places() { # by offset, line, C++ name, behind an instruction, and
         same "0 1 2" "$(values cpp .fields.n)" "arguments of a C++ function"
         same "3 0 1 2" "$(n_of line) $(values place .fields.a)" "line, place"
         [ "$(uname -m)" != x86_64 ] || [ "$(ktracectl report t.kts |
-                grep -c 'inside: .*ax=0x1122334455667788')" = 3 ] || fail "the register behind an instruction"
+                grep -c 'inside: .*ax=0x1122334455667788')" = 3 ] || fail "the register after an instruction"
         removes cpp line place inside
         expect 2 user ktracectl probes add bad --on ./prog:probed_bytes+10 '$arg1'
         grep -q 'arguments are known where a function begins' err || fail "$(cat err)"
@@ -111,7 +111,7 @@ case_programs_places() { # by offset, line, C++ name, behind an instruction, and
         removes fixed
 }
 
-case_programs_stripped() { # stripped, with its symbols in a file beside it
+case_programs_stripped() { # a stripped program can be probed with its separate symbol file
         uprobes
         command -v objcopy >/dev/null || skip "no objcopy"
         user objcopy --only-keep-debug prog prog.debug
@@ -123,7 +123,7 @@ case_programs_stripped() { # stripped, with its symbols in a file beside it
         removes stripped marker
 }
 
-case_programs_library() { # a library that a program has loaded
+case_programs_library() { # a function of a loaded library can be probed
         local libc
         uprobes
         libc=$(ldd ./prog | awk '/libc\.so/ { print $3 }')
@@ -135,7 +135,7 @@ case_programs_library() { # a library that a program has loaded
         removes nap
 }
 
-case_programs_changed() { # a file that was written to since it was looked into: its places may be others
+case_programs_changed() { # a program that was changed after its inspection is refused
         uprobes
         adds add --on ./prog:probed_add 'a = $arg1 : s64'
         records add -- ./prog 5
@@ -148,7 +148,7 @@ case_programs_changed() { # a file that was written to since it was looked into:
         user ktracectl probes remove add
 }
 
-case_programs_paired() { # [guest] the beginning and the end of a call in a user's own program
+case_programs_paired() { # [guest] a pair can measure a call in a user's own program
         uprobes
         [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
         adds add --on ./prog:probed_add 'a = $arg1 : s64'
@@ -160,7 +160,7 @@ case_programs_paired() { # [guest] the beginning and the end of a call in a user
         removes both add sum
 }
 
-case_programs_scope() { # [guest] others run the same program meanwhile: only the session's own processes are recorded
+case_programs_scope() { # [guest] if other processes run the same program, only those of the session are recorded
         uprobes
         chmod 755 . # or the stranger does not come to the program
         background stranger ./prog until stop
@@ -176,7 +176,7 @@ case_programs_scope() { # [guest] others run the same program meanwhile: only th
         removes add
 }
 
-case_programs_triggers() { # others run it meanwhile: a trigger without a filter counts no hit of theirs
+case_programs_triggers() { # if other users run the same program, a trigger counts none of their hits
         uprobes
         adds step --on ./prog:probed_add
         background user setpriv --no-new-privs sleep 60
@@ -191,7 +191,7 @@ case_programs_triggers() { # others run it meanwhile: a trigger without a filter
         removes step
 }
 
-case_programs_shared() { # the same again is the same; it stands in the file, whatever its name becomes
+case_programs_shared() { # an identical probe is shared, and stays in the file if its name changes
         uprobes
         adds add --on ./prog:probed_add '$arg1 : s64'
         adds add --on "$T/prog:probed_add" '$arg1 : s64'
@@ -214,7 +214,7 @@ case_programs_shared() { # the same again is the same; it stands in the file, wh
         removes add
 }
 
-case_programs_refused() { # nowhere but where an instruction begins in a file of one's own
+case_programs_refused() { # a probe is refused outside an instruction and in files of other users
         local offset
         uprobes
         offset=$(ktracectl --json probes resolve ./prog:probed_bytes | jq '.[0].offset')
@@ -242,7 +242,7 @@ case_programs_refused() { # nowhere but where an instruction begins in a file of
         ! grep -q ktrace_u "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
 }
 
-case_programs_paths() { # what stands at the end of a path counts, and is what is listed
+case_programs_paths() { # a link is resolved: the file that it names decides, and the list shows its path
         uprobes
         user ln -s prog link
         adds linked --on ./link:probed_add
@@ -260,7 +260,7 @@ case_programs_paths() { # what stands at the end of a path counts, and is what i
         removes linked opened
 }
 
-case_programs_overlay() { # an overlay that anybody can mount for themselves: nobody knows what it lies on
+case_programs_overlay() { # a program on an overlay that any user can mount is refused
         uprobes
         modprobe -q overlay 2>/dev/null || true
         user mkdir -p lower upper work merged
@@ -274,7 +274,7 @@ case_programs_overlay() { # an overlay that anybody can mount for themselves: no
         rm -rf work
 }
 
-case_programs_rules() { # a rule says whether, and of whose files
+case_programs_rules() { # a rule decides whose programs a user may probe
         uprobes
         rule() {
                 probe_rule "$1"
@@ -308,7 +308,7 @@ case_programs_restart() { # [asan] a recording of a user's program continues whe
         same "$stands" "$(cat "$TRACEFS/uprobe_events")" "what stands in the kernel"
         : >stop
         wait "$RECORDING" || fail "status $?: $(cat background.err)"
-        n=$(cat background.out) # rounds in which somebody listened: all of them, as their calls show
+        n=$(cat background.out) # rounds in which the semaphore was set: all of them, as the calls show
         same "$n $n" "$(n_of add) $(values add .fields.a | wc -w)" "calls, and different arguments"
         same "$n $n" "$(n_of step) $(values step .fields.round | wc -w)" "passes of the marker, and different rounds"
         ktracectl --json probes show "ktrace_u$USER_UID:add" |
@@ -340,7 +340,7 @@ away() {
 }
 opened() { user ktracectl list --json=short | jq -r 'map(.state) | join(" ")'; }
 
-case_programs_restart_replaced() { # another file takes its name: the probe stays in the old file only
+case_programs_restart_replaced() { # after a restart the probe stays in the old file if another file took its name
         uprobes
         kept
         adds add --on ./prog:probed_add '$arg1 : s64'
@@ -369,7 +369,7 @@ case_programs_restart_replaced() { # another file takes its name: the probe stay
         removes add
 }
 
-case_programs_restart_changed() { # what is not as it was when it was looked into ends session and probe
+case_programs_restart_changed() { # a program that changed since its inspection ends session and probe at the restart
         uprobes
         kept
         touched() { user touch -d 2001-01-01 prog; }
@@ -396,7 +396,7 @@ case_programs_restart_changed() { # what is not as it was when it was looked int
         removes add || ktracectl probes remove "ktrace_u$USER_UID:add"
 }
 
-case_programs_restart_lost() { # a file that was not kept: session and probe end with the reason, others continue
+case_programs_restart_lost() { # a program whose file was not kept ends session and probe with a reason; others continue
         uprobes
         ! service_manager || skip "systemd loses none"
         kept
@@ -414,14 +414,14 @@ case_programs_restart_lost() { # a file that was not kept: session and probe end
         same "ktrace_u$STRANGER_UID" "$(grep -o 'ktrace_u[0-9]*' "$TRACEFS/uprobe_events")" "what is left in the kernel"
         expect 0 stranger ktracectl record -q --probe add -o theirs.kts -- ./theirs 3
         same 3 "$(count theirs.kts '.event == "add"')" "the other's calls"
-        grep -q 'its file was not kept' "$NATIVE/keeper.log" || fail "not told: $(cat "$NATIVE/keeper.log")"
+        grep -q 'its file was not kept' "$NATIVE/keeper.log" || fail "not reported: $(cat "$NATIVE/keeper.log")"
         rm lost
         killed
         stranger ktracectl probes remove add
         : >stop
 }
 
-case_programs_crash() { # a daemon that is killed where nobody keeps the files leaves nothing: the next one removes it
+case_programs_crash() { # without kept files, the next daemon removes the probes of a killed one
         uprobes
         ! service_manager || skip "systemd keeps them"
         adds step --on ./prog:probed:step
@@ -436,7 +436,7 @@ case_programs_crash() { # a daemon that is killed where nobody keeps the files l
         : >stop
 }
 
-case_programs_gone() { # what somebody else takes away is put back
+case_programs_gone() { # a probe that another program removes is restored
         uprobes
         adds add --on ./prog:probed_add '$arg1 : s64'
         echo "-:ktrace_u$USER_UID/add" >>"$TRACEFS/uprobe_events"
@@ -448,7 +448,7 @@ case_programs_gone() { # what somebody else takes away is put back
         removes add
 }
 
-case_programs_catalogue() { # an administrator's file names a path; who may use the entry needs no more
+case_programs_catalogue() { # a user may use a catalogue probe in a root program if a rule names the probe
         uprobes
         mkdir -p "$CONFIG_DIR/probes.d"
         install -m 755 "$PROBED" rooted
@@ -477,7 +477,7 @@ EOS
         refused 1 'no-such-file|cannot' ktracectl record -q --probe gone -o /dev/null -- true
 }
 
-case_programs_hostile() { # [asan] text in every key: refused with its place, and nothing of it gets to the kernel
+case_programs_hostile() { # [asan] hostile text in any key is refused with its place and never reaches the kernel
         uprobes
         call() { # KEY-TYPE-VALUE...: as root, by the bus alone
                 expect 1 busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager AddProbe 'a{sv}' "$@"
@@ -505,7 +505,7 @@ case_programs_hostile() { # [asan] text in every key: refused with its place, an
         ! grep -q ktrace_ "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
 }
 
-case_programs_manual() { # ktrace-probes(5): its examples, word by word
+case_programs_manual() { # ktrace-probes(5): its examples, word for word
         uprobes
         user ktracectl probes add called --on ./prog:probed_text 'text = $arg1 : string'
         user ktracectl probes add gave --on ./prog:probed_text --return '$retval : s32'
@@ -522,7 +522,7 @@ case_programs_manual() { # ktrace-probes(5): its examples, word by word
         grep -q 'lookup: .*host="127\.0\.0\.1"' out || fail "$(cat out)"
 }
 
-case_readme_programs() { # [guest] README: a function of bash, found by the program's name; one of the user's own
+case_readme_programs() { # [guest] README: a function of bash by the program's name, and one of an own program
         uprobes
         ktracectl probes resolve bash:readline >/dev/null || skip "a bash without its symbols"
         ktracectl probes add lines --on bash:readline --return 'line = $retval : string'

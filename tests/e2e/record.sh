@@ -23,7 +23,7 @@ case_readme_record_dat() { # [guest] README: record -o t.dat -- ls -R, then repo
                 out || fail "not in time order"
 }
 
-case_trace_cmd_reads_dat() { # [asan] trace-cmd report of our .dat: same events, same count, same fields as our report
+case_trace_cmd_reads_dat() { # [asan] trace-cmd report shows the same events and fields of our .dat as our report
         record_readme
         user ktracectl report --raw t.dat | grep -E '^ +.*\[[0-9]{3}\]' | tr -s ' ' | sort >ours
         user trace-cmd report t.dat 2>/dev/null | grep -E '^ +.*\[[0-9]{3}\]' | tr -s ' ' | sort >theirs
@@ -39,7 +39,7 @@ case_readme_convert_json() { # [asan] README: convert --to json | jq
                 grep -cE '^ +.*\[[0-9]{3}\]')" "events in JSON and text"
 }
 
-case_readme_record_live() { # README: record -o - prints text as it happens
+case_readme_record_live() { # README: record -o - prints events during the recording
         background user ktracectl record -e raw_syscalls:sys_enter -o - -- "$TARGET" until stop 50000
         within 20 grep -q 'sys_enter: ' background.out || fail "no text before the end: $(cat background.err)"
         : >stop
@@ -47,7 +47,7 @@ case_readme_record_live() { # README: record -o - prints text as it happens
 }
 
 
-case_slow_trace() { # [asan] a reader has the events of a slow trace while it goes on; how soon is bench.sh latency's
+case_slow_trace() { # [asan] a reader of a slow trace gets its events during the recording
         user ktracectl record -q -e raw_syscalls:sys_enter -o - -- "$TARGET" until stop 50000 | python3 -c '
 import sys
 n = 0
@@ -58,12 +58,12 @@ for line in sys.stdin:
 sys.exit(n < 20)' || fail "it has ended without its reader"
 }
 
-case_complete() { # every event of the command, none lost, none made up
+case_complete() { # a recording has every event of the command exactly once
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 20000 $GETPPID
         same 20000 "$(count t.kts "$ENTER and .fields.id == $GETPPID")" "getppid events"
 }
 
-case_first_syscall() { # [guest] the first system call after exec is in the trace
+case_first_syscall() { # [guest] a recording contains the first system call after exec
         expect 0 user ktracectl record -e sched:sched_process_exec -e raw_syscalls:sys_enter -o t.kts \
                 -- "$TARGET" calls 1 $GETPPID
         # A C program begins with brk(0), number 12.
@@ -72,7 +72,7 @@ case_first_syscall() { # [guest] the first system call after exec is in the trac
                         map(select(.event == "sys_enter"))[0].fields.id')" "first system call"
 }
 
-case_children() { # [guest] the command's children are in the trace
+case_children() { # [guest] a recording contains the command's children
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o t.kts -- \
                 sh -c "$TARGET calls 3000 $SCHED_YIELD & $TARGET calls 3000 $SCHED_YIELD; wait"
         same 6000 "$(count t.kts ".fields.id == $SCHED_YIELD")" "events of the children"
@@ -80,7 +80,7 @@ case_children() { # [guest] the command's children are in the trace
                 wc -l)" "children"
 }
 
-case_nobody_else() { # [guest] nobody else's events, of the same user or of root
+case_nobody_else() { # [guest] a recording contains no other process of the same user or of root
         background user "$TARGET" calls 100000000 $GETUID
         background "$TARGET" calls 100000000 $GETUID
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 5000 $GETPPID
@@ -88,7 +88,7 @@ case_nobody_else() { # [guest] nobody else's events, of the same user or of root
         same 0 "$(count t.kts ".fields.id == $GETUID")" "others' events"
 }
 
-case_root_and_user() { # [guest asan] root's -a and a user's session run at the same time and see only their own events
+case_root_and_user() { # [guest asan] root's -a and a user's session at the same time record only their own events
         recording ktracectl record -a -e sched:sched_switch -o root.kts
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o user.kts -- "$TARGET" calls 5000 $GETPPID
         kill -INT "$BACKGROUND"
@@ -101,7 +101,7 @@ case_root_and_user() { # [guest asan] root's -a and a user's session run at the 
                 fail "root's trace is not system-wide"
 }
 
-case_status_of_command() { # the exit status is the command's
+case_status_of_command() { # record exits with the status of the command
         expect 7 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- sh -c 'exit 7'
         expect 143 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- sh -c 'kill -TERM $$'
         expect 127 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- /no/such/program
@@ -109,7 +109,7 @@ case_status_of_command() { # the exit status is the command's
         expect 126 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- ./plain
 }
 
-case_interrupt() { # ^C is the normal end of a recording
+case_interrupt() { # ^C ends a recording with success
         recording ktracectl record -a -e sched:sched_process_exec -o t.kts
         /bin/true
         ends_well
@@ -118,7 +118,7 @@ case_interrupt() { # ^C is the normal end of a recording
                 "the end frame's code"
 }
 
-case_pids() { # [guest] -p: a process of the user's own without new privileges
+case_pids() { # [guest] -p records an own process without new privileges
         background user setpriv --no-new-privs "$TARGET" paced 2000 50000
         process=$BACKGROUND
         recording user ktracectl record -e raw_syscalls:sys_enter -o t.kts -p "$process"
@@ -127,7 +127,7 @@ case_pids() { # [guest] -p: a process of the user's own without new privileges
         same 0 "$(count t.kts ".pid != $process")" "others' events"
 }
 
-case_threads() { # [guest] -p: every thread of a process
+case_threads() { # [guest] -p records every thread of a process
         background user setpriv --no-new-privs "$TARGET" threads 5
         within 20 sh -c "[ \$(ls /proc/$BACKGROUND/task | wc -l) = 6 ]" || fail "no threads"
         user ktracectl create threads -e raw_syscalls:sys_enter -p "$BACKGROUND" --lifetime linger
@@ -141,7 +141,7 @@ case_threads() { # [guest] -p: every thread of a process
         user ktracectl destroy threads
 }
 
-case_set_uid_child() { # [guest] a set-uid program in the command gains nothing
+case_set_uid_child() { # [guest] a set-uid program in a recorded command gains no privileges
         install -m 4755 /usr/bin/id suid-id
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- ./suid-id -u
         same "$USER_UID" "$(cat out)" "effective uid"
@@ -149,7 +149,7 @@ case_set_uid_child() { # [guest] a set-uid program in the command gains nothing
         grep -q '1$' out || fail "no_new_privs is not set"
 }
 
-case_kts_cut() { # [asan] a .kts cut anywhere reads up to its last whole frame and says what is missing
+case_kts_cut() { # [asan] a truncated .kts is readable up to its last whole frame, and report says what is missing
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 5000 $GETPPID
         size=$(stat -c %s t.kts)
         head -c 17 t.kts >cut.kts
@@ -161,7 +161,7 @@ case_kts_cut() { # [asan] a .kts cut anywhere reads up to its last whole frame a
         done
 }
 
-case_session_by_hand() { # [guest] create, start, show, list, status, stop, destroy
+case_session_by_hand() { # [guest] create, start, show, list, status, stop and destroy work on one session
         user ktracectl create hand -e raw_syscalls:sys_enter --scope own
         same configured "$(user ktracectl list --json=short | jq -r '.[0].state')" state
         background user setpriv --no-new-privs "$TARGET" paced 100 50000
@@ -175,12 +175,12 @@ case_session_by_hand() { # [guest] create, start, show, list, status, stop, dest
         same '[]' "$(user ktracectl list --json=short)" "sessions left"
 }
 
-case_stream_worker_killed() { # [guest asan] a worker that is killed while it drains: the stream is reported as cut
+case_stream_worker_killed() { # [guest asan] a stream whose worker was killed is reported as incomplete
         trap 'exec 9>&-; leave_case' EXIT
         local pid worker status=0
         ktracectl create box -a -b 8192 -e raw_syscalls:sys_enter -f 'id == 1000'
         mkfifo slow
-        exec 9<>slow # somebody has it open, and reads nothing yet
+        exec 9<>slow # a reader has it open and reads nothing yet
         ktracectl stream box -o - --to kts >slow 2>stream.err &
         pid=$!
         within 20 pgrep -x ktrace-consumer >/dev/null || fail "no worker"
@@ -206,7 +206,7 @@ case_stream_worker_killed() { # [guest asan] a worker that is killed while it dr
         ktracectl destroy box
 }
 
-case_events_verb() { # [guest] events lists what the caller may use
+case_events_verb() { # [guest] events lists the events that the caller may use
         user ktracectl events --no-legend >user.events
         ktracectl events --no-legend >root.events
         grep -q raw_syscalls:sys_enter user.events || fail "no raw_syscalls:sys_enter for the user"
@@ -214,7 +214,7 @@ case_events_verb() { # [guest] events lists what the caller may use
         user ktracectl events raw_syscalls:sys_enter -v | grep -q args || fail "no fields"
 }
 
-case_events_word() { # events WORD searches names and fields; a name that is refused comes with names that are granted
+case_events_word() { # events WORD searches names and fields; a refused name gets similar granted names
         has() { user ktracectl events --no-legend "$1" >found && grep -qx "$2" found ||
                 fail "events $1: $(cat found)"; }
         has openat syscalls:sys_enter_openat

@@ -2,7 +2,7 @@
 # What is printed of a recording, and what is not.
 EXECS='-e sched:sched_process_exec'
 
-case_report_escaped() { # control characters of a task's name reach no pipe and no file, but by --raw; UTF-8 stays
+case_report_escaped() { # control characters in task names are escaped, except with --raw; UTF-8 is kept
         local name
         name=$(printf 'a\033b\233c\303\244')
         cp /bin/true "$name"
@@ -22,7 +22,7 @@ case_report_escaped() { # control characters of a task's name reach no pipe and 
         LC_ALL=C grep -qF 'a\x1bb\x9bc' out || fail "$(cat out)"
 }
 
-case_report_no_such_cpu() { # CPUs that the trace does not have are refused, not silently empty
+case_report_no_such_cpu() { # report refuses CPUs that the trace does not have
         expect 0 user ktracectl record -q $EXECS -o t.kts -- true
         refused 2 'none of these: expected numbers from 0 to' user ktracectl report --cpu 4000 t.kts
         refused 2 'none of these' user ktracectl convert --cpu 4000-4001 --to json t.kts
@@ -30,7 +30,7 @@ case_report_no_such_cpu() { # CPUs that the trace does not have are refused, not
         grep -q sched_process_exec out || fail "nothing of those that are there"
 }
 
-case_report_of_several() { # several files are the parts of one recording: another kind of file among them is named
+case_report_of_several() { # report joins several files of one recording and names a file of another kind
         expect 0 user ktracectl record -q $EXECS -o t.kts -- true
         expect 0 user ktracectl convert t.kts -o t.dat
         refused 1 '^ktracectl: t.dat: not a ktrace stream: several files are read as the parts of one' \
@@ -39,7 +39,7 @@ case_report_of_several() { # several files are the parts of one recording: anoth
         expect 0 user ktracectl report t.kts t.kts
 }
 
-case_report_wall_of_dat() { # the default trace.dat leads to the time of day too
+case_report_wall_of_dat() { # the default trace.dat can show the time of day
         expect 0 user ktracectl record -q $EXECS -o t.kts -- true
         expect 0 user ktracectl convert t.kts --to dat -o t.dat
         expect 0 user ktracectl report --wall t.kts
@@ -49,7 +49,7 @@ case_report_wall_of_dat() { # the default trace.dat leads to the time of day too
         cmp out wall || fail "$(diff out wall | head -4)"
 }
 
-case_record_json_printed() { # --json -o - prints JSON, as it does for each verb that prints events
+case_record_json_printed() { # record --json -o - prints JSON
         expect 0 user ktracectl --json record -q $EXECS -o - -- true
         jq -es 'any(.[]; .event == "sched_process_exec")' out >/dev/null || fail "$(head -c 300 out)"
         expect 0 user ktracectl record -q $EXECS -o t.kts -- true
@@ -57,7 +57,7 @@ case_record_json_printed() { # --json -o - prints JSON, as it does for each verb
         jq -es 'any(.[]; .event == "sched_process_exec")' out >/dev/null || fail "$(head -c 300 out)"
 }
 
-case_record_refused_prints_nothing() { # a recording that is refused at its start has printed nothing
+case_record_refused_prints_nothing() { # a recording that is refused at its start prints nothing to stdout
         background "$TARGET" until stop 50000
         for to in text json kts; do
                 expect 3 user ktracectl record -q -e raw_syscalls:sys_enter -p "$BACKGROUND" -o - --to $to

@@ -1,22 +1,45 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The daemon is killed or restarted: what goes on, and what is told of what does not. Where a service manager keeps
-# descriptors (the guest), streams go on as well.
+# The daemon is killed or restarted: which sessions continue, and which errors the others report. Where a service
+# manager keeps descriptors (the guest), streams also continue.
 
 restart_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
         files_end
 }
-manager() { service_manager || skip "no service manager keeps the streams' sockets here"; }
+manager() { service_manager || skip "no service manager keeps the sockets of streams"; }
 all_run() { ktracectl list --json=short | jq -e "[.[] | select(.state == \"running\")] | length == $1"; }
 state_of() { ktracectl --json=short show "$1" | jq -r .state; }
 calls() { "$TARGET" calls "$1" "$2"; }
-recorder() { # of two system calls that nobody makes by chance, of all processes
-        ktracectl create box --mode flight --scope system -b 256 -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1001' "$@"
+# recorder OPTION...: a flight recorder `box` of all processes, for two system calls that no other program makes.
+recorder() {
+        ktracectl create box --mode flight --scope system -b 256 \
+                -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1001' "$@"
         ktracectl start box
 }
 has() { count "$1" ".fields.id == $2"; }
+# records_until_stop USEC: a user's recording of a process that makes a call every USEC until the file `stop` exists.
+records_until_stop() {
+        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- \
+                "$TARGET" until stop "$1"
+}
+# rule KEYS: a rule for the user, in force from now on.
+rule() {
+        mkdir -p "$CONFIG_DIR/policy.d"
+        printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "events": ["raw_syscalls:*"], %s}]}\n' \
+                "$USER_UID" "$1" >"$CONFIG_DIR/policy.d/10-case.json"
+        ktracectl policy reload
+}
+# called_process: a process of the user that makes calls on command: called N NUMBER. Its pid is in $BACKGROUND.
+called_process() {
+        mkfifo commands answers
+        chmod 666 commands answers
+        background user setpriv --no-new-privs sh -c \
+                'while read -r n nr; do "$0" calls "$n" "$nr"; echo done >&3; done <commands 3>answers' "$TARGET"
+        exec 7>commands 8<answers
+}
+called() { echo "$1 $2" >&7 && read -r _ <&8; }
 
-case_restart_flight() { # [guest asan] a flight recorder goes on: a snapshot has what came before the kill, while nobody was there, and after
+case_restart_flight() { # [guest asan] a snapshot has the events before, during and after the time without a daemon
         trap restart_end EXIT
         local pid
         recorder
@@ -24,7 +47,7 @@ case_restart_flight() { # [guest asan] a flight recorder goes on: a snapshot has
         pid=$(daemon_pid)
         kill -KILL "$pid"
         calls 10 1000
-        within 30 another "$pid" || fail "no daemon came"
+        within 30 another "$pid" || fail "no daemon started"
         same running "$(state_of box)" "state"
         calls 1 1000
         expect 0 ktracectl snapshot box -o t.kts
@@ -42,7 +65,7 @@ case_restart_flight() { # [guest asan] a flight recorder goes on: a snapshot has
         ktracectl destroy box
 }
 
-case_restart_lifetime_unit() { # a unit's session goes on with the unit, and is over where the unit has ended meanwhile
+case_restart_lifetime_unit() { # a unit's session survives a killed daemon, but not the end of the unit
         trap restart_end EXIT
         lives_in kt-life.service 0
         recorder --lifetime unit:kt-life.service
@@ -52,26 +75,26 @@ case_restart_lifetime_unit() { # a unit's session goes on with the unit, and is 
         kill -STOP "$pid"
         kill "$BACKGROUND"
         kill -KILL "$pid"
-        within 30 another "$pid" || fail "no daemon came"
-        within 20 no_instance || fail "still there without its unit"
+        within 30 another "$pid" || fail "no daemon started"
+        within 20 no_instance || fail "the session is still there without its unit"
 }
 
-case_restart_saved() { # [guest] what runs a saved session waits for the next daemon, and still ends it
+case_restart_saved() { # [guest] a service that runs a saved session reconnects to the next daemon
         trap 'rm -rf "$CONFIG_DIR/sessions.d"; restart_end' EXIT
         mkdir -p "$CONFIG_DIR/sessions.d"
         echo '{"mode": "flight", "scope": "system", "buffer-kb": 64, "events": ["sched:sched_process_exec"]}' \
                 >"$CONFIG_DIR/sessions.d/box.json"
         background ktracectl saved --config-dir="$CONFIG_DIR" run box
-        within 20 all_run 1 || fail "it does not run: $(cat background.err)"
+        within 20 all_run 1 || fail "the session does not run: $(cat background.err)"
         killed
         same running "$(state_of box)" "state"
         sleep 1
         kill -TERM "$BACKGROUND"
         wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
-        no_instance || fail "it is still there"
+        no_instance || fail "the instance is still there"
 }
 
-case_restart_snapshots() { # [guest] what a snapshot has told is told again by the next daemon
+case_restart_snapshots() { # [guest] the next daemon's snapshot repeats the events of the previous snapshot
         manager
         trap restart_end EXIT
         recorder
@@ -89,13 +112,14 @@ case_restart_snapshots() { # [guest] what a snapshot has told is told again by t
         ktracectl destroy box
 }
 
-case_restart_off() { # what was turned off stays off, what was not started is not
+case_restart_off() { # after a restart, switched-off events and unstarted sessions are as before
         trap restart_end EXIT
-        ktracectl create box --mode flight --scope system -b 256 -e raw_syscalls:sys_enter -f 'id == 1000' -e raw_syscalls:sys_exit -f 'id == 1000'
+        ktracectl create box --mode flight --scope system -b 256 \
+                -e raw_syscalls:sys_enter -f 'id == 1000' -e raw_syscalls:sys_exit -f 'id == 1000'
         user ktracectl create mine --scope own -b 64 --lifetime linger -e raw_syscalls:sys_enter
         killed
         same configured "$(state_of box)" "state"
-        # What of it is not laid yet is nobody's change.
+        # Settings that the session has not made yet are not reported as interference.
         echo 1 >"$TRACEFS/instances/ktrace-$(user ktracectl list --json=short | jq -r '.[0].id')/tracing_on"
         sleep 0.5
         same configured "$(user ktracectl --json=short show mine | jq -r .state)" "state of what is judged"
@@ -113,12 +137,9 @@ case_restart_off() { # what was turned off stays off, what was not started is no
         ktracectl destroy box
 }
 
-case_restart_rules() { # rules that decide otherwise by then end it, and the journal tells
+case_restart_rules() { # a restart ends a session that new rules forbid, and the journal says so
         trap restart_end EXIT
-        mkdir -p "$CONFIG_DIR/policy.d"
-        printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "scopes": ["system"], "processes": "any", "events": ["raw_syscalls:*"]}]}\n' "$USER_UID" \
-                >"$CONFIG_DIR/policy.d/10-case.json"
-        ktracectl policy reload
+        rule '"scopes": ["system"], "processes": "any"'
         expect 0 user ktracectl create box --mode flight --scope system -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'
         user ktracectl start box
         killed
@@ -129,7 +150,7 @@ case_restart_rules() { # rules that decide otherwise by then end it, and the jou
         within 20 no_instance || fail "the instance is still there"
 }
 
-case_restart_garbage() { # [asan] a state that nobody wrote, or half of one, is nobody's session
+case_restart_garbage() { # [asan] the daemon ignores and removes broken state files
         trap restart_end EXIT
         local state pid
         recorder
@@ -150,7 +171,7 @@ case_restart_garbage() { # [asan] a state that nobody wrote, or half of one, is 
         same 0 "$(ls "$state" | wc -l)" "files: $(ls "$state")"
 }
 
-case_restart_owner_gone() { # [guest] a session of a client that has left meanwhile is over
+case_restart_owner_gone() { # [guest] a session ends if its client left while no daemon was running
         trap restart_end EXIT
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 60
         within 30 is_running || fail "did not start: $(cat background.err)"
@@ -161,11 +182,11 @@ case_restart_owner_gone() { # [guest] a session of a client that has left meanwh
         same '[]' "$(user ktracectl list --json=short)" "sessions left"
 }
 
-case_restart_record() { # [guest] a recording does not notice: not one event is missing, and none is there twice
+case_restart_record() { # [guest] a recording continues over three restarts without a lost or duplicate event
         manager
         trap restart_end EXIT
         local i
-        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" until stop 2000
+        records_until_stop 2000
         for i in 1 2 3; do
                 sleep 0.5
                 killed
@@ -174,31 +195,35 @@ case_restart_record() { # [guest] a recording does not notice: not one event is 
         ktracectl report t.kts --receipt | grep -q . || fail "no receipt"
 }
 
-# killed_at_the_end STATE: three recordings, or as many as there is time for; the daemon is killed when theirs is that. All
-# the while somebody else makes the same calls, of which none may be seen.
+# killed_at_the_end STATE: makes recordings until three were killed: the daemon is killed when the session is in STATE.
+# Another user makes the same calls all the time, and none of them may be recorded.
 killed_at_the_end() {
         local hits=0 ends=$((SECONDS + 30))
         AS_EXEC=exec stranger "$TARGET" until never 2000 >/dev/null &
         started+=("$!")
         while [ "$hits" -lt 3 ] && [ "$SECONDS" -lt "$ends" ]; do
-                recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" paced 500 2000
+                recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- \
+                        "$TARGET" paced 500 2000
                 ! killed_when "$1" || hits=$((hits + 1))
-                within 30 sh -c "! kill -0 $RECORDING 2>/dev/null" || fail "it does not end: $(cat background.err)"
+                within 30 sh -c "! kill -0 $RECORDING 2>/dev/null" ||
+                        fail "the recording does not end: $(cat background.err)"
                 wait "$RECORDING" || fail "status $?: $(cat background.err)"
-                same 500 "$(count t.kts '.event == "sys_enter" and .comm == "target"')" "calls, by name: $(cat background.err)"
-                same stopped "$(ktracectl report --receipt t.kts | grep -o 'code: .*' | cut -d' ' -f2)" "how the stream ends"
+                same 500 "$(count t.kts '.event == "sys_enter" and .comm == "target"')" \
+                        "calls, by name: $(cat background.err)"
+                same stopped "$(ktracectl report --receipt t.kts | grep -o 'code: .*' | cut -d' ' -f2)" \
+                        "end code of the stream"
                 within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
         done
         [ "$hits" -gt 0 ] || skip "no recording was $1 when the daemon was killed"
 }
 
-case_restart_destroying() { # a recording that ends when the daemon is killed ends as if nothing had been, also when it was all but gone
+case_restart_destroying() { # a recording that was ending when the daemon was killed is complete
         trap restart_end EXIT
         kept
         killed_at_the_end stopped
 }
 
-case_restart_ending() { # a session that is being taken away when the daemon is killed is taken away by the next: its stream has the end and the names that it has else
+case_restart_ending() { # the next daemon finishes the removal of a session; its stream is complete
         trap restart_end EXIT
         kept
         killed_at_the_end ending
@@ -207,7 +232,7 @@ case_restart_ending() { # a session that is being taken away when the daemon is 
 
 nothing_kept() { [ -z "$(ls "$STATE_DIR")" ]; }
 
-case_restart_stopping() { # a stop that is under way when the daemon is killed is finished by the next: a recording ends as if nothing had been
+case_restart_stopping() { # the next daemon finishes a stop; recordings and snapshots are complete
         trap restart_end EXIT
         kept
         local hits=0 ends
@@ -233,7 +258,7 @@ case_restart_stopping() { # a stop that is under way when the daemon is killed i
         [ "$hits" -gt 0 ] || skip "no flight recorder was being stopped when the daemon was killed"
 }
 
-case_restart_resizing() { # a buffer that is growing or shrinking when the daemon is killed has its size again, and counts with that
+case_restart_resizing() { # a buffer whose size was changing has its old size and quota after a restart
         trap restart_end EXIT
         local hits=0 ends=$((SECONDS + 35)) size used
         user ktracectl create box --scope own -b 64 --lifetime linger -e raw_syscalls:sys_enter
@@ -243,7 +268,7 @@ case_restart_resizing() { # a buffer that is growing or shrinking when the daemo
                 user ktracectl set box buffer-kb 16384 2>/dev/null &
                 BACKGROUND=$!
                 ! killed_when wants-kb || hits=$((hits + 1))
-                if wait "$BACKGROUND"; then # it was over before
+                if wait "$BACKGROUND"; then # the change was complete
                         user ktracectl set box buffer-kb 64
                 fi
                 same "$size $used" "$(cat "$TRACEFS"/instances/ktrace-*/buffer_size_kb) $(used_kb)" "sizes"
@@ -254,21 +279,22 @@ case_restart_resizing() { # a buffer that is growing or shrinking when the daemo
 }
 used_kb() { user ktracectl --json=short status | jq '.limits["buffer-kb"]'; }
 
-case_restart_flight_recording() { # the last snapshot of a recording that ends while the daemon is replaced is taken of the next one, and has all
+case_restart_flight_recording() { # record --flight takes its last snapshot from the next daemon
         trap restart_end EXIT
         kept
         local hits=0 n file ends=$((SECONDS + 40))
         while [ "$hits" -lt 3 ] && [ "$SECONDS" -lt "$ends" ]; do
                 rm -f t*.kts
-                background ktracectl record --flight -a -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts -- "$TARGET" calls 100 1000
+                background ktracectl record --flight -a -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts -- \
+                        "$TARGET" calls 100 1000
                 ! killed_when stopped || hits=$((hits + 1))
                 wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
                 n=0
                 for file in t*.kts; do
                         n=$((n + $(has "$file" 1000)))
                 done
-                # Where the kernel swaps buffers, what it had set aside when the daemon was killed comes with the snapshot after the
-                # next. Here there is none after the last: then it is told.
+                # If the kernel swaps buffers, events that were swapped out when the daemon was killed are in the
+                # snapshot after the next only. Here no other snapshot follows, so the loss is reported.
                 if ! [ -e "$TRACEFS/snapshot" ] || ! grep -q 'has let its worker go' background.err; then
                         same 100 "$n" "calls: $(cat background.err)"
                 fi
@@ -276,13 +302,13 @@ case_restart_flight_recording() { # the last snapshot of a recording that ends w
         [ "$hits" -gt 0 ] || skip "no recording was stopped when the daemon was killed"
 }
 
-case_restart_hist_command() { # [guest] a histogram that is asked for while the daemon is replaced is told by the next one
+case_restart_hist_command() { # [guest] hist gets its table from the next daemon
         [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] || skip "this kernel has no histograms"
         trap restart_end EXIT
         kept
         background ktracectl --json=short hist -a -e raw_syscalls:sys_enter -f 'id == 1000' --key id -- \
                 sh -c '"$0" calls 5 1000; : >counted; while [ ! -e go ]; do sleep 0.05; done' "$TARGET"
-        within 20 test -e counted || fail "it does not run: $(cat background.err)"
+        within 20 test -e counted || fail "the session does not run: $(cat background.err)"
         kill -STOP "$(daemon_pid)"
         : >go
         sleep 0.5
@@ -291,7 +317,7 @@ case_restart_hist_command() { # [guest] a histogram that is asked for while the 
         same 5 "$(jq .hits background.out)" "calls: $(cat background.err)"
 }
 
-case_restart_stream_left() { # without a service manager a stream ends with its daemon, which is told to who reads it
+case_restart_stream_left() { # without systemd a stream ends with its daemon, and the reader is informed
         ! service_manager || skip "streams go on here"
         trap restart_end EXIT
         local status=0
@@ -303,14 +329,14 @@ case_restart_stream_left() { # without a service manager a stream ends with its 
         killed
         wait "$BACKGROUND" || status=$?
         same 4 "$status" "status: $(cat background.err)"
-        grep -q 'ktraced has let its worker go' background.err || fail "not told: $(cat background.err)"
+        grep -q 'ktraced has let its worker go' background.err || fail "not reported: $(cat background.err)"
         same 'running 5' "$(state_of box) $(has t.kts 1000)" "session, and calls"
 }
 
-case_restart_systemctl() { # [guest] systemctl restart leaves sessions alone, systemctl stop ends them
+case_restart_systemctl() { # [guest] systemctl restart keeps sessions, systemctl stop ends them
         manager
         trap restart_end EXIT
-        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" until stop 2000
+        records_until_stop 2000
         recorder
         calls 10 1000
         systemctl restart ktraced.service
@@ -323,14 +349,15 @@ case_restart_systemctl() { # [guest] systemctl restart leaves sessions alone, sy
         same '[]' "$(ktracectl list --json=short)" "sessions"
 }
 
-case_restart_marks() { # [guest] a marker pipe is the next daemon's: what is written while nobody reads is in the stream, in order
+case_restart_marks() { # [guest] marks that were written without a daemon are in the stream, in order
         manager
         trap restart_end EXIT
         cat >marks.py <<'EOS'
 import array, dbus, fcntl, os, termios, time
 bus = dbus.SystemBus()
 manager = dbus.Interface(bus.get_object("org.ktrace1", "/org/ktrace1"), "org.ktrace1.Manager")
-id, path = manager.CreateSession(dbus.Dictionary({"scope": "own", "events": dbus.Array(["sched:sched_process_exec"])}, signature="sv"))
+spec = {"scope": "own", "events": dbus.Array(["sched:sched_process_exec"])}
+id, path = manager.CreateSession(dbus.Dictionary(spec, signature="sv"))
 session = dbus.Interface(bus.get_object("org.ktrace1", path), "org.ktrace1.Session")
 stream = session.OpenStream(dbus.Dictionary({}, signature="sv")).take()
 session.Start()
@@ -344,7 +371,7 @@ while not os.path.exists("there"):
     time.sleep(0.05)
 os.write(marker, b"three")
 unread = array.array("i", [1])
-while unread[0] > 0: # a call goes before
+while unread[0] > 0: # a D-Bus call would be handled before the pipe
     fcntl.ioctl(marker, termios.FIONREAD, unread)
     time.sleep(0.05)
 session = dbus.Interface(dbus.SystemBus(private=True).get_object("org.ktrace1", path), "org.ktrace1.Session")
@@ -362,69 +389,70 @@ EOS
         pid=$(daemon_pid)
         kill -KILL "$pid"
         : >killed
-        within 30 another "$pid" || fail "no daemon came"
+        within 30 another "$pid" || fail "no daemon started"
         : >there
         wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
-        same 'one two three four' "$(ktracectl convert t.kts --to json | jq -r 'select(.event == "print") | .fields.buf' | xargs)" "marks"
+        same 'one two three four' \
+                "$(ktracectl convert t.kts --to json | jq -r 'select(.event == "print") | .fields.buf' | xargs)" "marks"
 }
 
-case_restart_tampered() { # [guest] what somebody did to a fenced session while no daemon watched ends it
+case_restart_tampered() { # [guest] a change of a fenced session while no daemon was running ends it
         manager
         trap restart_end EXIT
         local pid instance
-        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" until stop 2000
+        records_until_stop 2000
         instance=$(echo "$TRACEFS"/instances/ktrace-*)
         kill -STOP "$(daemon_pid)"
         echo 0 >"$instance/events/raw_syscalls/sys_enter/filter"
         killed
         : >stop
-        wait "$RECORDING" && fail "it ended well" || true
-        grep -qE 'interference|changed|gone' background.err || fail "not told: $(cat background.err)"
+        wait "$RECORDING" && fail "the recording succeeded" || true
+        grep -qE 'interference|changed|gone' background.err || fail "not reported: $(cat background.err)"
         within 20 no_instance || fail "the instance is still there"
 }
 
-case_restart_guard() { # [guest] the guard watches while nobody is there: a command that gains rights ends the trace in the kernel
+case_restart_guard() { # [guest] without a daemon the kernel's guard still ends a trace when a command gains privileges
         manager
         command -v su >/dev/null || skip "no su"
         trap restart_end EXIT
         local pid
-        mkdir -p "$CONFIG_DIR/policy.d"
-        printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], "scopes": ["command"], "events": ["raw_syscalls:*"], "allow-setuid": true}]}\n' "$USER_UID" \
-                >"$CONFIG_DIR/policy.d/10-case.json"
-        ktracectl policy reload
-        recording user ktracectl record -q --allow-setuid -e raw_syscalls:sys_enter -o t.kts -- sh -c 'while [ ! -e go ]; do sleep 0.1; done; echo wrong | su root -c true; touch done; sleep 3'
+        rule '"scopes": ["command"], "allow-setuid": true'
+        recording user ktracectl record -q --allow-setuid -e raw_syscalls:sys_enter -o t.kts -- \
+                sh -c 'while [ ! -e go ]; do sleep 0.1; done; echo wrong | su root -c true; touch done; sleep 3'
         pid=$(daemon_pid)
         kill -STOP "$pid"
         : >go
         within 40 test -e done || fail "$(cat background.err)"
         kill -KILL "$pid"
-        within 30 another "$pid" || fail "no daemon came"
+        within 30 another "$pid" || fail "no daemon started"
         wait "$RECORDING" || true
-        # Nothing of su's own: it opens the shadow file, by a call of a task that is root's.
-        same 0 "$(count t.kts '.comm == "su" and .fields.id == 257' || true)" "calls of su's"
+        # No call of su itself: it opens the shadow file, in a call with root's credentials.
+        same 0 "$(count t.kts '.comm == "su" and .fields.id == 257' || true)" "calls of su"
         within 20 no_instance || fail "the instance is still there"
 }
 
-case_restart_many() { # [deep guest] sixteen sessions and twenty kills at any moment: nothing is orphaned, nothing is lost
+case_restart_many() { # [deep guest] sixteen sessions survive twenty kills of the daemon without a loss
         manager
         trap restart_end EXIT
         local i pid
         for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
-                ktracectl create "box$i" --mode flight --scope system -b 16 -e raw_syscalls:sys_enter -f "id == $((1000 + i))"
+                ktracectl create "box$i" --mode flight --scope system -b 16 \
+                        -e raw_syscalls:sys_enter -f "id == $((1000 + i))"
                 ktracectl start "box$i"
         done
-        recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts -- "$TARGET" until stop 1000
+        records_until_stop 1000
         within 30 all_run 16 || fail "did not start: $(cat background.err)"
         for i in $(seq 20); do
                 calls 1 $((1000 + i % 15 + 1))
                 pid=$(daemon_pid)
                 [ "$pid" = 0 ] || kill -KILL "$pid" 2>/dev/null || true
                 sleep "0.$((i % 7))"
-                # A client waits for the next daemon for 20 s, and a slow machine's may not come to answer.
-                [ $((i % 4)) != 0 ] || within 30 ktracectl status || fail "no daemon came"
+                # A client waits 20 s for the next daemon. On a slow machine this may be too short.
+                [ $((i % 4)) != 0 ] || within 30 ktracectl status || fail "no daemon started"
         done
-        within 30 ktracectl status || fail "no daemon came"
-        same 16 "$(ktracectl list --json=short | jq length)" "sessions: $(journalctl -b -u ktraced.service -o cat | grep -i 'end' | tail -n 5)"
+        within 30 ktracectl status || fail "no daemon started"
+        same 16 "$(ktracectl list --json=short | jq length)" \
+                "sessions: $(journalctl -b -u ktraced.service -o cat | grep -i 'end' | tail -n 5)"
         for i in 1 15; do
                 expect 0 ktracectl snapshot "box$i" -o s.kts
                 [ "$(has s.kts $((1000 + i)))" -ge 1 ] || fail "box$i has none"
@@ -435,7 +463,7 @@ case_restart_many() { # [deep guest] sixteen sessions and twenty kills at any mo
         done
 }
 
-case_restart_caught() { # [guest] what a trigger caught in the kernel is the next daemon's to tell, before, while or after nobody was there
+case_restart_caught() { # [guest] a snapshot that a trigger took is kept for the next daemon
         [ -e "$TRACEFS/snapshot" ] || skip "the kernel has no snapshots"
         trap restart_end EXIT
         local pid
@@ -445,7 +473,7 @@ case_restart_caught() { # [guest] what a trigger caught in the kernel is the nex
         kill -KILL "$pid"
         calls 1 1001
         calls 3 1000
-        within 30 another "$pid" || fail "no daemon came"
+        within 30 another "$pid" || fail "no daemon started"
         expect 0 ktracectl snapshot box -o t.kts
         same '5 1' "$(has t.kts 1000) $(has t.kts 1001)" "before and at the moment"
         expect 0 ktracectl snapshot box -o u.kts
@@ -463,22 +491,16 @@ case_restart_caught() { # [guest] what a trigger caught in the kernel is the nex
         ktracectl destroy box
 }
 
-case_restart_window() { # [guest] a window stays as open as it was, and its triggers go on
+case_restart_window() { # [guest] a trigger window stays open or closed over a restart, and its triggers work
         manager
         trap restart_end EXIT
-        mkfifo commands answers
-        chmod 666 commands answers
-        background user setpriv --no-new-privs sh -c 'while read -r n nr; do "$0" calls "$n" "$nr"; echo done >&3; done <commands 3>answers' "$TARGET"
-        exec 7>commands 8<answers
+        called_process
         expect 0 user ktracectl create box --lifetime linger --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter \
-                --trigger "raw_syscalls:sys_enter if id == 1001 do start" --trigger "raw_syscalls:sys_exit if id == 1002 do stop"
+                --trigger "raw_syscalls:sys_enter if id == 1001 do start" \
+                --trigger "raw_syscalls:sys_exit if id == 1002 do stop"
         background user ktracectl stream box -o t.kts
         within 20 test -s t.kts || fail "no stream"
         expect 0 user ktracectl start box
-        called() {
-                echo "$1 $2" >&7
-                read -r _ <&8
-        }
         called 10 1000
         killed
         called 10 1000
@@ -493,7 +515,7 @@ case_restart_window() { # [guest] a window stays as open as it was, and its trig
         same '9 1' "$(has t.kts 1000) $(has t.kts 1002)" "calls in the window"
 }
 
-case_restart_hist() { # [guest] a histogram goes on counting, and who waits for notifications hears of each hit once
+case_restart_hist() { # [guest] a histogram keeps counting over a restart, and each hit is notified once
         manager
         trap restart_end EXIT
         cat >spec.json <<'EOS'
@@ -513,69 +535,67 @@ EOS
         expect 0 ktracectl --json=short hist box
         same 11 "$(jq .hits out)" "calls"
         within 20 sh -c 'jq -se "map(.count) | add >= 5" background.out' || fail "$(cat background.out background.err)"
-        sleep 0.5 # and no more
-        same 5 "$(jq -s 'map(select(.kind == "notify") | .count) | add' background.out)" "hits that were told"
+        sleep 0.5 # no further hit is reported
+        same 5 "$(jq -s 'map(select(.kind == "notify") | .count) | add' background.out)" "hits that were reported"
         ktracectl destroy box
 }
 
-# own_box: a session of the user's that counts calls of a process of theirs, which makes them with own_calls.
+# own_box: a session of the user that counts the calls of called_process.
 own_box() {
         manager
         trap restart_end EXIT
-        mkfifo commands answers
-        chmod 666 commands answers
-        background user setpriv --no-new-privs sh -c 'while read -r n nr; do "$0" calls "$n" "$nr"; echo done >&3; done <commands 3>answers' "$TARGET"
-        exec 7>commands 8<answers
-        own_calls() { echo "$1 $2" >&7 && read -r _ <&8; }
-        user ktracectl create box --scope "pids:$BACKGROUND" --trigger 'raw_syscalls:sys_enter if id == 1000 do hist id' \
+        called_process
+        user ktracectl create box --scope "pids:$BACKGROUND" \
+                --trigger 'raw_syscalls:sys_enter if id == 1000 do hist id' \
                 --trigger 'raw_syscalls:sys_enter if id == 1001 do notify' --lifetime linger
         user ktracectl start box
-        own_calls 5 1000
+        called 5 1000
 }
 # own_hits FILTER: whether jq's FILTER is true of the histogram.
 own_hits() { user ktracectl --json=short hist box | jq -e "$1"; }
 
-case_restart_hist_own() { # [guest] of one's own processes: the stream worker counts on while no daemon is there, and the next one asks it
+case_restart_hist_own() { # [guest] a histogram of own processes counts on without a daemon
         own_box
         local pid
         within 20 own_hits '.hits == 5' || fail "calls before: $(user ktracectl --json=short hist box)"
         pid=$(daemon_pid)
         kill -KILL "$pid"
-        own_calls 6 1000
-        within 30 another "$pid" || fail "no daemon came"
-        own_calls 2 1000
+        called 6 1000
+        within 30 another "$pid" || fail "no daemon started"
+        called 2 1000
         within 20 own_hits '.hits == 13 and (.paused | not)' || fail "calls: $(user ktracectl --json=short hist box)"
         user ktracectl hist box --clear
-        own_calls 3 1000
+        called 3 1000
         background user ktracectl stream box -o t.kts
         within 20 test -s t.kts || fail "no stream after the restart: $(cat background.err)"
         expect 0 user ktracectl --json=short hist box
         same 3 "$(jq .hits out)" "calls since it was cleared"
-        # Whoever counts takes the counts along when it is killed: the session says so and ends.
+        # If the counting worker is killed, its counts are lost: the session ends with this reason.
         kill -KILL "$(ktracectl --json=short status | jq -e '.daemon.consumers[0].pid')"
-        within 20 no_instance || fail "it goes on without its counts: $(ktracectl list)"
+        within 20 no_instance || fail "the session continues without its counts: $(ktracectl list)"
 }
 
-case_restart_hist_own_early() { # [deep guest] the same before any worker has read: each call is counted or reported as lost
+case_restart_hist_own_early() { # [deep guest] calls before the first read are counted or reported as lost
         own_box
         local pid
         pid=$(daemon_pid)
         kill -KILL "$pid"
-        own_calls 6 1000
-        within 30 another "$pid" || fail "no daemon came"
-        own_calls 2 1000
+        called 6 1000
+        within 30 another "$pid" || fail "no daemon started"
+        called 2 1000
         within 20 own_hits '.hits + (.lost // 0) == 13' || fail "calls: $(user ktracectl --json=short hist box)"
-        own_calls 4 1000
-        within 20 own_hits '.hits >= 4 and .hits + (.lost // 0) == 17' || fail "later calls: $(user ktracectl --json=short hist box)"
+        called 4 1000
+        within 20 own_hits '.hits >= 4 and .hits + (.lost // 0) == 17' ||
+                fail "later calls: $(user ktracectl --json=short hist box)"
 }
 
-# bus_lost_end: with a bus, whatever has become of the case.
+# bus_lost_end: ends the case with a bus, also if the case has failed.
 bus_lost_end() {
         busctl status >/dev/null 2>&1 || bus_starts
         restart_end
 }
 
-case_restart_bus_lost() { # the bus ends under a recording, a stream and a recording onto the disk: they go on, the other door serves, and the bus is joined again when it is back
+case_restart_bus_lost() { # recordings continue without the system bus; Varlink works; the daemon reconnects
         of_the_bus
         local pid door='env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/no/bus ktracectl --varlink' stream id i
         kept
@@ -600,10 +620,11 @@ case_restart_bus_lost() { # the bus ends under a recording, a stream and a recor
         for i in 1 2; do
                 bus_ends
                 bus_calls
-                # Whose client was on the bus is over, as if it had left.
+                # A session whose client was on the bus ends, as if the client had left.
                 within 20 door_runs 3 || fail "$($door list)"
                 expect 0 $door status
-                refused 3 'the connection to the system bus is lost: try again' user $door create all -a -e raw_syscalls:sys_enter
+                refused 3 'the connection to the system bus is lost: try again' \
+                        user $door create all -a -e raw_syscalls:sys_enter
                 $door mark box "without a bus $i"
                 bus_starts
                 within 20 on_the_bus || fail "the daemon does not join the bus again"
@@ -625,14 +646,16 @@ case_restart_bus_lost() { # the bus ends under a recording, a stream and a recor
         ktracectl spool remove "$id"
 }
 bus_calls() { calls 100 1000 && calls 100 1001 && calls 100 1002; }
-door_runs() { # N: sessions run, says the other door
+door_runs() { # N: this many sessions run, as Varlink reports
         env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/no/bus ktracectl --varlink list --json=short |
                 jq -e "[.[] | select(.state == \"running\")] | length == $1"
 }
 on_the_bus() { busctl --auto-start=no call org.ktrace1 /org/ktrace1 org.ktrace1.Manager ListSessions; }
-spooled_well() { ktracectl spool list --json=short | jq -e ".[] | select(.id == \"$1\") | .state == \"ended\" and .lost == 0"; }
+spooled_well() { # ID: the recording has ended without a loss
+        ktracectl spool list --json=short | jq -e ".[] | select(.id == \"$1\") | .state == \"ended\" and .lost == 0"
+}
 
-case_restart_version() { # what another version of ktraced has kept is nobody's session: it ends with the reason, and the kernel is as before
+case_restart_version() { # a session that another version of ktraced saved ends with a reason
         trap restart_end EXIT
         local version
         for version in 0 2 99; do
@@ -648,17 +671,18 @@ case_restart_version() { # what another version of ktraced has kept is nobody's 
         done
 }
 
-case_restart_linger() { # [deep] who lingers goes on with what is left of that time
+case_restart_linger() { # [deep] a lingering session keeps the rest of its time over a restart
         trap restart_end EXIT
-        ktracectl create box --mode flight --scope system -b 64 --lifetime linger:24 -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl create box --mode flight --scope system -b 64 --lifetime linger:24 \
+                -e raw_syscalls:sys_enter -f 'id == 1000'
         ktracectl start box
         sleep 10
         killed
         same running "$(state_of box)" "state"
-        within 20 sh -c "! ktracectl show box" || fail "it lingers longer than it was to"
+        within 20 sh -c "! ktracectl show box" || fail "the session lingers too long"
 }
 
-case_restart_kills_busy() { # [deep] a hundred kills at any moment (twenty in the guest), or as many as there is time for, while sessions start, stop, are snapshot and change their size: nothing is orphaned, what goes on works
+case_restart_kills_busy() { # [deep] a hundred kills (guest: twenty) while sessions change leave no orphan
         trap restart_end EXIT
         local i pid kills=100
         ! service_manager || kills=20 # a slow machine
@@ -666,7 +690,8 @@ case_restart_kills_busy() { # [deep] a hundred kills at any moment (twenty in th
         ktracectl start calm
         calls 7 1001
         (set +e; while [ ! -e enough ]; do
-                ktracectl create busy --mode flight --scope system -b 16 -e raw_syscalls:sys_enter -f 'id == 1000' -e raw_syscalls:sys_exit -f 'id == 1000'
+                ktracectl create busy --mode flight --scope system -b 16 \
+                        -e raw_syscalls:sys_enter -f 'id == 1000' -e raw_syscalls:sys_exit -f 'id == 1000'
                 ktracectl start busy
                 ktracectl set busy buffer-kb 64
                 ktracectl snapshot busy -o b.kts
@@ -683,7 +708,7 @@ case_restart_kills_busy() { # [deep] a hundred kills at any moment (twenty in th
         done
         touch enough
         wait "$busy" || true
-        within 30 ktracectl status || fail "no daemon came"
+        within 30 ktracectl status || fail "no daemon started"
         ! ktracectl show busy >/dev/null 2>&1 || ktracectl destroy busy
         same '["calm"]' "$(ktracectl list --json=short | jq -c 'map(.name)')" "sessions"
         within 20 n_instances 1 || fail "orphans: $(ls "$TRACEFS/instances")"
@@ -692,7 +717,7 @@ case_restart_kills_busy() { # [deep] a hundred kills at any moment (twenty in th
         ktracectl destroy calm
 }
 
-case_restart_consumers_killed() { # [deep guest] a stream worker that is killed takes its session with it, which says so, and nobody else's
+case_restart_consumers_killed() { # [deep guest] a killed stream worker ends only its own session, with a reason
         manager
         trap restart_end EXIT
         local i pid
@@ -705,10 +730,11 @@ case_restart_consumers_killed() { # [deep guest] a stream worker that is killed 
                 calls 100 1001
                 sleep "0.$((i % 4))"
                 kill -KILL "$(worker)"
-                wait "$BACKGROUND" && fail "it ended well" || true
-                grep -q . background.err || fail "nothing told"
+                wait "$BACKGROUND" && fail "the recording succeeded" || true
+                grep -q . background.err || fail "no error was reported"
                 within 20 all_run 1 || fail "$(ktracectl list)"
-                [ ! -s t.kts ] || ktracectl report t.kts >/dev/null 2>&1 || [ $? -le 4 ] || fail "the stream cannot be read"
+                [ ! -s t.kts ] || ktracectl report t.kts >/dev/null 2>&1 || [ $? -le 4 ] ||
+                        fail "the stream cannot be read"
         done
         expect 0 ktracectl snapshot box -o u.kts
         same 3 "$(has u.kts 1000)" "calls"
@@ -716,7 +742,7 @@ case_restart_consumers_killed() { # [deep guest] a stream worker that is killed 
 }
 worker() { ktracectl --json=short status | jq -e '.daemon.consumers[0].pid // empty'; }
 
-case_restart_refused() { # a session that the kernel did not let be made is not told of by the next daemon
+case_restart_refused() { # a session that the kernel refused leaves no state for the next daemon
         refused 2 'there is no nobody-made-it' ktracectl create gone --scope system --instance nobody-made-it
         same '' "$(ls "$STATE_DIR" | grep -E '^[0-9a-f]{16}.json$')" "what is kept of it"
 }

@@ -15,7 +15,7 @@ saved_end() {
 }
 BOX='{"scope": "system", "mode": "flight", "buffer-kb": 64, "events": ["sched:sched_process_exec"]}'
 
-case_saved_files() { # the administrator's file goes before the shipped one, an empty one masks it
+case_saved_files() { # the administrator's file replaces the shipped one; an empty file disables it
         saved_dirs
         echo "$BOX" >"$LIB_DIR/sessions.d/box.json"
         echo "$BOX" >"$LIB_DIR/sessions.d/mine.json"
@@ -52,7 +52,7 @@ mistake() {
         refused 1 "bad.json:$2" saved check ./bad.json
 }
 
-case_saved_mistakes() { # what is wrong with a file is told with its line and column
+case_saved_mistakes() { # a mistake in a file is reported with its line and column
         mistake '{\n  "scope": "own",\n  "events": ["a:b",]\n}\n' '3:20: expected a value after .,., got .].'
         mistake '{\n  "scope": "own",\n  "buffer-kb": 3\n}\n' '3:16: buffer-kb: 3 is less than the minimum of 8'
         mistake '{\n  "scope": "own",\n  "bufer-kb": 8\n}\n' '3:3: unknown key "bufer-kb": did you mean "buffer-kb"'
@@ -68,7 +68,7 @@ case_saved_mistakes() { # what is wrong with a file is told with its line and co
         refused 1 'others may write it' saved check ./bad.json
 }
 
-case_saved_show() { # what show prints of a session can be saved, and made anew
+case_saved_show() { # the output of show can be saved and used to create the session again
         saved_dirs
         trap 'ktracectl destroy first; ktracectl destroy second; saved_end' EXIT
         ktracectl create first --scope system --mode flight -b 64 -e sched:sched_process_exec -f 'pid > 1'
@@ -81,10 +81,10 @@ case_saved_show() { # what show prints of a session can be saved, and made anew
         same "$(jq -cS .spec first.json)" "$(saved show third | jq -cS .)" "the saved one"
 }
 
-# running NAME: its state, by whomever.
+# running NAME: whether a session of this name runs.
 running() { ktracectl --json=short list | jq -e "any(.name == \"$1\" and .state == \"running\")"; }
 
-case_saved_run() { # [asan] run makes and starts it; SIGTERM ends it, and that is no failure
+case_saved_run() { # [asan] saved run creates and starts the session; SIGTERM ends it with success
         saved_dirs
         section ktrace-session.5 'SAVED SESSIONS' >"$CONFIG_DIR/sessions.d/box.json"
         background saved run box
@@ -95,7 +95,7 @@ case_saved_run() { # [asan] run makes and starts it; SIGTERM ends it, and that i
         no_instance || fail "it is still there"
 }
 
-case_saved_run_away() { # [deep] a daemon that is away for long is waited for, and the session goes on meanwhile
+case_saved_run_away() { # [deep] saved run waits for a daemon that is away for long, and the session continues
         saved_dirs
         echo "$BOX" >"$CONFIG_DIR/sessions.d/box.json"
         background saved run box
@@ -112,7 +112,7 @@ case_saved_run_away() { # [deep] a daemon that is away for long is waited for, a
         no_instance || fail "it is still there"
 }
 
-case_saved_run_destroyed() { # a session that is destroyed is a failure of what runs it, with the reason
+case_saved_run_destroyed() { # saved run fails with the reason if its session is destroyed
         saved_dirs
         echo "$BOX" >"$CONFIG_DIR/sessions.d/box.json"
         background saved run box
@@ -125,7 +125,7 @@ case_saved_run_destroyed() { # a session that is destroyed is a failure of what 
         same 1 "$(wc -l <background.err)" "lines on stderr"
 }
 
-case_saved_run_shutdown() { # stopped together with the daemon, it does not fail; if only the daemon ends, it does
+case_saved_run_shutdown() { # saved run succeeds if it is stopped with the daemon, and fails if only the daemon ends
         saved_dirs
         echo "$BOX" >"$CONFIG_DIR/sessions.d/box.json"
         background saved run box
@@ -144,7 +144,7 @@ case_saved_run_shutdown() { # stopped together with the daemon, it does not fail
         grep -q 'session box has ended (shutdown)' background.err || fail "$(cat background.err)"
 }
 
-case_saved_run_refused() { # what cannot be run says so at once
+case_saved_run_refused() { # saved run reports a refused session at once
         saved_dirs
         echo '{"scope": "system", "events": ["none:such"]}' >"$CONFIG_DIR/sessions.d/box.json"
         refused 1 'none:such' saved run box

@@ -5,13 +5,13 @@ GETPPID=110
 paced() { background user setpriv --no-new-privs "$TARGET" paced 2000 50000; }
 
 CALLS=(ktracectl record -q -e raw_syscalls:sys_enter -o t.kts)
-# Its session is told of as the notes of Describe.
+# The notes of Describe report it.
 joined() { ktracectl list --json=short | jq -r '.[0].id' | xargs ktracectl show 2>&1 |
         grep -q "$1 processes joined while it ran"; }
 calls_of() { count t.kts ".pid == $1 and .fields.id == $GETPPID"; }
 some_calls_of() { [ "$(calls_of "$1")" -gt 3 ]; }
 
-case_scope_every_thread() { # -p: what each thread of a running process does, and nobody else
+case_scope_every_thread() { # -p records every thread of a running process and no other process
         background user setpriv --no-new-privs "$TARGET" callers 4 $GETPPID
         within 20 sh -c "[ \$(ls /proc/$BACKGROUND/task | wc -l) = 5 ]" || fail "no threads"
         process=$BACKGROUND
@@ -27,20 +27,20 @@ case_scope_every_thread() { # -p: what each thread of a running process does, an
         done
 }
 
-case_scope_thread_execs() { # [guest] a second thread that execs is recorded, with its new number
+case_scope_thread_execs() { # [guest] a second thread that calls exec is recorded, under its new pid
         for how in execs orphan; do
                 for events in "-e raw_syscalls:sys_enter" "-e raw_syscalls:sys_enter -e sched:sched_process_exec"; do
                         expect 0 user ktracectl record -q $events -o t.kts -- "$TARGET" $how 500 $GETPPID
                         same 500 "$(count t.kts ".fields.id == $GETPPID")" "calls after it ($how, $events)"
                 done
                 same 0 "$(count t.kts '.event == "sched_process_fork" or .event == "sched_process_exit"')" \
-                        "events nobody asked for"
+                        "events that were not requested"
         done
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" execs 1 $GETPPID
-        same 0 "$(count t.kts '.event == "sched_process_exec"')" "execs that nobody asked for"
+        same 0 "$(count t.kts '.event == "sched_process_exec"')" "execs that were not requested"
 }
 
-case_scope_forks_all_the_time() { # -p: a process whose children come and go faster than they can be looked at
+case_scope_forks_all_the_time() { # -p records a process that forks without pause, and no other process
         background user setpriv --no-new-privs sh -c 'while :; do /bin/true; done'
         recording user ktracectl record -q -b 4096 -e sched:sched_process_exec -o t.kts -p "$BACKGROUND"
         ends_well 200
@@ -48,20 +48,20 @@ case_scope_forks_all_the_time() { # -p: a process whose children come and go fas
         same 0 "$(count t.kts '.event == "sched_process_exec" and .fields.filename != "/bin/true"')" "others' events"
 }
 
-case_scope_own_later() { # [guest] own: a process that somebody else starts for the user is found while the session runs
+case_scope_own_later() { # [guest] own: a process that starts outside the session, as the user, is found later
         paced
         first=$BACKGROUND
         recording user "${CALLS[@]}" --scope own
         paced
         later=$BACKGROUND
-        within 20 joined 1 || fail "nobody came"
+        within 20 joined 1 || fail "no process was added"
         within 20 some_calls_of "$later" || fail "too few of the later: $(calls_of "$later")"
         ends_well
         [ "$(calls_of "$first")" -gt 3 ] || fail "too few of the first: $(calls_of "$first")"
         [ "$(calls_of "$later")" -gt 3 ] || fail "too few of the later: $(calls_of "$later")"
 }
 
-case_scope_cgroup() { # cgroup: what is in it and below, and what is moved into it
+case_scope_cgroup() { # cgroup: processes in and below it are recorded, also those that are moved into it
         new_cgroup /kt-scopes
         new_cgroup /kt-scopes/below
         paced
@@ -74,7 +74,7 @@ case_scope_cgroup() { # cgroup: what is in it and below, and what is moved into 
         recording user "${CALLS[@]}" --scope cgroup:/kt-scopes
         sleep 0.5
         echo "$moved" >"$CGROUP/cgroup.procs"
-        within 20 joined 1 || fail "nobody came"
+        within 20 joined 1 || fail "no process was added"
         within 20 some_calls_of "$moved" || fail "too few of the moved one: $(calls_of "$moved")"
         ends_well
         [ "$(calls_of "$inside")" -gt 3 ] || fail "too few of it: $(calls_of "$inside")"
@@ -82,7 +82,7 @@ case_scope_cgroup() { # cgroup: what is in it and below, and what is moved into 
         same 0 "$(calls_of "$outside")" "calls from outside"
 }
 
-case_scope_cgroup_mixed() { # a cgroup with another's process: refused to a user, taken by root
+case_scope_cgroup_mixed() { # a cgroup with another user's process is refused to a user but not to root
         new_cgroup /kt-scopes
         paced
         mine=$BACKGROUND
@@ -113,7 +113,7 @@ in_unit() {
         echo "$BACKGROUND" >"$CGROUP/cgroup.procs"
 }
 
-case_scope_unit() { # [guest] -u: the processes of a unit that runs as the user
+case_scope_unit() { # [guest] -u records the processes of a unit that runs as the user
         in_unit kt-mine.service "$USER_UID"
         mine=$BACKGROUND
         recording user "${CALLS[@]}" -u kt-mine
@@ -122,7 +122,7 @@ case_scope_unit() { # [guest] -u: the processes of a unit that runs as the user
         same 0 "$(count t.kts ".pid != $mine")" "others' events"
 }
 
-case_scope_unit_foreign() { # -u: another user's unit and none get the same answer
+case_scope_unit_foreign() { # -u gives the same error for another user's unit and for a missing one
         in_unit kt-theirs.service "$STRANGER_UID"
         theirs=$BACKGROUND
         for name in kt-theirs kt-absent; do
@@ -135,7 +135,7 @@ case_scope_unit_foreign() { # -u: another user's unit and none get the same answ
         [ "$(calls_of "$theirs")" -gt 3 ] || fail "too few for root"
 }
 
-case_scope_unit_shadowed() { # -u: a user's cgroups of the same name, too deep, or closed, change nothing for root
+case_scope_unit_shadowed() { # -u ignores a user's cgroups of the same name, also deep or unreadable ones
         in_unit kt-shadowed.service "$USER_UID"
         local mine=$BACKGROUND below=/user.slice/user-$STRANGER_UID.slice i
         new_cgroup /user.slice
@@ -161,7 +161,7 @@ case_scope_unit_shadowed() { # -u: a user's cgroups of the same name, too deep, 
         ends_well 20
 }
 
-case_scope_container() { # -p in a pid namespace: the number that the process has there
+case_scope_container() { # -p in a pid namespace takes the pid in that namespace
         (within 60 recorded 20 && touch enough) &
         started+=($!)
         expect 0 unshare --pid --fork --mount-proc setpriv --reuid="$USER_UID" --regid="$USER_UID" --clear-groups \
@@ -181,7 +181,7 @@ case_scope_container() { # -p in a pid namespace: the number that the process ha
         grep -q 'you have no process with this number' out || fail "$(cat out)"
 }
 
-case_scope_user_namespace() { # a process in a user namespace of its own has capabilities there: refused
+case_scope_user_namespace() { # a process in its own user namespace is refused because it has capabilities there
         user unshare -Ur true || skip "no user namespaces for users"
         background user unshare -Ur setpriv --no-new-privs "$TARGET" paced 2000 50000
         within 20 grep -qx target "/proc/$BACKGROUND/comm" || fail "no target: $(cat background.err)"

@@ -21,7 +21,7 @@ spool_limits() {
         jq '. + $ARGS.positional[0]' --jsonargs "$1" <before.json >"$CONFIG_DIR/ktraced.json"
         ktracectl policy reload
 }
-# spool_recorder NAME SPOOL [OPTION...], $BUFFER: of two system calls that nobody makes by chance, of all processes.
+# spool_recorder NAME SPOOL [OPTION...], $BUFFER: of two system calls that no other program makes, of all processes.
 spool_recorder() {
         local name=$1
         echo "{\"spool\": $2}" >spec.json
@@ -41,7 +41,7 @@ spool_daemon() { # ends the daemon; the next call starts another one
         within 20 sh -c "! kill -0 $pid 2>/dev/null" || fail "not ended"
 }
 
-case_spool_usage() { # a size that is no value of --spool, other formats, one recording too many: 2, and nothing is made
+case_spool_usage() { # bad values of --spool and --spool with another format fail with status 2
         refused 2 '--spool 64M: write the size after a =: --spool=64M' ktracectl record --spool 64M \
                 -a -e sched:sched_switch -- true
         refused 2 '--spool "1K": 1024 is not from 524288 to [0-9]* bytes' ktracectl create box --spool=1K \
@@ -56,7 +56,7 @@ case_spool_usage() { # a size that is no value of --spool, other formats, one re
         same 0 "$(spooled | jq length)" recordings
 }
 
-case_spool_files() { # the files are whole each by itself, and all of them in order are the recording, nothing twice
+case_spool_files() { # each file of a recording is readable alone, and all files together have each event once
         spool_begin
         spool_recorder box '{"max-bytes": 67108864, "rotate-bytes": 262144}'
         for _ in 1 2 3 4; do
@@ -94,7 +94,7 @@ case_spool_files() { # the files are whole each by itself, and all of them in or
         same '' "$(ls "$SPOOL_DIR")" directory
 }
 
-case_spool_newest() { # when it is full the oldest files go, and the newest events are there
+case_spool_newest() { # a full recording drops its oldest files and has the newest events
         spool_begin
         spool_recorder box '{"max-bytes": 1048576, "rotate-bytes": 262144}'
         calls 1 1001
@@ -114,7 +114,7 @@ case_spool_newest() { # when it is full the oldest files go, and the newest even
         same 3 "$(has all.kts 1001)" "of the last, and none of the first"
 }
 
-case_spool_oldest() { # kept as it began: the session ends when it is full, with the reason
+case_spool_oldest() { # with keep oldest, a full recording ends its session with a reason
         spool_begin
         spool_recorder box '{"max-bytes": 1048576, "rotate-bytes": 262144, "keep": "oldest", "sync": "none"}'
         calls 3 1001
@@ -131,7 +131,7 @@ case_spool_oldest() { # kept as it began: the session ends when it is full, with
         [ "$(stat -c %s all.kts)" -ge 700000 ] || fail "too little: $(stat -c %s all.kts)"
 }
 
-case_spool_limits() { # of a session, of a user, of all; nobody else's files go for it
+case_spool_limits() { # limits of a session, a user and the whole disk do not drop files of others
         spool_begin
         spool_limits '{"max-spool-kb": 2048, "max-spool-kb-per-uid": 1200, "spool-keep-free-kb": 0}'
         echo '{"spool": {"rotate-bytes": 262144}}' >spec.json
@@ -157,7 +157,7 @@ case_spool_limits() { # of a session, of a user, of all; nobody else's files go 
 }
 no_name() { ! ktracectl list --json=short | jq -e "any(.name == \"$1\")"; }
 
-case_spool_strangers() { # a recording does not exist for others; the directory is root's
+case_spool_strangers() { # other users do not find a recording, and only root can read the directory
         spool_begin
         echo '{"spool": {"rotate-bytes": 262144}}' >spec.json
         expect 0 user ktracectl create mine --spec spec.json --scope own -e sched:sched_process_exit
@@ -185,7 +185,7 @@ case_spool_strangers() { # a recording does not exist for others; the directory 
         same '[]' "$(spooled)" list
 }
 
-case_spool_record() { # of a command, with its statuses as ever, and nothing written where it runs
+case_spool_record() { # record --spool exits with the command's status and writes nothing in the directory
         spool_begin
         expect 7 ktracectl record --spool=4M -e raw_syscalls:sys_enter -- sh -c "'$TARGET' calls 300 1000; exit 7"
         grep -qE "events recorded, 0 lost; 'ktracectl spool fetch [0-9a-f]{16}' gets them" err || fail "$(cat err)"
@@ -198,7 +198,7 @@ case_spool_record() { # of a command, with its statuses as ever, and nothing wri
         same 300 "$(has t.dat 1000)" "events as trace.dat"
 }
 
-case_spool_names_of_files() { # each file has the names of its commands, also if another follows; no others' to a user
+case_spool_names_of_files() { # each file has the names of its own commands, and no others for a user
         spool_begin
         jq -n '{spool: {"max-bytes": 16777216, "rotate-bytes": 262144}, events: ["raw_syscalls:sys_enter"]}' >own.json
         # The kernel notes a name when its process leaves the CPU: it sleeps between the calls.
@@ -214,7 +214,7 @@ case_spool_names_of_files() { # each file has the names of its commands, also if
         done
 }
 
-case_spool_user() { # a user's own processes, fenced as in any stream, by the user alone
+case_spool_user() { # a user can record own processes to disk, and only this user can read them
         spool_begin
         expect 0 user ktracectl record --spool=4M -e raw_syscalls:sys_enter -- "$TARGET" calls 3000 110
         ended
@@ -227,7 +227,7 @@ case_spool_user() { # a user's own processes, fenced as in any stream, by the us
         expect 0 user ktracectl spool remove "$id"
 }
 
-case_spool_links() { # what is planted in the directory is not followed, and not removed with it
+case_spool_links() { # symbolic links in the spool directory are neither followed nor removed with their target
         spool_begin
         ktracectl spool list
         mkdir "$T/victim"
@@ -249,7 +249,7 @@ case_spool_links() { # what is planted in the directory is not followed, and not
         rm "$SPOOL_DIR/00000000deadbeef"
 }
 
-case_spool_readers() { # who opens a recording and never reads holds nobody up, and one file at most
+case_spool_readers() { # a reader that opens a recording and stops keeps at most one dropped file
         spool_begin
         spool_recorder box '{"max-bytes": 8388608, "rotate-bytes": 1048576}'
         for _ in 1 2 3; do
@@ -261,7 +261,7 @@ case_spool_readers() { # who opens a recording and never reads holds nobody up, 
         mkfifo unread
         exec 8<>unread
         background sh -c 'exec ktracectl spool fetch box -o - --to kts >unread'
-        within 20 is_read || fail "nobody reads it: $(cat background.err)"
+        within 20 is_read || fail "no reader: $(cat background.err)"
         expect 0 ktracectl spool fetch box -o all.kts
         expect 0 ktracectl spool remove box
         same '' "$(ls "$SPOOL_DIR")" directory
@@ -270,7 +270,7 @@ case_spool_readers() { # who opens a recording and never reads holds nobody up, 
         within 20 sh -c "! find /proc/[0-9]*/fd -lname '$SPOOL_DIR/*' 2>/dev/null | grep -q ." || fail "still open"
 }
 
-case_spool_fetch_restart() { # [asan] a fetch that the daemon's end has cut does not look like a whole one
+case_spool_fetch_restart() { # [asan] a fetch that a restart of the daemon cuts is reported as incomplete
         spool_begin
         spool_recorder box '{"max-bytes": 8388608, "rotate-bytes": 1048576}'
         for _ in 1 2 3; do
@@ -283,14 +283,14 @@ case_spool_fetch_restart() { # [asan] a fetch that the daemon's end has cut does
         mkfifo unread
         exec 8<>unread
         background sh -c 'exec ktracectl spool fetch box -o - --to kts >unread'
-        within 20 is_read || fail "nobody reads it: $(cat background.err)"
+        within 20 is_read || fail "no reader: $(cat background.err)"
         killed
         cat unread >part.kts 8>&- &
         exec 8>&-
         local status=0
         wait "$BACKGROUND" || status=$?
         same 1 "$status" "status: $(cat background.err)"
-        grep -q 'the rest is missing: fetch it again' background.err || fail "not told: $(cat background.err)"
+        grep -q 'the rest is missing: fetch it again' background.err || fail "not reported: $(cat background.err)"
         expect 0 ktracectl spool fetch box -o all.kts
         same 60000 "$(has all.kts 1000)" calls
 }
@@ -309,7 +309,7 @@ is_read() { [ -n "$(find /proc/[0-9]*/fd -lname "$SPOOL_DIR/*.kts" 2>/dev/null |
 is_less() { [ $(($(whole_bytes) + $(pinned_bytes))) -le 3145728 ]; }
 is_pinned() { ! nothing_is_held; }
 
-case_spool_pinned() { # a dropped file that somebody still reads counts for who reads it, until they have read it
+case_spool_pinned() { # a dropped file counts for its reader until the reader has finished
         spool_begin
         spool_limits '{"spool-keep-free-kb": 1024, "max-spool-kb-per-uid": 4096}'
         jq -n '{scope: "own", name: "box", lifetime: "linger", spool: {"max-bytes": 4194304, "rotate-bytes": 524288},
@@ -326,7 +326,7 @@ case_spool_pinned() { # a dropped file that somebody still reads counts for who 
         started+=("$fetch")
         head -c 1 <&8 >/dev/null # it has the oldest one
         within 60 dropped $(($(entry '"dropped-files"') + 2)) || fail "nothing more is dropped: $(spooled)"
-        within 20 is_pinned || fail "nobody reads what was dropped: $(cat fetch.err)"
+        within 20 is_pinned || fail "no reader has a dropped file: $(cat fetch.err)"
         within 20 is_less || fail "as many as without a reader: $(spooled)"
         for _ in 1 2 3 4 5 6 7 8; do
                 is_less || fail "as many as without a reader: $(spooled)"
@@ -334,10 +334,10 @@ case_spool_pinned() { # a dropped file that somebody still reads counts for who 
         done
         kill "$(pgrep -x -P "$fetch" ktracectl || echo "$fetch")"
         within 20 nothing_is_held || fail "it is still read"
-        within 20 is_full || fail "less than there is room for when nobody reads: $(spooled)"
+        within 20 is_full || fail "less than there is room for, without a reader: $(spooled)"
 }
 
-# Of processes that nobody may look into find complains, by its status too.
+# find also fails for processes whose files cannot be read.
 nothing_is_held() { [ -z "$(find /proc/[0-9]*/fd -lname "$SPOOL_DIR/*.kts (deleted)" 2>/dev/null || true)" ]; }
 
 files_are_limited() {
@@ -350,7 +350,7 @@ files_are_limited() {
         return 1
 }
 
-case_spool_names() { # by its name one finds one's own alone, whatever others call theirs
+case_spool_names() { # a name finds only own recordings, whatever names other users choose
         spool_begin
         echo '{"spool": {"rotate-bytes": 262144}}' >spec.json
         expect 0 ktracectl create web --spec spec.json --scope system -e sched:sched_process_exit
@@ -367,7 +367,7 @@ case_spool_names() { # by its name one finds one's own alone, whatever others ca
         refused 1 'no such recording' ktracectl spool fetch web
 }
 
-case_spool_kill_consumer() { # [asan] its session ends with the reason, what it had written reads to its last frame
+case_spool_kill_consumer() { # [asan] a killed worker ends its session with a reason; its recording is readable
         spool_begin
         spool_recorder box '{"rotate-bytes": 262144}'
         calls 10000 1000
@@ -382,7 +382,7 @@ case_spool_kill_consumer() { # [asan] its session ends with the reason, what it 
         [ "$(has all.kts 1000)" -ge 4000 ] || fail "$(has all.kts 1000)"
 }
 
-case_spool_kill_daemon() { # the recording goes on, with all events
+case_spool_kill_daemon() { # a recording continues with all events when the daemon is killed
         spool_begin
         spool_recorder box '{"rotate-bytes": 262144}' --lifetime linger
         for _ in 1 2 3; do
@@ -402,7 +402,7 @@ case_spool_kill_daemon() { # the recording goes on, with all events
         same 5 "$(has all.kts 1001)" "events of the end"
 }
 
-case_spool_shutdown() { # [guest] the daemon ends: the recording has its end, and is there for the next one
+case_spool_shutdown() { # [guest] when the daemon stops, a recording gets its end, and the next daemon lists it
         service_manager && skip "sessions go on there"
         spool_begin
         spool_recorder box '{"rotate-bytes": 262144}'
@@ -411,7 +411,7 @@ case_spool_shutdown() { # [guest] the daemon ends: the recording has its end, an
         same shutdown "$(entry code)" code
         ktracectl spool fetch box -o all.kts
         same 1000 "$(has all.kts 1000)" events
-        # The machine's own end: nobody wrote an end.
+        # The machine shuts down: no process wrote an end.
         spool_recorder cut '{"rotate-bytes": 262144}'
         calls 1000 1000
         id=$(spooled | jq -r '.[] | select(.name == "cut").id')
@@ -446,7 +446,7 @@ small_disk_end() {
         spool_end
 }
 
-case_spool_disk_newest() { # [asan] a disk that is full: the session's own oldest files make room
+case_spool_disk_newest() { # [asan] on a full disk a session drops its own oldest files
         spool_begin
         small_disk 2m
         spool_recorder box '{"max-bytes": 67108864, "rotate-bytes": 262144}'
@@ -463,7 +463,7 @@ case_spool_disk_newest() { # [asan] a disk that is full: the session's own oldes
         same 3 "$(has all.kts 1001)" "of the last"
 }
 
-case_spool_disk_full() { # a disk that others have filled: told, dropped and counted, and it goes on when there is room
+case_spool_disk_full() { # on a disk that others have filled, lost events are counted until there is room
         spool_begin
         small_disk 4m
         BUFFER=64
@@ -476,7 +476,7 @@ case_spool_disk_full() { # a disk that others have filled: told, dropped and cou
                 sleep 0.3
         done
         within 20 sh -c 'ktracectl spool list --json=short | jq -e ".[0].state == \"waiting\""' ||
-                fail "not told: $(spooled)"
+                fail "not reported: $(spooled)"
         same running "$(ktracectl --json=short show box | jq -r .state)" state
         ktracectl spool fetch box -o part.kts
         rm "$SPOOL_DIR/filler"
@@ -488,7 +488,7 @@ case_spool_disk_full() { # a disk that others have filled: told, dropped and cou
         ended
         ktracectl spool fetch box -o all.kts
         same 5 "$(has all.kts 1001)" "of those after"
-        [ "$(entry lost)" -gt 0 ] || fail "no loss told: $(spooled)"
+        [ "$(entry lost)" -gt 0 ] || fail "no loss reported: $(spooled)"
         same 32000 "$(($(has all.kts 1000) + $(entry lost) - 1000))" "recorded and lost"
 }
 
@@ -504,7 +504,7 @@ hung_disk_end() {
         small_disk_end
 }
 
-case_spool_disk_hangs() { # a disk that does not answer: its session counts losses, no one else waits; it recovers
+case_spool_disk_hangs() { # a disk that hangs delays only its own session, which counts the lost events
         spool_begin
         hung_disk
         BUFFER=64 spool_recorder box '{"max-bytes": 8388608, "rotate-bytes": 262144}'
@@ -519,8 +519,8 @@ case_spool_disk_hangs() { # a disk that does not answer: its session counts loss
         soon ktracectl status
         soon ktracectl spool list
         soon ktracectl status box
-        grep -qE 'Events: .* recorded, [1-9][0-9,]* lost' out || fail "no loss told: $(cat out)"
-        # Others, also while a call of somebody's waits for that disk.
+        grep -qE 'Events: .* recorded, [1-9][0-9,]* lost' out || fail "no loss reported: $(cat out)"
+        # Other users, also while a call of one user waits for that disk.
         echo '{"spool": {"rotate-bytes": 262144}}' >spec.json
         background ktracectl create waits --spec spec.json --scope system -e sched:sched_process_exec
         expect 0 ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1002' -o other.kts \
@@ -544,7 +544,7 @@ case_spool_disk_hangs() { # a disk that does not answer: its session counts loss
         ktracectl spool fetch box -o all.kts
         same 5 "$(has all.kts 1001)" "of those after"
         lost=$(spooled | jq '.[] | select(.name == "box").lost')
-        [ "$lost" -gt 0 ] || fail "no loss told: $(spooled)"
+        [ "$lost" -gt 0 ] || fail "no loss reported: $(spooled)"
         same 24500 "$(($(has all.kts 1000) + lost))" "recorded and lost"
 }
 # written N: so many events are on the disk.
@@ -561,7 +561,7 @@ steady() {
         ! written $((n + 1))
 }
 
-case_spool_disk_hangs_at_the_end() { # [deep] the daemon ends while a disk does not answer; the next one starts
+case_spool_disk_hangs_at_the_end() { # [deep] the daemon stops while a disk hangs, and the next one starts
         service_manager && skip "systemd starts none before the first has ended"
         spool_begin
         hung_disk
@@ -587,11 +587,11 @@ case_spool_disk_hangs_at_the_end() { # [deep] the daemon ends while a disk does 
                 within 20 all_accounted || fail "recorded and lost: $(spooled)"
                 return
         fi
-        # What the disk had not taken is lost, and that is told.
+        # Data that the disk had not taken is lost, which is reported.
         same crashed "$(entry state)" "state"
         [ "$(has all.kts 1000)" -ge 500 ] || fail "$(has all.kts 1000) calls"
         ktracectl report all.kts >all.txt 2>cut || true
-        grep -q 'no end frame' cut || fail "not told that it is cut: $(cat cut)"
+        grep -q 'no end frame' cut || fail "not reported as cut: $(cat cut)"
 }
 # all_accounted: of 1000 calls; the worker may still write what it had when its daemon ended.
 all_accounted() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What ktraced takes of the machine, and who is told.
+# Status: the resources that ktraced uses, and the limits.
 
 status_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
@@ -7,7 +7,7 @@ status_end() {
 }
 has_worker() { "$@" --json=short status | jq -e '.daemon.consumers | length == 1 and .[0].pid > 0'; }
 
-case_status_resources() { # memory, CPU time and buffers of the daemon and of each stream worker
+case_status_resources() { # status shows memory, CPU time and buffers of the daemon and of each stream worker
         trap status_end EXIT
         local id pid
         recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts -- sleep 80
@@ -31,7 +31,7 @@ case_status_resources() { # memory, CPU time and buffers of the daemon and of ea
         same 1 "$(ktracectl --json=short status | jq '.daemon.consumers | length')" "root's"
 }
 
-case_status_title() { # a list of processes tells whose worker is whose, by the session's id and nothing else
+case_status_title() { # ps shows the session id of each stream worker and nothing else
         trap status_end EXIT
         local id pid
         recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts -- sleep 80
@@ -41,7 +41,7 @@ case_status_title() { # a list of processes tells whose worker is whose, by the 
         same "ktrace-consumer: $id" "$(tr -d '\0' <"/proc/$pid/cmdline")" "title"
 }
 
-case_status_told() { # limits stand in a column; of a session: what it has on disk, and what others changed in it
+case_status_told() { # status shows limits, and for a session its size on disk and interference
         trap 'ktracectl spool remove disk; leave_case' EXIT
         local id
         id=$(ktracectl create disk --spool --scope system -e sched:sched_process_exec)
@@ -52,12 +52,12 @@ case_status_told() { # limits stand in a column; of a session: what it has on di
                 "widths of the limits: $(cat out)"
         grep -Eq '^  max-sessions-per-uid +8  used: 1$' out || fail "$(cat out)"
         grep -q '^Limits of users; for root only the totals apply:$' out || fail "$(cat out)"
-        ! grep -q 'costs every process time' out || fail "root is told of a fence: $(cat out)"
+        ! grep -q 'costs every process time' out || fail "root sees the cost of a fence: $(cat out)"
         stranger ktracectl status >out
         grep -q '^Your limits and their use:$' out || fail "$(cat out)"
         echo 0 >"$TRACEFS/instances/ktrace-$id/tracing_on"
-        told() { ktracectl status disk | grep '^Interference: 1 change by others, for [0-9]*\.'; }
-        within 20 told || fail "$(ktracectl status disk)"
+        reported() { ktracectl status disk | grep '^Interference: 1 change by others, for [0-9]*\.'; }
+        within 20 reported || fail "$(ktracectl status disk)"
         ktracectl status disk >out
         grep -Eq '^ +Spool: recording, .* in [01] files?$' out || fail "$(cat out)"
         grep -Eq '^ +Worker: process [0-9]+, [0-9.]+ MB of memory, [0-9.]+ s of CPU time$' out || fail "$(cat out)"

@@ -2,7 +2,7 @@
 # What a second user sees of the first one's session: nothing.
 MANAGER="org.ktrace1 /org/ktrace1 org.ktrace1.Manager"
 
-case_stranger_sees_no_session() { # list, show, destroy, GetSession: the session does not exist
+case_stranger_sees_no_session() { # other users get "no such session" from list, show, destroy and GetSession
         user ktracectl create mine -e raw_syscalls:sys_enter --scope own
         id=$(session_id mine)
         same '[]' "$(stranger ktracectl list --json=short)" "sessions seen"
@@ -27,7 +27,7 @@ no_of_polkit() {
         ! grep -q 'does not reply' "$file"
 }
 
-case_stranger_no_administrator() { # whom polkit does not let manage sessions is told the same of one and of none
+case_stranger_no_administrator() { # a user whom polkit refuses gets the same error for existing and missing sessions
         user ktracectl create mine -e raw_syscalls:sys_enter --scope own
         id=$(session_id mine)
         expect 3 stranger ktracectl --no-ask-password list --all-users
@@ -44,7 +44,7 @@ case_stranger_no_administrator() { # whom polkit does not let manage sessions is
         user ktracectl --no-ask-password destroy mine --administrator
 }
 
-case_stranger_introspects_nothing() { # tree, introspect, get-property: no path, no property
+case_stranger_introspects_nothing() { # busctl tree, introspect and get-property show no other user's session
         user ktracectl create mine -e raw_syscalls:sys_enter --scope own
         id=$(session_id mine)
         path=/org/ktrace1/session/$id
@@ -64,7 +64,7 @@ case_stranger_introspects_nothing() { # tree, introspect, get-property: no path,
         user ktracectl destroy mine
 }
 
-case_stranger_hears_nothing() { # [asan] no signal of another's session reaches a stranger
+case_stranger_hears_nothing() { # [asan] other users receive no signal of a session
         user ktracectl list >/dev/null
         background stranger timeout 80 gdbus monitor --system --dest org.ktrace1
         within 20 grep -q 'is owned by' background.out ||
@@ -75,7 +75,7 @@ case_stranger_hears_nothing() { # [asan] no signal of another's session reaches 
         ! grep -qE 'StateChanged|Ended|/session/' background.out || fail "heard: $(cat background.out)"
 }
 
-case_stranger_may_not_take() { # another's process is refused, and so is another's stream
+case_stranger_may_not_take() { # a user can neither trace another user's process nor read another user's stream
         background user setpriv --no-new-privs sleep 60
         refused 3 "$BACKGROUND" stranger ktracectl record -e raw_syscalls:sys_enter -o /dev/null -p "$BACKGROUND"
         user ktracectl create mine -e raw_syscalls:sys_enter --scope own
@@ -83,7 +83,7 @@ case_stranger_may_not_take() { # another's process is refused, and so is another
         user ktracectl destroy mine
 }
 
-case_root_sees_all() { # root addresses anybody's session
+case_root_sees_all() { # root can use every user's sessions
         user ktracectl create seen -e raw_syscalls:sys_enter --scope own
         id=$(session_id seen)
         ktracectl list --json=short | jq -e ".[] | select(.id == \"$id\")" >/dev/null || fail "root does not see it"

@@ -7,7 +7,7 @@ triggers_end() {
 }
 ENTER=raw_syscalls:sys_enter EXIT=raw_syscalls:sys_exit
 # made WHO NAME ARGUMENT...: a running session of one's own processes, or root's of all, with a target in it.
-# Its system calls are those that nobody makes by chance.
+# No other program makes its system calls.
 made() {
         local who=$1 name=$2
         shift 2
@@ -16,7 +16,7 @@ made() {
         wait "$BACKGROUND" || fail "$(cat background.err)"
         expect 0 "$who" ktracectl start "$name"
 }
-# A shell of the user's that makes system calls as it is told, so that who makes them is known to a session at its
+# A shell of the user's that makes the calls on command, so that the session knows the process at its
 # start.
 caller() {
         mkfifo commands answers
@@ -43,7 +43,7 @@ finished() {
         wait "$STREAM" || fail "stream: $?: $(cat background.err)"
 }
 
-case_trigger_window_own() { # [guest] in a session of a user's processes one event opens a window, another closes it
+case_trigger_window_own() { # [guest] in a user's session one event opens the window and another closes it
         caller
         made user box --scope "pids:$CALLER" -e $ENTER \
                 --trigger "$ENTER if id == 1001 do start" --trigger "$EXIT if id == 1002 do stop"
@@ -63,7 +63,7 @@ case_trigger_window_own() { # [guest] in a session of a user's processes one eve
         same '7 1' "$(has t.kts 1000) $(has t.kts 1002)" "calls in the window"
 }
 
-case_trigger_window_all() { # the same in a trace of all processes, where the kernel's tracing_on is the window
+case_trigger_window_all() { # in a trace of all processes one event opens the window and another closes it
         trap triggers_end EXIT
         ktracectl create box --scope system -e $ENTER -f 'id >= 1000 && id <= 1002' \
                 --trigger "$ENTER if id == 1001 do start" --trigger "$EXIT if id == 1002 do stop"
@@ -82,7 +82,7 @@ case_trigger_window_all() { # the same in a trace of all processes, where the ke
 }
 root() { "$@"; }
 
-case_trigger_switches() { # an event that begins off is turned on and off repeatedly; Stop and Start begin again
+case_trigger_switches() { # triggers turn an event on and off repeatedly; start begins as configured
         caller
         made user box --scope "pids:$CALLER" -e $ENTER --off \
                 --trigger "$ENTER if id == 1001 do enable $ENTER times 1" \
@@ -111,7 +111,7 @@ case_trigger_switches() { # an event that begins off is turned on and off repeat
         same '13 1' "$(has t.kts 1000) $(has t.kts 1002)" "calls while it was on"
 }
 
-case_trigger_set() { # [asan] by hand a window is opened and closed as well, until the next trigger
+case_trigger_set() { # [asan] set opens and closes a window by hand until the next trigger
         caller
         made user box --scope "pids:$CALLER" -e $ENTER --off --trigger "$EXIT if id == 1002 do disable $ENTER"
         streamed user box
@@ -128,7 +128,7 @@ case_trigger_set() { # [asan] by hand a window is opened and closed as well, unt
         same 7 "$(has t.kts 1000)" "calls while it was on"
 }
 
-case_trigger_loop() { # two events that turn each other on end nothing, and Stop is a stop
+case_trigger_loop() { # two events that switch each other do not disturb the session, and stop works
         caller
         made user box --scope "pids:$CALLER" -e $ENTER -e $EXIT --off \
                 --trigger "$ENTER do enable $EXIT" --trigger "$EXIT do disable $ENTER"
@@ -141,7 +141,7 @@ case_trigger_loop() { # two events that turn each other on end nothing, and Stop
         [ "$(has t.kts 1000)" -gt 0 ] || fail "nothing recorded"
 }
 
-case_trigger_of_lifetimes() { # an event that takes no filter, because it identifies tasks, takes triggers with one
+case_trigger_of_lifetimes() { # sched_process_exit takes a trigger with a condition, although it takes no filter
         caller
         made user box --scope "pids:$CALLER" -e $ENTER --trigger 'sched:sched_process_exit if comm == "target" do start'
         streamed user box
@@ -154,7 +154,7 @@ case_trigger_of_lifetimes() { # an event that takes no filter, because it identi
         same 0 "$(count t.kts '.event == "sched_process_exit"')" "records of what is only a trigger's"
 }
 
-case_trigger_foreign() { # [guest] another who takes a trigger of a user's session away, or adds one, ends it
+case_trigger_foreign() { # [guest] a user's session ends if another program adds or removes a trigger
         local instance
         caller
         for change in '!disable_event:raw_syscalls:sys_enter' traceon:1; do
@@ -169,7 +169,7 @@ case_trigger_foreign() { # [guest] another who takes a trigger of a user's sessi
         done
 }
 
-case_trigger_explained() { # what is asked for is shown by policy explain and show
+case_trigger_explained() { # policy explain and show print the triggers
         trap triggers_end EXIT
         echo '{"scope": "own", "events": ["raw_syscalls:sys_enter"],
                 "triggers": [{"when": "raw_syscalls:sys_exit if id == 1", "do": "stop"}]}' >s.json
@@ -181,7 +181,7 @@ case_trigger_explained() { # what is asked for is shown by policy explain and sh
         same '["raw_syscalls:sys_enter"]' "$(jq -c .events out)" "events that are recorded"
 }
 
-case_trigger_refused() { # what cannot be is refused with its place, and nothing is changed
+case_trigger_refused() { # an impossible trigger is refused with its place, and nothing changes
         trap triggers_end EXIT
         try() { # STATUS MESSAGE ARGUMENT...
                 local status=$1 message=$2
@@ -247,7 +247,7 @@ case_trigger_refused() { # what cannot be is refused with its place, and nothing
 needs_hist() { [ -e "$TRACEFS/events/sched/sched_switch/hist" ] || skip "the kernel has no histograms"; }
 needs_snapshots() { [ -e "$TRACEFS/snapshot" ] || skip "the kernel has no snapshot buffers"; }
 
-case_trigger_snapshot() { # [guest] the kernel keeps what surrounds the moment, however much comes behind it
+case_trigger_snapshot() { # [guest] a snapshot trigger keeps the events around the hit, whatever follows
         needs_snapshots
         trap triggers_end EXIT
         ktracectl create box --mode flight --scope system -b 64 -e $ENTER -f 'id >= 1000 && id <= 1002' \
@@ -278,7 +278,7 @@ case_trigger_snapshot() { # [guest] the kernel keeps what surrounds the moment, 
         ktracectl destroy box
 }
 
-case_trigger_snapshot_own_record() { # [guest] the event at which a snapshot is taken is in it, also without a condition
+case_trigger_snapshot_own_record() { # [guest] a snapshot contains the event that triggered it, also without a condition
         needs_snapshots
         trap triggers_end EXIT
         ktracectl create box --mode flight --scope system -b 64 -e sched:sched_process_exec \
@@ -290,7 +290,7 @@ case_trigger_snapshot_own_record() { # [guest] the event at which a snapshot is 
         ktracectl destroy box
 }
 
-case_trigger_snapshot_own() { # [guest] the same of one's own processes: their moment, and nobody else's
+case_trigger_snapshot_own() { # [guest] a snapshot trigger of own processes ignores hits of other users
         needs_snapshots
         caller
         made user box --mode flight --scope "pids:$CALLER" -b 256 -e $ENTER --trigger "$ENTER if id == 1001 do snapshot"
@@ -307,14 +307,14 @@ case_trigger_snapshot_own() { # [guest] the same of one's own processes: their m
         expect 0 user ktracectl destroy box
 }
 
-case_doc_connection_drops() { # [guest] ktrace-session(5), the connection that drops: before, at and after it, counted
+case_doc_connection_drops() { # [guest] ktrace-session(5), dropped connections: the events around each drop
         needs_snapshots
         [ -e "$TRACEFS/events/tcp/tcp_destroy_sock" ] || skip "the kernel has no such event"
         trap triggers_end EXIT
         section ktrace-session.5 'The connection that drops' | sed -n '1,/^}$/p' >drops.json
         cat >app <<'EOS'
 #!/usr/bin/python3
-# Two connects elsewhere, the connection, its loss, four attempts while nobody listens, the fifth succeeds, three more
+# Two connects elsewhere, the connection, its loss, four attempts without a listener, the fifth succeeds, three more
 # elsewhere.
 import errno, os, socket
 def elsewhere(n):
@@ -362,7 +362,7 @@ EOS
         ktracectl destroy drops
 }
 
-case_doc_window() { # ktrace-session(5), a window in one's own program
+case_doc_window() { # ktrace-session(5), a window in an own program
         [ -e "$TRACEFS/events/syscalls/sys_enter_read" ] || skip "the kernel has no events of system calls"
         section ktrace-session.5 "A window in one's own program" | sed -n '1,/^}$/p' >window.json
         cat >program <<'EOS'
@@ -383,7 +383,7 @@ EOS
         same 7 "$(count window.kts '.fields.count == 4001')" "reads between fsync and sync"
 }
 
-case_trigger_stacktrace() { # the kernel's stack follows the record at which it was asked for, as often as was asked
+case_trigger_stacktrace() { # a stack trace follows the event with a stacktrace trigger, up to its count
         trap triggers_end EXIT
         ktracectl create box --scope system -e $ENTER -f 'id >= 1000 && id <= 1002' \
                 --trigger "$ENTER if id == 1001 do stacktrace times 2"
@@ -394,5 +394,5 @@ case_trigger_stacktrace() { # the kernel's stack follows the record at which it 
         finished root box
         same '3 5 2' "$(has t.kts 1000) $(has t.kts 1001) $(count t.kts '.event == "kernel_stack"')" "calls and stacks"
         same 2 "$(ktracectl convert t.kts --to json | jq -c 'select(.event)' | grep -A1 \
-                '"id":1001' | grep -c kernel_stack)" "stacks behind their calls"
+                '"id":1001' | grep -c kernel_stack)" "stacks after their calls"
 }

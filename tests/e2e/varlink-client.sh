@@ -30,7 +30,7 @@ root() { ${AS_EXEC:-} "$@"; }
 no_bus='env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/no/bus'
 calls() { "$TARGET" calls "$1" "$2"; }
 
-case_varlink_listings() { # lists, show, explain and resolve are the same to the byte, for root and for users
+case_varlink_listings() { # over Varlink lists, show, explain and resolve print the same bytes as over D-Bus
         begin
         user ktracectl create mine --scope own -e raw_syscalls:sys_enter
         ktracectl create box -a -b 256 -e raw_syscalls:sys_enter -f 'id == 1000'
@@ -59,7 +59,7 @@ case_varlink_listings() { # lists, show, explain and resolve are the same to the
         ktracectl --varlink destroy box
 }
 
-case_varlink_refusals() { # what is refused is refused with the same words and the same status
+case_varlink_refusals() { # over Varlink errors have the same words and status as over D-Bus
         begin
         ktracectl create box -a -e raw_syscalls:sys_enter
         alike 1 root show none
@@ -79,7 +79,7 @@ case_varlink_refusals() { # what is refused is refused with the same words and t
         ktracectl destroy box
 }
 
-case_varlink_session() { # [asan] create, start, mark, stream, set, clear, stop and destroy, and no bus anywhere
+case_varlink_session() { # [asan] a session works over Varlink from create to destroy, without any bus
         begin
         id=$($no_bus ktracectl --varlink create mine -a -e raw_syscalls:sys_enter -f 'id == 1000')
         $no_bus ktracectl --varlink start mine
@@ -108,7 +108,7 @@ case_varlink_session() { # [asan] create, start, mark, stream, set, clear, stop 
         $no_bus ktracectl --varlink destroy box
 }
 
-case_varlink_record() { # a recording is the same: counts, status of the command, signals, flight recorders, refusals
+case_varlink_record() { # record works over Varlink as over D-Bus: events, status, signals, snapshots, errors
         begin
         local status=0
         user $no_bus ktracectl --varlink record -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts -- \
@@ -141,7 +141,7 @@ case_varlink_record() { # a recording is the same: counts, status of the command
         [ -s e.kts ] || fail "nothing is kept: $(cat background.err)"
 }
 
-case_varlink_notify() { # notifications come over the socket, with the statuses of the bus
+case_varlink_notify() { # notifications arrive over Varlink, with the same exit statuses as over D-Bus
         begin
         ktracectl create box --mode flight -a -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'
         ktracectl start box
@@ -150,14 +150,14 @@ case_varlink_notify() { # notifications come over the socket, with the statuses 
         started+=("$listener")
         within 20 grep -q 'waiting for notifications' json.err || fail "$(cat json.err)"
         ktracectl snapshot box -o s.kts
-        within 20 grep -q snapshot json || fail "nothing is told"
+        within 20 grep -q snapshot json || fail "nothing is reported"
         ktracectl destroy box
         wait "$listener" || status=$?
         same 0 "$status" "status"
         same true "$(jq -s 'map(.sequence) == [range(1; length + 1)]' json)" "sequence numbers"
 }
 
-case_varlink_nobody() { # no socket, one where nobody listens, a word that names none: one line that names it
+case_varlink_nobody() { # a missing socket, a dead socket and a bad address each give one line that names it
         refused 1 '/no/socket: No such file.*ktraced.socket' env KTRACE_VARLINK_ADDRESS=unix:/no/socket \
                 ktracectl --varlink list
         python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("dead")'
@@ -175,7 +175,7 @@ EOP
                 env KTRACE_VARLINK_ADDRESS="unix:$T/rude" ktracectl --varlink list
 }
 
-case_varlink_early() { # without the bus's socket, ktracectl uses its own; no password can be asked for
+case_varlink_early() { # without a bus ktracectl uses Varlink by itself, and cannot ask for a password
         begin
         ktracectl create box -a -e raw_syscalls:sys_enter
         expect 0 unshare -m sh -c 'mkdir -p /run/dbus && mount -t tmpfs none /run/dbus &&
@@ -197,7 +197,7 @@ died() {
 }
 answers() { ktracectl status >/dev/null && [ "$(daemon_pid)" != "$1" ]; }
 
-case_varlink_daemon_killed() { # a recording ends with its connection, in one line; notifications continue
+case_varlink_daemon_killed() { # a killed daemon ends a recording over Varlink with one line; notifications continue
         begin
         local status=0
         ktracectl create box --mode flight -a -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'
@@ -217,7 +217,7 @@ case_varlink_daemon_killed() { # a recording ends with its connection, in one li
         grep -q 'ktraced hung up' background.err || fail "$(cat background.err)"
         same 40 "$(count r.kts '.fields.id == 1001')" "calls"
         kill -0 "$listener" || fail "the listener has ended: $(cat json.err)"
-        within 20 has_snapshot || fail "nothing is told: $(cat json.err)"
+        within 20 has_snapshot || fail "nothing is reported: $(cat json.err)"
         ktracectl destroy box
         status=0
         wait "$listener" || status=$?

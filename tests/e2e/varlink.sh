@@ -62,7 +62,7 @@ lower_end() {
         leave_case
 }
 
-case_varlink_raw_session() { # create, start, stream, mark, metadata, stop, destroy over the socket; the stream is whole
+case_varlink_raw_session() { # a session works with raw Varlink messages, and its stream is complete
         door
         expect 0 user setpriv --no-new-privs python3 - <<'EOS'
 from door import *
@@ -91,7 +91,7 @@ EOS
         no_instance || fail "the instance is still there"
 }
 
-case_varlink_stranger() { # a session of another user's is answered about like one that never was
+case_varlink_stranger() { # another user's session gets the same answer as a missing one
         door
         user ktracectl create mine -e raw_syscalls:sys_enter --scope own
         id=$(session_id mine)
@@ -123,7 +123,7 @@ EOS
         user ktracectl destroy mine
 }
 
-case_varlink_same_errors() { # errors have the names and the words that they have on the bus
+case_varlink_same_errors() { # errors have the same names and words as on the bus
         door
         for spec in '{"scope": "all"}' '{"scope": "own", "evnts": []}' '{"scope": "own", "events": ["no:such"]}' \
                 '{"scope": "own", "events": ["raw_syscalls:sys_enter"], "buffer-kb": 1}'; do
@@ -142,7 +142,7 @@ EOS
         done
 }
 
-case_varlink_client_gone() { # lifetime client: closing the connection, or being killed, ends the session
+case_varlink_client_gone() { # lifetime client: a closed connection or a killed client ends the session
         door
         background user python3 -c '
 from door import *
@@ -163,7 +163,7 @@ time.sleep(60)'
         within 20 grep -q again background.out || fail "$(cat background.out background.err)"
         grep -q "'ended': {'code': 'client-gone', 'reason': 'its creator closed the connection'}} None True" \
                 background.out ||
-                fail "not told: $(cat background.out)"
+                fail "not reported: $(cat background.out)"
         grep -q "'state': 'gone'} None False" background.out || fail "no last one: $(cat background.out)"
         n_instances 2 || fail "$(instances) instances"
         kill -9 "$BACKGROUND"
@@ -171,7 +171,7 @@ time.sleep(60)'
         user ktracectl destroy kept
 }
 
-case_varlink_two_doors() { # limits are a user's, not a door's
+case_varlink_two_doors() { # limits count D-Bus and Varlink calls of a user together
         door
         lower max-sessions-per-uid 2
         user ktracectl create one -e raw_syscalls:sys_enter --scope own
@@ -190,7 +190,7 @@ EOS
         user ktracectl destroy two
 }
 
-case_varlink_flood() { # [asan] who floods the socket has had their time at the bus, too, and nobody else waits
+case_varlink_flood() { # [asan] a flood on the socket uses up the user's time on the bus too, and delays nobody else
         door
         lower max-call-usec-per-sec 100000
         user ktracectl create mine -e raw_syscalls:sys_enter --scope own
@@ -229,7 +229,7 @@ while time.monotonic() < end:
         within 20 user ktracectl destroy mine
 }
 
-case_varlink_long_specs() { # specs that take long to judge keep root waiting for no second
+case_varlink_long_specs() { # specs of a user that take long to check do not delay root by a second
         door
         background user python3 -c '
 from door import *
@@ -261,7 +261,7 @@ took < 2 or sys.exit(f"root waited for {took} s")' || fail "root waited"
         kill -9 "$BACKGROUND"
 }
 
-case_varlink_restart() { # [guest] a restart ends connections: client sessions end, lingering ones continue
+case_varlink_restart() { # [guest] a restart closes connections: client sessions end, lingering sessions continue
         service_manager || skip "needs a service manager that keeps descriptors"
         door
         trap 'systemctl reset-failed ktraced.service 2>/dev/null || true; leave_case' EXIT
@@ -285,6 +285,6 @@ print([s["name"] for s in d.do("ListSessions")["sessions"]], flush=True)'
         same kept "$(user ktracectl list --json=short | jq -r '.[].name')" "sessions left"
         within 20 sh -c "journalctl -u ktraced.service --since=@$since |
                 grep -q \"its creator's connection has ended\"" ||
-                fail "not told: $(journalctl -u ktraced.service --since=@"$since" | tail -5)"
+                fail "not reported: $(journalctl -u ktraced.service --since=@"$since" | tail -5)"
         user ktracectl destroy kept
 }

@@ -39,7 +39,7 @@ refused() {
         grep -qE -- "$pattern" err || fail "stderr does not match '$pattern': $(cat err)"
 }
 
-# From here on ktracectl, whoever calls it, calls ktraced over Varlink. The bus has started it.
+# From here on ktracectl calls ktraced over Varlink, for every user. The bus has started it.
 over_varlink() {
         local real
         real=$(command -v ktracectl)
@@ -216,7 +216,7 @@ clear_up() {
 
 # disk_to_freeze DIRECTORY: there a file system of its own, of which a freeze (fsfreeze -f) makes every write hang,
 # beyond SIGKILL.
-# Whatever becomes of the case, it does not stay so: nobody could unmount it.
+# This also happens if the case fails, because otherwise it could not be unmounted.
 disk_to_freeze() {
         truncate -s 16M "$T/image"
         mkfs.ext4 -q -m 0 "$T/image" || skip "no ext4 can be made"

@@ -12,7 +12,7 @@ SUPPRESSED=5f32393c72334a3d9266e1ddecd690e9
 
 AUDIT_RULES=/etc/ktrace/policy.d/10-audit.json
 
-# A cursor would not do: with a match journalctl leaves out the first record behind it.
+# A cursor does not work: with a match journalctl leaves out the first record after it.
 audit_begin() { date +@%s.%6N >since; }
 # records ID: of this case, as JSON lines.
 records() { journalctl -q --no-pager --since="$(cat since)" -o json "MESSAGE_ID=$1"; }
@@ -33,10 +33,10 @@ has() { # FIELD VALUE
         same "$2" "$(jq -r ".$1" record)" "$1"
 }
 
-case_audit_allowed() { # who was allowed what, by which rule
+case_audit_allowed() { # the journal records who was allowed what, and by which rule
         audit_begin
-        user ktracectl create told -e raw_syscalls:sys_enter -e task:task_rename --scope own
-        id=$(session_id told)
+        user ktracectl create reported -e raw_syscalls:sys_enter -e task:task_rename --scope own
+        id=$(session_id reported)
         record $ALLOWED
         has KTRACE_UID "$USER_UID"
         has KTRACE_SESSION "$id"
@@ -48,14 +48,14 @@ case_audit_allowed() { # who was allowed what, by which rule
         has KTRACE_USER "$(id -nu "$USER_UID")"
         has KTRACE_COMMAND ktracectl
         has _SYSTEMD_UNIT ktraced.service
-        user ktracectl destroy told
+        user ktracectl destroy reported
         # And what the catalog has to say of it.
         journalctl -q --no-pager -x --since="$(cat since)" MESSAGE_ID=$ALLOWED |
                 grep -q "User $(id -nu "$USER_UID") was allowed to trace" ||
                 fail "not in the catalog"
 }
 
-case_audit_denied_process() { # a process of another is denied, and is not recorded as allowed before
+case_audit_denied_process() { # tracing another user's process is recorded as denied, and not as allowed before
         audit_begin
         expect 3 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -p 1
         within 20 sh -c "journalctl -q --no-pager --since=$(cat since) -t ktraced | grep -q 'process 1 is not yours'" ||
@@ -65,7 +65,7 @@ case_audit_denied_process() { # a process of another is denied, and is not recor
         record $ALLOWED
 }
 
-case_audit_denied() { # who was denied what, and why
+case_audit_denied() { # the journal records who was denied what, and why
         audit_rule \
                 "{\"name\": \"never\", \"deny\": true, \"subjects\": [{\"uid\": $STRANGER_UID}], \"scopes\": [\"own\"]}"
         audit_begin
@@ -79,7 +79,7 @@ case_audit_denied() { # who was denied what, and why
         jq -r .MESSAGE record | grep -q '10-audit.json: never' || fail "$(jq -r .MESSAGE record)"
 }
 
-case_audit_command() { # the caller's name is in the record, and cannot forge another one
+case_audit_command() { # a record contains the caller's command name, which cannot forge another record
         cp "$(command -v ktracectl)" $'x") allowed\n(\033'
         audit_rule "{\"name\": \"never\", \"deny\": true, \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"own\"]}"
         audit_begin
@@ -92,7 +92,7 @@ case_audit_command() { # the caller's name is in the record, and cannot forge an
                 fail "$(jq -r .MESSAGE record)"
 }
 
-case_audit_polkit() { # what polkit said, and of which rule
+case_audit_polkit() { # the journal records polkit's answer and the rule that asked
         audit_begin
         # Nothing is decided by a call that does not let polkit ask.
         expect 3 user ktracectl --no-ask-password create x -e irq:irq_handler_entry --scope system
@@ -108,7 +108,7 @@ case_audit_polkit() { # what polkit said, and of which rule
         has KTRACE_RULE '50-default.json: administrators-yes'
 }
 
-case_audit_flood() { # a user who is denied again and again fills no journal
+case_audit_flood() { # a user who is denied again and again does not fill the journal
         audit_rule \
                 "{\"name\": \"never\", \"deny\": true, \"subjects\": [{\"uid\": $STRANGER_UID}], \"scopes\": [\"own\"]}"
         audit_begin
@@ -127,7 +127,7 @@ case_audit_flood() { # a user who is denied again and again fills no journal
         grep -q "more denials of uid $STRANGER_UID" record || fail "$(cat record)"
 }
 
-case_audit_reload() { # new rules, broken rules, and whom they end
+case_audit_reload() { # the journal records new rules, broken rules and the sessions that they end
         user ktracectl create ends -e raw_syscalls:sys_enter --scope own
         id=$(session_id ends)
         audit_begin
@@ -144,7 +144,7 @@ case_audit_reload() { # new rules, broken rules, and whom they end
         jq -r .MESSAGE record | grep -q '10-audit.json: never' || fail "$(cat record)"
 }
 
-case_audit_limit() { # a session that was ended by a limit
+case_audit_limit() { # the journal records a session that a limit has ended
         trap 'mv before.json /etc/ktrace/ktraced.json; systemctl reload-or-restart ktraced.service; leave_case' EXIT
         cp /etc/ktrace/ktraced.json before.json
         jq '."max-event-rate" = 100' before.json >/etc/ktrace/ktraced.json

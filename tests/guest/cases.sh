@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What only a machine with systemd, D-Bus and polkitd can show.
 
-case_activation() { # the first call starts the daemon, which is enabled nowhere
+case_activation() { # the first D-Bus call starts the daemon, although no unit is enabled
         systemctl stop ktraced.service
         same inactive "$(systemctl is-active ktraced.service || true)" state
         user ktracectl list >/dev/null
         same active "$(systemctl is-active ktraced.service)" state
 }
 
-case_varlink_activation() { # the Varlink socket starts the daemon, without the bus, and is there before and after it
+case_varlink_activation() { # the first Varlink call starts the daemon, also without D-Bus; the socket stays
         systemctl stop ktraced.socket ktraced.service
         [ ! -e /run/ktrace/org.ktrace1 ] || fail "the socket is left"
         systemctl start ktraced.socket
@@ -29,7 +29,7 @@ case_varlink_activation() { # the Varlink socket starts the daemon, without the 
         same "$inode" "$(stat -c %i /run/ktrace/org.ktrace1)" "the socket is systemd's"
 }
 
-case_consumer_unit() { # the consumer is an instance of ktrace-consumer@.service and runs as its own user
+case_consumer_unit() { # a stream worker is an instance of ktrace-consumer@.service with its own user
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 80
         within 20 sh -c "systemctl list-units --no-legend --state=running 'ktrace-consumer@*' | grep -q ." ||
                 fail "no unit: $(systemctl list-units --no-legend 'ktrace-consumer*')"
@@ -42,7 +42,7 @@ case_consumer_unit() { # the consumer is an instance of ktrace-consumer@.service
         systemctl show -P Slice "$unit" | grep -qx ktrace.slice || fail "not in ktrace.slice"
 }
 
-case_monitor_refused() { # a stranger may not monitor the bus
+case_monitor_refused() { # an ordinary user may not monitor the bus
         user ktracectl create heard -e raw_syscalls:sys_enter --scope own
         ! stranger timeout 20 busctl monitor org.ktrace1 >seen 2>err || fail "the monitor ran"
         ! grep -q 'ktrace1' seen || fail "heard: $(head seen)"
@@ -50,7 +50,7 @@ case_monitor_refused() { # a stranger may not monitor the bus
         user ktracectl destroy heard
 }
 
-case_log_control() { # org.freedesktop.LogControl1
+case_log_control() { # systemctl service-log-level works
         user ktracectl list >/dev/null
         same info "$(systemctl service-log-level ktraced.service)" level
         systemctl service-log-level ktraced.service debug
@@ -61,7 +61,7 @@ case_log_control() { # org.freedesktop.LogControl1
                 2>/dev/null || fail "an ordinary user may set it"
 }
 
-case_introspection() { # Introspect says what the installed XML says
+case_introspection() { # introspection returns the installed XML
         for interface in Manager Session; do
                 [ -s "/usr/share/dbus-1/interfaces/org.ktrace1.$interface.xml" ] || fail "no XML of $interface"
         done
@@ -74,7 +74,7 @@ case_introspection() { # Introspect says what the installed XML says
 rss_kb() { awk '$1 == "VmRSS:" { print $2 }' "/proc/$(daemon_pid)/status"; }
 is_small() { [ "$(rss_kb)" -lt 8192 ]; }
 
-case_idle_memory() { # the daemon with an idle session is under 8 MB
+case_idle_memory() { # the daemon with an idle session uses less than 8 MB
         user ktracectl create idle -e raw_syscalls:sys_enter --scope own
         user ktracectl list >/dev/null
         # It keeps the kernel's lists of functions for 5 s after the last call that needed them.
@@ -82,11 +82,11 @@ case_idle_memory() { # the daemon with an idle session is under 8 MB
         user ktracectl destroy idle
 }
 
-case_unit_of_a_caller() { # the unit of a process is known where there is systemd
+case_unit_of_a_caller() { # the daemon finds the systemd unit of a caller
         systemd-run -q --wait --pipe --unit=facts-test /run/job/tools/test-facts >out || fail "$(cat out)"
         grep '^ok 1' out | grep -qv SKIP || fail "skipped: $(cat out)"
 }
 
-case_sandbox() { # the unit's exposure is at most 1.0
+case_sandbox() { # systemd-analyze security rates the unit 1.0 or better
         systemd-analyze security --no-pager --threshold=10 ktraced.service
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Other people's tools on the same tracefs: what they do to our sessions is told, and they see nothing of ours.
+# Other tracing tools on the same tracefs: their changes to our sessions are reported, and they see none of our events.
 
 tools_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
@@ -16,7 +16,7 @@ listening() {
 # numbered USEC: a system session `box`, streaming to t.kts, of calls of a target that numbers them, until `counted`.
 numbered() {
         ktracectl create box --scope system -b 1024 -e raw_syscalls:sys_enter -f 'id == 110'
-        listening box told
+        listening box reported
         background ktracectl stream box -o t.kts
         STREAM=$BACKGROUND
         ktracectl start box
@@ -30,7 +30,7 @@ numbered() {
 more_recorded() {
         local n
         n=$(ktracectl --json=short show box | jq .statistics.recorded)
-        within 20 recorded_beyond "$n" || fail "nothing more is recorded: $(ktracectl show box) $(tail -n 2 told)"
+        within 20 recorded_beyond "$n" || fail "no new event is recorded: $(ktracectl show box) $(tail -n 2 reported)"
 }
 recorded_beyond() { ktracectl --json=short show box | jq -e ".statistics.recorded > $1"; }
 # uptime_nsec: of the machine, in nanoseconds, as the records have it.
@@ -51,57 +51,57 @@ is_restored() {
                 [ "$(cat "$instance/events/raw_syscalls/sys_enter/filter")" = 'id == 110' ]
 }
 # counted: the target makes no more calls; how many it has made is in $MADE. Each that is missing is in a gap that was
-# told, which begins when it was noticed: on this slow machine at most 100 ms late. Or it was made while a foreign
+# reported, which begins when it was noticed: on this slow machine at most 100 ms late. Or it was made while a foreign
 # program read the instance. Where the clock was another one, times may run backwards.
 counted() {
-        within 20 is_restored || fail "does not record again: $(cat told)"
+        within 20 is_restored || fail "does not record again: $(cat reported)"
         more_recorded
         : >stop
         wait "$CALLER" || fail "the target"
         MADE=$(cat made)
-        ktracectl destroy box || fail "box has ended: $(tail -n 2 told)"
+        ktracectl destroy box || fail "box has ended: $(tail -n 2 reported)"
         wait "$STREAM" || true
         ktracectl convert t.kts --to json |
                 jq -c 'select(.event == "sys_enter" and .fields.id == 110 and .comm == "target") |
                         [.fields.args[0], .ts]' >calls
         touch foreign
-        jq -s --slurpfile told <(jq -c 'select(.kind == "interference") | [."from-nsec", ."until-nsec"]' told; cat \
+        jq -s --slurpfile r <(jq -c 'select(.kind == "interference") | [."from-nsec", ."until-nsec"]' reported; cat \
                 foreign) '
                 sort_by(.[0]) | . as $c | [range(1; length) | select($c[.][0] > $c[. - 1][0] + 1) |
                         [$c[. - 1], $c[.]]] |
                 {calls: ($c | length), first: $c[0][0], last: $c[-1][0], gaps: length,
-                 untold: map(select(. as $g | any($told[]; .[0] - 1e8 <= ($g | map(.[1]) | max) and .[1] >= ($g |
+                 unreported: map(select(. as $g | any($r[]; .[0] - 1e8 <= ($g | map(.[1]) | max) and .[1] >= ($g |
                          map(.[1]) | min)) | not))}' calls >counts
         same "1 $MADE" "$(jq -r '"\(.first) \(.last)"' counts)" "the first and the last call: $(jq -c . counts)"
-        same '[]' "$(jq -c .untold counts)" "gaps that were not told: $(jq -c . \
-                counts) $(jq -c 'select(.kind == "interference") | [.reason, ."from-nsec", ."until-nsec"]' told)"
+        same '[]' "$(jq -c .unreported counts)" "gaps that were not reported: $(jq -c . \
+                counts) $(jq -c 'select(.kind == "interference") | [.reason, ."from-nsec", ."until-nsec"]' reported)"
         jq -c . counts
 }
-told_some() { [ "$(n_told)" -ge 1 ]; }
-n_told() { jq -s 'map(select(.kind == "interference")) | length' told; }
+reported_some() { [ "$(n_reported)" -ge 1 ]; }
+n_reported() { jq -s 'map(select(.kind == "interference")) | length' reported; }
 gone() { ktracectl list --json=short | jq -e --arg name "$1" 'any(.[]; .name == $name) | not'; }
 
-case_tools_reset() { # trace-cmd reset removes all probes: a session with one ends with the reason, others continue
+case_tools_reset() { # trace-cmd reset ends sessions with probes, with a reason; others continue
         trap tools_end EXIT
         ktracectl probes add opens --on do_sys_openat2 'dfd = $arg1 : s32'
         ktracectl create probed --mode flight --scope system -b 64 --probe opens
         ktracectl start probed
-        listening probed told.probed
+        listening probed reported.probed
         numbered 2000
         trace-cmd reset
         counted
-        same 0 "$(n_told)" "changes: $(cat told)"
+        same 0 "$(n_reported)" "changes: $(cat reported)"
         same "$MADE" "$(wc -l <calls)" "calls"
         within 20 gone probed || fail "it goes on without its probe"
-        jq -se 'any(.[]; .kind == "interference" and (.reason | test("opens")))' told.probed ||
-                fail "$(cat told.probed)"
+        jq -se 'any(.[]; .kind == "interference" and (.reason | test("opens")))' reported.probed ||
+                fail "$(cat reported.probed)"
         within 20 grep -q '^p:ktrace_u0/opens do_sys_openat2 dfd=' "$TRACEFS/kprobe_events" ||
                 fail "not put back: $(cat "$TRACEFS/kprobe_events")"
         expect 0 ktracectl record -q --scope system --probe opens -o u.kts -- cat /etc/passwd
         [ "$(count u.kts '.event == "opens"')" -gt 0 ] || fail "no records of it"
 }
 
-case_tools_reset_all() { # [deep] trace-cmd reset -a in a recording: each missing call was in a reported gap
+case_tools_reset_all() { # [deep] trace-cmd reset -a in a recording: each missing call is in a reported gap
         trap tools_end EXIT
         user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o f.kts -- sleep 60 2>fenced.err &
         local fenced=$!
@@ -109,7 +109,7 @@ case_tools_reset_all() { # [deep] trace-cmd reset -a in a recording: each missin
         within 20 is_running || fail "$(cat fenced.err)"
         numbered 2000
         trace-cmd reset -a
-        within 20 told_some || fail "nothing told"
+        within 20 reported_some || fail "nothing reported"
         counted
         wait "$fenced" && fail "the fenced session ended well" || true
         grep -q 'interference\|another program' fenced.err || fail "$(cat fenced.err)"
@@ -117,17 +117,17 @@ case_tools_reset_all() { # [deep] trace-cmd reset -a in a recording: each missin
                 grep -q 'put back' || fail "not in the journal"
 }
 
-case_tools_record_ours() { # trace-cmd record in an instance of ours: reported, and it cannot remove it
+case_tools_record_ours() { # trace-cmd record in our instance is reported, and cannot remove the instance
         trap tools_end EXIT
         local id
         numbered 2000
         id=$(ktracectl --json=short show box | jq -r .id)
         foreign trace-cmd record -q -B "ktrace-$id" -e sched:sched_process_exec -o x.dat sleep 0.2 >trace-cmd.out 2>&1
-        within 20 told_some || fail "nothing told"
+        within 20 reported_some || fail "nothing reported"
         counted
 }
 
-case_tools_beside() { # [deep] trace-cmd, perf and bpftrace count the same beside our sessions, and are not in them
+case_tools_beside() { # [deep] trace-cmd, perf and bpftrace count the same with our sessions, and are not in them
         trap tools_end EXIT
         snapshot_top >before
         (set +e; while [ ! -e over ]; do
@@ -140,7 +140,7 @@ case_tools_beside() { # [deep] trace-cmd, perf and bpftrace count the same besid
         local other=$!
         started+=("$other")
         numbered 3000
-        # trace-cmd loses some of so many by itself here, also where nobody else traces.
+        # trace-cmd loses some of so many by itself here, also without other traces.
         trace-cmd record -q -e raw_syscalls:sys_enter -f 'id == 111' -o top.dat "$TARGET" calls 1000 111 >/dev/null
         [ "$(trace-cmd report -i top.dat 2>/dev/null | grep -c 'NR 111')" -gt 0 ] || fail "trace-cmd"
         same '' "$(trace-cmd report -i top.dat 2>/dev/null | grep sys_enter | grep -v 'NR 111')" \
@@ -161,7 +161,7 @@ case_tools_beside() { # [deep] trace-cmd, perf and bpftrace count the same besid
         within 20 gone other || fail "it does not end"
         counted
         same "$MADE" "$(wc -l <calls)" "calls"
-        same 0 "$(n_told)" "changes: $(cat told)"
+        same 0 "$(n_reported)" "changes: $(cat reported)"
         [ ! -d "$TRACEFS/instances/mine" ] || rmdir "$TRACEFS/instances/mine"
         within 20 no_instance || fail "$(ls "$TRACEFS/instances")"
         snapshot_top >after
@@ -173,13 +173,13 @@ snapshot_top() {
         for file in set_event current_tracer buffer_size_kb trace_clock tracing_on kprobe_events uprobe_events \
                 set_event_pid tracing_cpumask error_log \
                 options/overwrite events/enable events/raw_syscalls/sys_enter/filter; do
-                # " (expanded: N)" until somebody first records there.
+                # " (expanded: N)" until the first recording there.
                 echo "$file: $(sed 's/ (expanded.*//' "$TRACEFS/$file")"
         done
         ls "$TRACEFS/instances"
 }
 
-case_tools_top_unchanged() { # what somebody has set up at the top of tracefs stays, whatever our sessions do
+case_tools_top_unchanged() { # our sessions do not change the settings of the top buffer
         trap 'echo 0 >"$TRACEFS/events/sched/sched_process_exec/enable"
                 echo 0 >"$TRACEFS/events/sched/sched_process_exec/filter"
                 echo "-:mine/theirs" >>"$TRACEFS/kprobe_events"
@@ -202,7 +202,7 @@ case_tools_top_unchanged() { # what somebody has set up at the top of tracefs st
         [ "$(grep -c sched_process_exec "$TRACEFS/trace")" -gt "$n" ] || fail "the others' events do not arrive"
 }
 
-case_tools_perf_probe_all() { # perf probe -d of all probes: refused for a probe in use; the others are restored
+case_tools_perf_probe_all() { # perf probe -d of all probes fails for probes in use; the others are restored
         trap tools_end EXIT
         ktracectl probes add opens --on do_sys_openat2 'dfd = $arg1 : s32'
         perf probe -q -d '*:*' >perf.out 2>&1 || true

@@ -8,23 +8,23 @@ kernel_test() {
         ! grep '# SKIP' tap || fail "a test was skipped"
 }
 
-case_kernel_guard() { # the guard on changes of credentials, and the watch
+case_kernel_guard() { # this kernel's guard on credential changes works, and the daemon watches it
         kernel_test test-guard
 }
 
-case_kernel_pairs() { # what pairs of events rely on
+case_kernel_pairs() { # this kernel behaves as pairs of events require
         kernel_test test-pairs
 }
 
-case_kernel_contract() { # filters, pid lists, rings
+case_kernel_contract() { # this kernel's filters, pid lists and rings behave as the code requires
         kernel_test test-contract
 }
 
-case_kernel_user_probe() { # probes in programs
+case_kernel_user_probe() { # this kernel's probes in programs behave as the code requires
         kernel_test test-user-probe
 }
 
-case_kernel_trigger() { # triggers: their words, when they are at work, what excludes what
+case_kernel_trigger() { # this kernel's triggers behave as the code requires
         kernel_test test-trigger
 }
 

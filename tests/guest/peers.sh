@@ -28,7 +28,7 @@ agree() {
         diff -u theirs ours >differences || fail "$1: $(head -n 20 differences)"
 }
 
-case_peers_bpftrace_members() { # [deep] members through pointers, embedded structures, text: as bpftrace reads them
+case_peers_bpftrace_members() { # [deep] struct members, pointers and texts have the same values as in bpftrace
         cp /usr/bin/head peer
         ktracectl probes add members --on vfs_read 'ino = file.f_inode.i_ino' 'flags = file.f_flags' \
                 'mode = file.f_mode' count \
@@ -45,7 +45,7 @@ case_peers_bpftrace_members() { # [deep] members through pointers, embedded stru
         ktracectl probes remove members
 }
 
-case_peers_bpftrace_returns() { # arguments and results of a system call's function
+case_peers_bpftrace_returns() { # arguments and results of a system call function are the same as in bpftrace
         cp /bin/cat peer
         echo text >a-file
         ktracectl probes add opening --on do_sys_openat2 dfd filename 'flags = how.flags' 'mode = how.mode'
@@ -64,7 +64,7 @@ case_peers_bpftrace_returns() { # arguments and results of a system call's funct
         ktracectl probes remove opened
 }
 
-case_peers_bpftrace_tcp() { # [deep] ports and addresses of connections: the network's byte order, bit-fields and unions
+case_peers_bpftrace_tcp() { # [deep] ports and addresses of connections are the same as in bpftrace
         command -v python3 >/dev/null || skip "no python3"
         cp "$(readlink -f "$(command -v python3)")" peer
         cat >talk.py <<'EOS'
@@ -94,7 +94,7 @@ EOS
         ktracectl probes remove connects
 }
 
-case_peers_trace_cmd() { # trace-cmd records the same probe in its own instance: the same values
+case_peers_trace_cmd() { # trace-cmd records the same values with the same probe in its own instance
         cp /usr/bin/head peer
         ktracectl probes add reads --on vfs_read count 'name = file.f_path.dentry.d_name.name' 'pos : x64'
         trace-cmd record -q -B peers -e ktrace_u0:reads -o their.dat \
@@ -111,7 +111,7 @@ case_peers_trace_cmd() { # trace-cmd records the same probe in its own instance:
         within 20 ktracectl probes remove reads
 }
 
-case_peers_perf_probe() { # perf's probe at the same function: as many hits, the same values of its registers
+case_peers_perf_probe() { # a perf probe on the same function has the same number of hits and the same values
         cp /bin/cat peer
         perf probe -q --add 'peer_reads=vfs_read count=%dx:u64' || fail "perf probe"
         trap 'perf probe -q -d peer_reads; leave_case' EXIT
@@ -129,7 +129,7 @@ case_peers_perf_probe() { # perf's probe at the same function: as many hits, the
 kernel_takes() { echo "p:peers/place $1" 2>/dev/null >>"$TRACEFS/kprobe_events" &&
         echo '-:peers/place' >>"$TRACEFS/kprobe_events"; }
 
-case_peers_boundaries() { # ktraced takes an offset where the kernel does, and nowhere else
+case_peers_boundaries() { # ktraced accepts exactly the offsets in a function that the kernel accepts
         local offset theirs ours
         for offset in $(seq 1 20); do
                 theirs=no ours=no
@@ -142,7 +142,7 @@ case_peers_boundaries() { # ktraced takes an offset where the kernel does, and n
         same 'no yes' "$(sort -u answers | xargs)" "answers"
 }
 
-case_peers_bpftrace_program() { # in a program: arguments, results, text as bpftrace's uprobes see them
+case_peers_bpftrace_program() { # arguments, results and texts in a program are the same as in bpftrace's uprobes
         install -m 755 "$PROBED" peer
         ktracectl probes add called --on ./peer:probed_add 'a = $arg1 : s64' 'b = $arg2 : s64'
         ktracectl probes add gave --on ./peer:probed_add --return '$retval : s64'
@@ -159,7 +159,7 @@ case_peers_bpftrace_program() { # in a program: arguments, results, text as bpft
         for name in called gave text; do ktracectl probes remove $name; done
 }
 
-case_peers_bpftrace_marker() { # a marker's arguments as bpftrace reads its note
+case_peers_bpftrace_marker() { # the arguments of a marker are the same as in bpftrace
         install -m 755 "$PROBED" peer
         ktracectl probes add step --on ./peer:probed:step 'round = $arg1' 'text = $arg2 : string' 'level = $arg3'
         beside "usdt:$T/peer:probed:step { printf(\"%ld %s %d\\n\", arg0, str(arg1), arg2); }"
@@ -171,7 +171,7 @@ case_peers_bpftrace_marker() { # a marker's arguments as bpftrace reads its note
         ktracectl probes remove step
 }
 
-case_peers_perf_program() { # perf's probe in a program: the same place, as many hits, the same registers
+case_peers_perf_program() { # a perf probe in a program has the same place, hits and registers
         install -m 755 "$PROBED" peer
         perf probe -q -x "$T/peer" --add 'peer_add=probed_add a=%di:s64 b=%si:s64' || fail "perf probe"
         trap 'perf probe -q -d "probe_peer:*"; leave_case' EXIT

@@ -32,7 +32,7 @@ polkit_end() {
         leave_case
 }
 
-# As the user, on a terminal, with somebody who types that password.
+# Runs the command as the user, on a terminal where this password is typed.
 typing() { # PASSWORD COMMAND...
         timeout 80 python3 /run/job/guest/type-password.py "$1" setpriv --reuid "$USER_UID" --regid "$USER_UID" \
                 --init-groups "${@:2}"
@@ -51,7 +51,7 @@ no_agent_left() {
         within 20 sh -c '! pgrep pkttyagent' || fail "pkttyagent is left: $(pgrep -a pkttyagent)"
 }
 
-case_polkit_rule_allows() { # a rule of polkit's may look at scope, events and owner, and says yes without a password
+case_polkit_rule_allows() { # a polkit rule sees scope, events and owner, and can allow without a password
         polkit_begin 'polkit.addRule(function(action, subject) {
                 if (action.id == "org.ktrace1.trace-system" && subject.user == "u1000" &&
                     action.lookup("ktrace.scope") == "own" && action.lookup("ktrace.owner") == "1000" &&
@@ -64,7 +64,7 @@ case_polkit_rule_allows() { # a rule of polkit's may look at scope, events and o
                 --scope own
 }
 
-case_polkit_rule_denies() { # a rule of polkit's says no
+case_polkit_rule_denies() { # a polkit rule can deny
         polkit_begin 'polkit.addRule(function(action, subject) {
                 if (action.id.indexOf("org.ktrace1.") == 0) return polkit.Result.NO; });'
         denied 'polkit does not allow' out user ktracectl create denied -e task:task_rename --scope own
@@ -72,7 +72,7 @@ case_polkit_rule_denies() { # a rule of polkit's says no
                 --scope own
 }
 
-case_polkit_varlink() { # the same questions over the socket, about the process that has connected
+case_polkit_varlink() { # polkit is asked the same over Varlink, for the process that has connected
         polkit_begin 'polkit.addRule(function(action, subject) {
                 if (action.id == "org.ktrace1.trace-system" && subject.user == "u1000" &&
                     action.lookup("ktrace.events") == "task:task_rename")
@@ -96,7 +96,7 @@ print("yes", call(s, "CreateSession", spec=spec))
 print("other", call(s, "CreateSession", spec=spec | {"events": ["sched:sched_process_exec"]}))
 print("agent", call(s, "CreateSession", spec=spec | {"events": ["sched:sched_process_exec"]},
                     allowInteractiveAuthentication=True))
-# A child connects and ends: nobody knows any more whom polkit would look at.
+# A child connects and ends, so polkit has no process to check.
 ours, theirs = socket.socketpair()
 pid = os.fork()
 if pid == 0:
@@ -116,7 +116,7 @@ EOS
         within 20 no_instance || fail "left after the connections"
 }
 
-case_polkit_reload() { # new rules are read for a user when polkit allows it, and not before
+case_polkit_reload() { # a user's policy reload happens only after polkit has allowed it
         polkit_begin
         rm "$KTRACE_RULES"
         denied 'needs authentication' out user ktracectl --no-ask-password policy reload
@@ -130,7 +130,7 @@ case_polkit_reload() { # new rules are read for a user when polkit allows it, an
         user ktracectl destroy x
 }
 
-case_polkit_nobody_to_ask() { # who may not or cannot be asked for a password is denied, with the remedy
+case_polkit_nobody_to_ask() { # a user who cannot be asked for a password is denied, with the remedy
         polkit_begin
         denied 'leave out --no-ask-password' out user ktracectl --no-ask-password create x -e task:task_rename \
                 --scope own
@@ -141,7 +141,7 @@ case_polkit_nobody_to_ask() { # who may not or cannot be asked for a password is
         stranger ktracectl destroy y
 }
 
-case_polkit_password() { # on a terminal, pkttyagent asks for the administrator's password, or one's own
+case_polkit_password() { # on a terminal pkttyagent asks for the administrator's or the user's password
         polkit_begin
         typing "$ROOT_PASSWORD" ktracectl create asked -e task:task_rename --scope own >out || fail "$(cat out)"
         grep -q 'kernel trace of scope own: task:task_rename' out || fail "the dialog does not say what: $(cat out)"
@@ -159,7 +159,7 @@ case_polkit_password() { # on a terminal, pkttyagent asks for the administrator'
         no_agent_left
 }
 
-case_polkit_wrong_password() { # a wrong password, or ^C instead of one, is a no
+case_polkit_wrong_password() { # a wrong password and ^C deny the request
         polkit_begin
         denied 'authentication failed' out typing wrong ktracectl create x -e task:task_rename --scope own
         no_agent_left
@@ -169,7 +169,7 @@ case_polkit_wrong_password() { # a wrong password, or ^C instead of one, is a no
         no_agent_left
 }
 
-case_polkit_absent() { # without polkit only root and rules that need none pass
+case_polkit_absent() { # without polkit only root and rules that do not require it pass
         polkit_begin
         systemctl mask --runtime -q --now polkit.service
         denied 'which is not available' out user ktracectl create x -e task:task_rename --scope own
@@ -179,7 +179,7 @@ case_polkit_absent() { # without polkit only root and rules that need none pass
         ktracectl destroy z
 }
 
-case_polkit_define() { # a probe is defined when polkit says yes to it, and is then of the user's own processes
+case_polkit_define() { # a probe that polkit allows is defined and traces the user's own processes
         polkit_begin
         rm "$KTRACE_RULES"
         ktracectl policy reload
@@ -194,7 +194,7 @@ case_polkit_define() { # a probe is defined when polkit says yes to it, and is t
         ! ktracectl --json probes list | grep -q '"mine"' || fail "it is defined"
 }
 
-case_polkit_administrator() { # whom polkit lets can see, stop and end sessions of others, and is recorded
+case_polkit_administrator() { # a user whom polkit allows can see, stop and end other users' sessions; it is recorded
         polkit_begin
         rm "$KTRACE_RULES"
         stranger ktracectl create theirs -e raw_syscalls:sys_enter --scope own
@@ -224,11 +224,11 @@ denied_to_manage() { # TEXT COMMAND...: ends with 3, says so, and tells nothing 
         shift
         expect 3 "$@"
         grep -q -- "$text" err || fail "no \"$text\" in: $(cat err)"
-        ! grep -q -- "$id" out err || fail "told: $(cat out err)"
+        ! grep -q -- "$id" out err || fail "reported: $(cat out err)"
         ktracectl list | grep -q "$id" || fail "the session is gone"
 }
 
-case_polkit_administrator_denied() { # [deep] a no, a wrong password and no polkit tell nothing
+case_polkit_administrator_denied() { # [deep] a refusal, a wrong password and a missing polkit reveal no session
         polkit_begin 'polkit.addRule(function(action, subject) {
                 if (action.id == "org.ktrace1.manage-sessions" && subject.user == "u1000") return polkit.Result.NO; });'
         rm "$KTRACE_RULES"
@@ -242,14 +242,14 @@ case_polkit_administrator_denied() { # [deep] a no, a wrong password and no polk
         systemctl restart polkit.service
         ! typing wrong ktracectl list --all-users >said || fail "listed: $(cat said)"
         grep -q 'authentication failed' said || fail "$(cat said)"
-        ! grep -q "$id" said || fail "told: $(cat said)"
+        ! grep -q "$id" said || fail "reported: $(cat said)"
         no_agent_left
         systemctl mask --runtime -q --now polkit.service
         denied_to_manage 'which is not available' user ktracectl stop "$id" --administrator
         ktracectl destroy roots
 }
 
-case_polkit_programs() { # a probe in root's program requires an administrator, who sees which file it really is
+case_polkit_programs() { # a probe in a root program requires an administrator, who sees the real path
         polkit_begin
         rm "$KTRACE_RULES" # those that are shipped
         ktracectl policy reload
@@ -281,7 +281,7 @@ case_polkit_programs() { # a probe in root's program requires an administrator, 
         rm /usr/local/bin/ktrace-probed /usr/local/bin/ktrace-other
 }
 
-case_polkit_programs_disguised() { # root's file under another path, in a mount namespace of the user: no dialog
+case_polkit_programs_disguised() { # a root file under another path in a user's mount namespace is refused at once
         polkit_begin
         mkdir -p harmless
         install -m 755 "$PROBED" /usr/local/bin/ktrace-probed

@@ -7,7 +7,7 @@ slice_end() {
         leave_case
 }
 
-case_slice_memory() { # a worker that uses too much memory is killed: its stream is reported as cut; others continue
+case_slice_memory() { # a worker that uses too much memory is killed; its stream is reported as incomplete
         trap slice_end EXIT
         recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts \
                 -- "$TARGET" paced 4000 3000
@@ -28,7 +28,7 @@ case_slice_memory() { # a worker that uses too much memory is killed: its stream
         same 4000 "$(count t.kts '.event == "sys_enter"')" "calls of the other's"
 }
 
-case_slice_cpu() { # workers that get too little time lose events, and each is counted
+case_slice_cpu() { # workers with too little CPU time lose events, and each lost event is counted
         trap slice_end EXIT
         ktracectl create slow --scope system -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'
         ktracectl start slow
@@ -49,7 +49,7 @@ case_slice_cpu() { # workers that get too little time lose events, and each is c
         [ "$n" -gt 0 ] || fail "nothing was recorded"
 }
 
-case_status_line() { # systemctl status tells how many sessions and streams there are
+case_status_line() { # systemctl status shows the number of sessions and streams
         trap slice_end EXIT
         ktracectl create box --mode flight --scope system -b 64 -e raw_syscalls:sys_enter
         recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts -- sleep 80

@@ -74,7 +74,7 @@ kvm) cpu=host ;;
 *) cpu=max,la57=off,erms=off,fsrm=off,smap=off,smep=off ;;
 esac
 # Emulation hangs now and then, mostly before the kernel's first word, which comes after half a second. Later a guest
-# speaks every five seconds. One that hangs is started over, and told.
+# speaks every five seconds. One that hangs is started again, and this is reported.
 status=1
 for _ in 1 2 3 4 5; do
         disks "$job" "$timeout"

@@ -20,10 +20,10 @@ COMMANDS
         home=$(grep -m 1 "^/tmp/ktrace-play" out) || fail "no home: $(cat out)"
         [ ! -e "$home" ] || fail "$home is left"
         same '' "$(ktracectl --no-legend list)" "sessions"
-        [ -e $TRACEFS/kprobe_events ] || grep -q '^# This kernel has no kprobes' out || fail "not told: $(cat out)"
+        [ -e $TRACEFS/kprobe_events ] || grep -q '^# This kernel has no kprobes' out || fail "not reported: $(cat out)"
 }
 
-case_play_root() { # demo.sh --shell root: root's, beside the same daemon
+case_play_root() { # demo.sh --shell root opens a root shell with the same daemon
         play 0 <<<'ktracectl record -q -a -e sched:sched_switch -o t.dat -- true && id -u'
         grep -qx 0 out || fail "$(cat out)"
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # stage.sh BUILD-DIR COMMAND...: runs COMMAND as root beside a ktraced of its own: a private mount namespace with
 # tracefs and two users more (61000, 61001), a private bus that starts the daemon on demand, a temporary folder
-# ($NATIVE). Nothing is left behind.
+# ($NATIVE). Everything is removed at the end.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -18,7 +18,7 @@ NATIVE=$(mktemp -d /tmp/ktrace-native.XXXXXX)
 export NATIVE
 chmod 755 "$NATIVE"
 mkdir -m 755 "$NATIVE/bin" "$NATIVE/config" "$NATIVE/state" "$NATIVE/run" "$NATIVE/services" "$NATIVE/work"
-# What systemd sets where it runs; the daemon lists nobody's processes with less.
+# As systemd sets it. With less the daemon cannot list processes.
 pid_max=$(cat /proc/sys/kernel/pid_max)
 [ "$pid_max" -ge 4194304 ] || echo 4194304 >/proc/sys/kernel/pid_max ||
         echo "# kernel.pid_max is $pid_max and cannot be set: sessions of users will be refused" >&2
@@ -102,7 +102,7 @@ stop_daemon() {
 status=0
 "$@" || status=$?
 stop_daemon || status=1
-# The consumer is not dumpable, so nobody can look for leaks in it, not even itself.
+# The consumer is not dumpable, so the leak check cannot run in it.
 if grep -E 'Sanitizer|runtime error' "$NATIVE/log" |
         grep -vE 'LeakSanitizer (has encountered a fatal error|does not work under ptrace)' >&2; then
         status=1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# upgrade.sh BUILD-DIR: what becomes of sessions when another build takes the place of the one that runs, on this
+# upgrade.sh BUILD-DIR: sessions when another build replaces the running one, on this
 # machine's own kernel, as TAP. The other builds are made from a copy of the sources: unoptimized, with another version;
 # then with another one of the workers' protocol. Needs root and tracefs.
 set -eu

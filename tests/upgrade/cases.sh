@@ -74,7 +74,7 @@ upgrade_proves() {
         within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
 }
 
-case_upgrade_build() { # another build: sessions, streams, recordings and probes continue with their workers, complete
+case_upgrade_build() { # after an upgrade sessions, streams, recordings and probes continue and are complete
         upgrade_begin second
         local pid old probed=
         upgrade_sessions
@@ -107,7 +107,7 @@ case_upgrade_build() { # another build: sessions, streams, recordings and probes
         all_called t.kts
         if [ -n "$probed" ]; then
                 wait "$probed" || fail "status $?: $(cat probed.err)"
-                # It tells in how many rounds somebody listened: in all.
+                # It prints in how many rounds the semaphore was set: in all.
                 ktracectl convert p.kts --to json | jq 'select(.event == "add") | .fields.a' | sort -n >added
                 seq 0 $(($(cat probed.out) - 1)) | cmp - added ||
                         fail "not each of the $(cat probed.out) calls in the program: $(wc -l <added)"
@@ -115,7 +115,7 @@ case_upgrade_build() { # another build: sessions, streams, recordings and probes
         upgrade_proves
 }
 
-case_upgrade_worker() { # workers with another protocol: streams end with the reason, sessions continue without them
+case_upgrade_worker() { # after an upgrade with another worker protocol streams end with a reason, sessions continue
         upgrade_begin other
         local pid old
         upgrade_sessions
@@ -134,7 +134,7 @@ case_upgrade_worker() { # workers with another protocol: streams end with the re
         : >stop
         wait "$RECORDING" || status=$?
         same 125 "$status" "status of the recording"
-        grep -q 'the stream ended before the session' background.err || fail "not told: $(cat background.err)"
+        grep -q 'the stream ended before the session' background.err || fail "not reported: $(cat background.err)"
         same daemon-gone "$(ktracectl report --receipt t.kts | grep -o 'code: .*' | cut -d' ' -f2)" \
                 "how the stream ends"
         for pid in $old; do

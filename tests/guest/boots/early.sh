@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What precedes the daemon and what outlives it: a trace of the boot by the kernel's command line, and crashes.
+# Before and after the daemon: a trace of the boot by the kernel's command line, and crashes.
 # append: memmap=4M$0x70000000 panic=1 trace_event=sched:sched_process_exec,module:*
 # append: kprobe_event=p:ktrace_boot/opened,do_sys_openat2,file=+0($arg2):ustring
 # append: trace_buf_size=512K trace_clock=mono trace_options=nooverwrite ktrace.boot=early:83b03558728f0608
@@ -21,7 +21,7 @@ spec() {
                 >/etc/ktrace/early.json
 }
 
-boot1_words() { # bootconfig prints what this kernel was booted with
+boot1_words() { # ktracectl bootconfig prints the words that this kernel was booted with
         spec
         expect 0 ktracectl bootconfig /etc/ktrace/early.json
         grep -qF "$(cat out)" /proc/cmdline || fail "$(cat out) is not in $(cat /proc/cmdline)"
@@ -29,13 +29,13 @@ boot1_words() { # bootconfig prints what this kernel was booted with
         ! tr '\0' '\n' </proc/1/environ | grep -q ktrace || fail "the mark came to PID 1: $(cat /proc/1/environ)"
 }
 
-boot1_untouched() { # before the daemon's first start the recording goes on, and verify finds nothing wrong
+boot1_untouched() { # before the first start of the daemon the trace runs, and verify finds no fault
         ! systemctl -q is-active ktraced.service || fail "ktraced runs"
         grep -q sched:sched_process_exec $TRACEFS/set_event || fail "$(cat $TRACEFS/set_event)"
         expect 0 ktracectl verify
 }
 
-boot1_taken() { # the daemon's first start takes it into the spool, from before PID 1, with the probe's hits
+boot1_taken() { # the daemon's first start stores the boot trace, from before PID 1, with its probe
         local id started first
         systemctl start ktrace-collect.service
         within 120 n_entries boot 1 || fail "no entry: $(journalctl -u ktraced -u ktrace-collect -b -o cat)"
@@ -55,7 +55,7 @@ boot1_taken() { # the daemon's first start takes it into the spool, from before 
         grep -q 'Begun by: *trace_event=sched:sched_process_exec' receipt || fail "$(cat receipt)"
 }
 
-boot1_quiet() { # nothing of it is left: no event, no probe, the top buffer as it was
+boot1_quiet() { # afterwards no event and no probe is left, and the top buffer is as before
         within 60 test -e $STATE
         same '' "$(cat $TRACEFS/set_event)" "events that are on"
         ! grep ktrace_ $TRACEFS/kprobe_events || fail "a probe is left"
@@ -65,18 +65,18 @@ boot1_quiet() { # nothing of it is left: no event, no probe, the top buffer as i
         expect 0 ktracectl verify
 }
 
-boot1_once() { # the next daemon of this boot takes nothing, and touches nothing of the top buffer
+boot1_once() { # the next daemon of this boot takes nothing and leaves the top buffer alone
         echo sched:sched_process_exec >>$TRACEFS/set_event
         systemctl restart ktraced.service
         systemctl stop ktraced.service
         systemctl start ktraced.service
         expect 0 ktracectl spool list
-        same sched:sched_process_exec "$(cat $TRACEFS/set_event)" "what somebody else has on"
+        same sched:sched_process_exec "$(cat $TRACEFS/set_event)" "the event of the other program"
         n_entries boot 1 || fail "$(ktracectl spool list)"
         echo '!sched:sched_process_exec' >>$TRACEFS/set_event
 }
 
-boot1_strangers_see_nothing() { # another user neither lists nor reads nor removes it
+boot1_strangers_see_nothing() { # another user can neither list nor read nor remove the boot trace
         local id
         id=$(entries boot)
         same '[]' "$(stranger ktracectl spool list --json=short | tr -d ' \n')" "what a stranger sees"
@@ -88,7 +88,7 @@ boot1_strangers_see_nothing() { # another user neither lists nor reads nor remov
 }
 end_1() { systemctl -q enable ktrace-collect.service; } # for the boots that follow
 
-boot2_by_itself() { # the next boot's is taken without anybody's doing; that of the first is there still
+boot2_by_itself() { # the trace of the next boot is stored without a command, and the first is still there
         within 120 n_entries boot 2 || fail "$(ktracectl spool list; journalctl -u ktraced -b -o cat)"
         for id in $(entries boot); do
                 expect 0 ktracectl spool fetch "$id" -o "$id.kts"
@@ -97,7 +97,7 @@ boot2_by_itself() { # the next boot's is taken without anybody's doing; that of 
         n_entries crash 0 || fail "a crash before the crash"
 }
 
-boot2_ramoops() { # set up for a crash, with a session's own instance beside the top buffer
+boot2_ramoops() { # a crash is prepared, with a session in an instance and a trace in the top buffer
         echo ramoops >/etc/modules-load.d/ramoops.conf
         echo 'options ramoops mem_address=0x70000000 mem_size=0x400000 record_size=0x40000 max_reason=3' \
                 >/etc/modprobe.d/ramoops.conf
@@ -158,7 +158,7 @@ has_crash() {
         fail "none of boot $2: $(tail -c 2000 out)"
 }
 
-boot3_crashed() { # what systemd has archived: collected, and left in the archive
+boot3_crashed() { # crash records that systemd has archived are collected and stay in the archive
         has_crash 1 two
         [ -n "$(find /var/lib/systemd/pstore -type f)" ] || fail "systemd-pstore has archived nothing"
         n_entries boot 3 || fail "$(ktracectl spool list)"
@@ -166,7 +166,7 @@ boot3_crashed() { # what systemd has archived: collected, and left in the archiv
         refused 1 '.' stranger ktracectl spool fetch "$(entries crash)" -o x
 }
 
-boot3_recorded() { # what a session had recorded onto the disk a second before the crash is there, whole
+boot3_recorded() { # a recording to disk is complete up to a second before the crash
         local entry
         entry=$(ktracectl spool list --json=short | jq '.[] | select(.name == "lost-two")')
         same crashed "$(jq -r .state <<<"$entry")" "state of $entry"
@@ -174,21 +174,21 @@ boot3_recorded() { # what a session had recorded onto the disk a second before t
         same 50 "$(count lost.kts '.fields.filename == "/bin/true"')" "events"
 }
 
-boot3_once() { # nothing is collected twice
+boot3_once() { # crash records are collected only once
         systemctl start ktrace-collect.service
         systemctl restart ktraced.service
         sleep 1
         n_entries crash 1 || fail "$(ktracectl spool list)"
 }
 
-boot3_mask() { # the next crash is for pstore alone
+boot3_mask() { # systemd-pstore is masked for the next crash
         systemctl -q disable systemd-pstore.service
         ln -sf /dev/null /etc/systemd/system/systemd-pstore.service
         same 1 "$(sysctl -n kernel.dmesg_restrict)" dmesg_restrict
 }
 end_3() { crash three; }
 
-boot4_pstore() { # read in pstore itself, which takes CAP_SYSLOG, and left there
+boot4_pstore() { # crash records in pstore are read and left there
         has_crash 2 three
         [ -n "$(ls /sys/fs/pstore)" ] || fail "pstore was emptied"
         systemctl start ktrace-collect.service
@@ -196,7 +196,7 @@ boot4_pstore() { # read in pstore itself, which takes CAP_SYSLOG, and left there
         n_entries crash 2 || fail "$(ktracectl spool list)"
 }
 
-boot4_others() { # one uses the top buffer: it is left to them, and the journal says so
+boot4_others() { # a boot trace in a top buffer that another program uses is left alone, as the journal says
         systemctl stop ktraced.service
         rm -f $STATE
         echo sched:sched_switch >>$TRACEFS/set_event
@@ -208,7 +208,7 @@ boot4_others() { # one uses the top buffer: it is left to them, and the journal 
         echo '!sched:sched_switch' >>$TRACEFS/set_event
 }
 
-boot4_removed() { # root removes them
+boot4_removed() { # root removes the stored traces
         local id
         for id in $(entries boot) $(entries crash) $(entries session); do
                 expect 0 ktracectl spool remove "$id"

@@ -7,7 +7,7 @@ BOX='{"mode": "flight", "scope": "system", "buffer-kb": 512, "events": ["sched:s
 UNIT=ktrace-session@box.service
 
 usec() { systemctl show -P "$2" "$1"; }
-# figure NAME VALUE: for whoever reads the results.
+# figure NAME VALUE: for the reader of the results.
 figure() { echo "$1 $2" >>/run/job/out/figures; }
 multi_user() { usec multi-user.target ActiveEnterTimestampMonotonic; }
 is_running() { ktracectl --json=short list | jq -e 'any(.name == "box" and .state == "running")'; }
@@ -23,7 +23,7 @@ first_event() {
         ktracectl convert box.kts --to json | jq -s 'map(select(.event != null).ts) | min / 1000 | floor'
 }
 
-boot1_enable() { # a saved session is enabled, and not there yet
+boot1_enable() { # a saved session is enabled but not running yet
         figure multi-user-without "$(multi_user)"
         mkdir -p /etc/ktrace/sessions.d
         echo "$BOX" >/etc/ktrace/sessions.d/box.json
@@ -32,7 +32,7 @@ boot1_enable() { # a saved session is enabled, and not there yet
         [ "$(systemctl is-active $UNIT)" = inactive ] || fail "it runs already"
 }
 
-boot2_early() { # it runs from before sysinit.target and before D-Bus
+boot2_early() { # the session runs before sysinit.target and before D-Bus
         figure multi-user-with "$(multi_user)"
         same active "$(systemctl is-active $UNIT)" state
         ready=$(usec $UNIT ActiveEnterTimestampMonotonic)
@@ -48,7 +48,7 @@ boot2_early() { # it runs from before sysinit.target and before D-Bus
         status_says 'Status: "Session .* is running"'
 }
 
-boot2_first_event() { # what ran before the machine was up is recorded
+boot2_first_event() { # the session has events from early in the boot
         daemon=$(usec ktraced.service ExecMainStartTimestampMonotonic)
         first=$(first_event)
         figure daemon-start "$daemon"
@@ -63,7 +63,7 @@ boot2_first_event() { # what ran before the machine was up is recorded
                 fail "the bus's start was not seen"
 }
 
-boot2_chain() { # nothing orders it late
+boot2_chain() { # no dependency delays the unit
         local unit
         for unit in $UNIT ktraced.service; do
                 systemctl list-dependencies --after --all --plain $unit >chain
@@ -72,7 +72,7 @@ boot2_chain() { # nothing orders it late
         grep -q 'sys-kernel-tracing.mount' chain || fail "not after tracefs: $(cat chain)"
 }
 
-boot2_restarts() { # session and unit go on over a restart and a kill of the daemon
+boot2_restarts() { # session and unit survive a restart and a kill of the daemon
         id=$(ktracectl --json=short list | jq -r '.[0].id')
         systemctl restart ktraced.service
         within 20 is_running || fail "not after a restart"
@@ -89,7 +89,7 @@ boot2_restarts() { # session and unit go on over a restart and a kill of the dae
         [ "$(first_event)" -lt "$(multi_user)" ] || fail "what it held is gone"
 }
 
-boot2_stop() { # stopping the unit ends the session, and is no failure
+boot2_stop() { # stopping the unit ends the session without a failure
         systemctl stop $UNIT
         same inactive "$(systemctl is-active $UNIT)" state
         no_instance || fail "the session is there"
@@ -97,7 +97,7 @@ boot2_stop() { # stopping the unit ends the session, and is no failure
         is_running || fail "started, and not running"
 }
 
-boot2_together() { # stopped in one go with the daemon, as when the machine goes down, it is no failure either
+boot2_together() { # stopping the unit together with the daemon is no failure
         local i
         for i in 1 2 3; do
                 systemctl stop ktraced.service $UNIT
@@ -108,21 +108,21 @@ boot2_together() { # stopped in one go with the daemon, as when the machine goes
         is_running || fail "started, and not running"
 }
 
-boot2_killed() { # without its process there is no session
+boot2_killed() { # killing the unit's process ends the session
         kill -KILL "$(systemctl show -P MainPID $UNIT)"
         within 20 no_instance || fail "the session is there"
         within 20 is_failed || fail "$(systemctl is-failed $UNIT)"
         systemctl start $UNIT
 }
 
-boot2_destroyed() { # a session that is destroyed fails the unit, with the reason
+boot2_destroyed() { # destroying the session fails the unit, with the reason
         ktracectl destroy box
         within 20 is_failed || fail "$(systemctl is-failed $UNIT)"
         status_says 'session box was destroyed'
         systemctl reset-failed $UNIT
 }
 
-boot2_broken() { # a file with a mistake fails the unit, and its status has the place
+boot2_broken() { # a mistake in the file fails the unit, and its status shows the place
         echo '{"scope": "system", "events": [}' >/etc/ktrace/sessions.d/box.json
         ! systemctl start $UNIT 2>/dev/null || fail "it has started"
         status_says '/etc/ktrace/sessions.d/box.json:1:32: '
@@ -139,7 +139,7 @@ boot2_broken() { # a file with a mistake fails the unit, and its status has the 
         date +%s >/var/lib/went
 }
 
-boot2_spool() { # another, onto the disk, is running when the machine goes down
+boot2_spool() { # a second session, to disk, is running when the machine shuts down
         echo '{"spool-keep-free-kb": 4096}' >/etc/ktrace/ktraced.json # it is a small one
         echo '{"scope": "system", "spool": {"sync": 1},
                 "events": [{"name": "sched:sched_process_exec", "filter": "filename == \"/bin/true\""}]}' \
@@ -157,7 +157,7 @@ logged() { # N: so many calls are in the recording
         [ "$(count log.kts '.fields.filename == "/bin/true"')" = "$1" ]
 }
 
-boot3_spool() { # all of it is there, and the list says how it ended, as does the end of its stream
+boot3_spool() { # the recording to disk is complete, and its list entry and stream say how it ended
         within 20 logged 50 || fail "$(ktracectl spool list --json)"
         has_ended log 'shutdown|destroyed'
         # Nobody but ktraced could end the one without a unit of its own.
@@ -173,7 +173,7 @@ has_ended() { # NAME CODES: so does the recording, in the list and at the end of
         grep -qE "code: +($2)" receipt || fail "the stream of $1 was cut: $(cat receipt)"
 }
 
-boot3_clean() { # the machine went down with the session at once, and came up with it
+boot3_clean() { # the session ended quickly at shutdown and started again
         # Without this boot's own time. A stop job that hangs takes 400 s.
         took=$(($(date +%s) - $(cut -d. -f1 /proc/uptime) - $(cat /var/lib/went || echo 0)))
         [ "$took" -lt 300 ] || fail "it took $took s"
@@ -183,7 +183,7 @@ boot3_clean() { # the machine went down with the session at once, and came up wi
         systemctl disable $UNIT
 }
 
-boot4_without() { # disabled, it is gone
+boot4_without() { # a disabled session does not start
         figure multi-user-without "$(multi_user)"
         no_instance || fail "there is a session"
 }
