@@ -65,32 +65,10 @@ int json_refuse_found(JsonCursor *cursor, const char *expected) {
         return json_refuse_syntax(cursor, what);
 }
 
-/* "rules[2].events: ", or "" at the top level. */
-static void json_cursor_format_path(const JsonCursor *cursor,
-                size_t depth,
-                char *out,
-                size_t size) {
-        size_t used = 0;
-
-        out[0] = '\0';
-        for (size_t i = 0; i < depth && used < size - 1; i++) {
-                const JsonStep *step = &cursor->path[i];
-                int n;
-
-                if (step->key)
-                        n = snprintf(out + used, size - used, "%s%.64s", i ? "." : "", step->key);
-                else
-                        n = snprintf(out + used, size - used, "[%zu]", step->index);
-                used += (size_t)MAX_OF(n, 0);
-        }
-        if (used > 0 && used < size - 2)
-                memcpy(out + used, ": ", 3);
-}
-
 int json_refuse_value(JsonCursor *cursor, const JsonComplaint *complaint) {
         char path[256];
 
-        json_cursor_format_path(cursor, complaint->depth, path, sizeof(path));
+        json_path_format(cursor->path, complaint->depth, path, sizeof(path));
         return reason_set(cursor->reason,
                         KT_E_INVALID_SPEC,
                         "%s:%zu: %s%s\"%.*s%s\" %s",

@@ -4,13 +4,8 @@
 #include <locale.h>
 #include <stdbool.h>
 
+#include "interfaces/json-path.h"
 #include "interfaces/json.h"
-
-/* One step of the path to a value: a key, or an index when key is NULL. */
-typedef struct JsonStep {
-        const char *key;
-        size_t index;
-} JsonStep;
 
 /* The place in a text that is being parsed. */
 typedef struct JsonCursor {
