@@ -115,7 +115,15 @@ int spec_spool_set_string(Spec *spec, const char *key, const char *value, Reason
         return spec_spool_refuse_key(key, reason);
 }
 
-int spec_refuse_spool_type(const char *key, const char *got, Reason *reason) {
+static int spec_spool_refuse_negative(const char *key, int64_t value, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "spool.%.64s: %" PRId64 " is negative",
+                        key,
+                        value);
+}
+
+static int spec_spool_refuse_type(const char *key, const char *got, Reason *reason) {
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
                         "spool.%.64s: expected a number or a string, got %s",
@@ -153,12 +161,15 @@ int spec_spool_from_json(Spec *spec, const SpecField *field, json_object *object
                 if (json_object_is_type(value, json_type_int)) {
                         int64_t number = json_object_get_int64(value);
 
-                        r = spec_spool_set_number(
-                                        spec, key, number < 0 ? 0 : (uint64_t)number, reason);
+                        r = number < 0 ? spec_spool_refuse_negative(key, number, reason)
+                                       : spec_spool_set_number(spec,
+                                                         key,
+                                                         json_object_get_uint64(value),
+                                                         reason);
                 } else if (spec_json_is_string(value))
                         r = spec_spool_set_string(spec, key, json_object_get_string(value), reason);
                 else
-                        r = spec_refuse_spool_type(key, spec_json_type(value), reason);
+                        r = spec_spool_refuse_type(key, spec_json_type(value), reason);
                 if (r != 0)
                         return r;
         }

@@ -8,9 +8,6 @@
 int spec_spool_begin(Spec *spec, const SpecField *field, Reason *reason);
 int spec_spool_set_number(Spec *spec, const char *key, uint64_t value, Reason *reason);
 int spec_spool_set_string(Spec *spec, const char *key, const char *value, Reason *reason);
-/* Refuses a key of `spool` that is neither a number nor a string. `got` is the input format's
- * name for its type. */
-int spec_refuse_spool_type(const char *key, const char *got, Reason *reason);
 int spec_check_spool(const Spec *spec, Reason *reason);
 int spec_spool_from_json(Spec *spec, const SpecField *field, json_object *object, Reason *reason);
 int spec_spool_to_json(const Spec *spec, json_object **ret);

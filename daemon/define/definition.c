@@ -107,6 +107,14 @@ static int definition_check_text(const char *key, const char *value, size_t max,
         return reason_set(reason, KT_E_INVALID_SPEC, "%s: byte %zu is not printable text", key, at);
 }
 
+static int definition_refuse_key(const char *key, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_UNKNOWN_KEY,
+                        "unknown key %s: a probe has name, on, file, return, event, from, to, key, "
+                        "args, raw, about",
+                        quote(key).text);
+}
+
 int definition_set_string(Definition *d, const char *key, const char *value, Reason *reason) {
         const struct {
                 const char *key;
@@ -144,11 +152,7 @@ int definition_set_string(Definition *d, const char *key, const char *value, Rea
                                 *key == 'r'   ? "true or false"
                                 : *key != 'f' ? "a list"
                                               : "a number");
-        return reason_set(reason,
-                        KT_E_UNKNOWN_KEY,
-                        "unknown key %s: a probe has name, on, file, return, event, from, to, key, "
-                        "args, raw, about",
-                        quote(key).text);
+        return definition_refuse_key(key, reason);
 }
 
 int definition_set_number(Definition *d, const char *key, uint32_t value, Reason *reason) {
@@ -301,6 +305,21 @@ int definition_complete(const Definition *d, Reason *reason) {
         return kinds[2].is_given ? complete_pair(d, reason) : 0;
 }
 
+/* The value has a type that no key takes, or not this one. */
+static int definition_refuse_type(const char *key, Reason *reason) {
+        static const char *const keys[] = {
+                "name", "on", "return", "event", "from", "to", "key", "args", "raw", "about"
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                if (strcmp(key, keys[i]) == 0)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s: no value that a probe takes there",
+                                        quote(key).text);
+        return definition_refuse_key(key, reason);
+}
+
 static int set_list(Definition *d,
                 const char *key,
                 int (*add)(Definition *d, const char *value, Reason *reason),
@@ -341,10 +360,7 @@ int definition_from_json(json_object *object, Definition **ret, Reason *reason) 
                 else if (strcmp(key, "key") == 0 && json_object_is_type(value, json_type_array))
                         r = set_list(d, key, definition_add_key, value, reason);
                 else
-                        r = reason_set(reason,
-                                        KT_E_INVALID_SPEC,
-                                        "%s: no value that a probe takes there",
-                                        quote(key).text);
+                        r = definition_refuse_type(key, reason);
         }
         r = r ?: definition_complete(d, reason);
         if (r == 0)
