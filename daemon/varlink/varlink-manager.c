@@ -5,12 +5,10 @@
 #include "varlink/varlink-manager.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <string.h>
 
 #include "door/admission.h"
+#include "door/parameter.h"
 #include "door/privilege.h"
-#include "interfaces/spec-json.h"
 #include "session/check.h"
 #include "session/quota.h"
 #include "session/registry-status.h"
@@ -25,18 +23,6 @@ static void varlink_manager_answer_created(VarlinkCall *call, Request *request) 
         reply_value(call, "id", json_object_new_string(session_get_id(request->session)));
 }
 
-static int varlink_manager_read_spec(json_object *object, Spec **ret, Reason *reason) {
-        _cleanup_spec_ Spec *spec = spec_new();
-
-        if (!spec)
-                return -ENOMEM;
-        int r = spec_from_json(spec, object, reason);
-        r = r ?: spec_complete(spec, reason);
-        if (r == 0)
-                *ret = TAKE_PTR(spec);
-        return r;
-}
-
 void varlink_create_session(VarlinkCall *call, json_object *parameters, void *userdata) {
         _cleanup_(waiting_free_cleanup) Request *request = NULL;
         _cleanup_spec_ Spec *spec = NULL;
@@ -46,8 +32,7 @@ void varlink_create_session(VarlinkCall *call, json_object *parameters, void *us
         int r = reply_later(
                         door, call, parameters, varlink_manager_answer_created, &request, &reason);
         if (r == 0)
-                r = varlink_manager_read_spec(
-                                json_object_object_get(parameters, "spec"), &spec, &reason);
+                r = parameter_read_spec(json_object_object_get(parameters, "spec"), &spec, &reason);
         if (r == 0)
                 r = admission_create(door->desk, request, spec, &reason);
         if (r != 0) {
@@ -57,25 +42,6 @@ void varlink_create_session(VarlinkCall *call, json_object *parameters, void *us
         /* The session floor owns both now. */
         spec = NULL;
         request = NULL;
-}
-
-/* Reads the key "as-user" of CheckSession, which is not part of the spec. */
-static int take_as_user(json_object *spec, uid_t *ret, Reason *reason) {
-        json_object *value;
-
-        *ret = (uid_t)-1;
-        if (!json_object_object_get_ex(spec, "as-user", &value))
-                return 0;
-        int64_t number = json_object_is_type(value, json_type_int) ? json_object_get_int64(value)
-                                                                   : -1;
-        if (number < 0 || number >= UINT32_MAX)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "as-user: %s is not a uid",
-                                json_object_to_json_string(value));
-        *ret = (uid_t)number;
-        json_object_object_del(spec, "as-user");
-        return 0;
 }
 
 static void varlink_manager_answer_checked(VarlinkCall *call, Request *request) {
@@ -93,8 +59,7 @@ void varlink_check_session(VarlinkCall *call, json_object *parameters, void *use
 
         int r = reply_later(
                         door, call, parameters, varlink_manager_answer_checked, &request, &reason);
-        r = r ?: take_as_user(object, &as_user, &reason);
-        r = r ?: varlink_manager_read_spec(object, &spec, &reason);
+        r = r ?: parameter_read_question(object, &spec, &as_user, &reason);
         r = r ?: desk_find_asked(visitor_get_peer(door, call), as_user, &asked, &reason);
         r = r ?: registry_check(door->desk->registry, request, &asked, spec, &reason);
         if (r != 0) {

@@ -4,11 +4,10 @@
 #include "varlink/varlink-probes.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
+#include "door/parameter.h"
 #include "door/probe-admission.h"
-#include "interfaces/spec-json.h"
 #include "probes/probe-batch.h"
 #include "probes/probe-list.h"
 #include "probes/probe-verbs.h"
@@ -40,42 +39,6 @@ void varlink_resolve_function(VarlinkCall *call, json_object *parameters, void *
                 request = NULL; /* owned by the verb now */
 }
 
-static int varlink_probes_read_file(json_object *object, uint32_t *ret, Reason *reason) {
-        json_object *value;
-
-        if (!json_object_object_get_ex(object, "file", &value))
-                return 0;
-        int64_t number = json_object_is_type(value, json_type_int) ? json_object_get_int64(value)
-                                                                   : 0;
-        if (number <= 0 || number > UINT32_MAX)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "file: expected the number that OpenProbeFile returned, got %s",
-                                json_object_is_type(value, json_type_int)
-                                                ? json_object_get_string(value)
-                                                : spec_json_type(value));
-        *ret = (uint32_t)number;
-        json_object_object_del(object, "file");
-        return 0;
-}
-
-/* Reads the keys of a catalogue's definition and the file descriptor, which a catalogue does not
- * have. */
-static int read_definition(json_object *object, Definition **ret, Reason *reason) {
-        _cleanup_(definition_free_cleanup) Definition *definition = NULL;
-        uint32_t file = 0;
-
-        int r = varlink_probes_read_file(object, &file, reason);
-        r = r ?: definition_from_json(object, &definition, reason);
-        if (r == 0 && file > 0) {
-                r = definition_set_number(definition, "file", file, reason);
-                r = r ?: definition_complete(definition, reason);
-        }
-        if (r == 0)
-                *ret = TAKE_PTR(definition);
-        return r;
-}
-
 static void varlink_probes_answer_added(VarlinkCall *call, Request *request) {
         reply_value(call, "event", json_object_new_string(request->text));
 }
@@ -88,7 +51,7 @@ void varlink_add_probe(VarlinkCall *call, json_object *parameters, void *userdat
 
         int r = reply_later(door, call, parameters, varlink_probes_answer_added, &request, &reason);
         if (r == 0)
-                r = read_definition(json_object_object_get(parameters, "definition"),
+                r = parameter_read_definition(json_object_object_get(parameters, "definition"),
                                 &definition,
                                 &reason);
         r = r ?: probe_admission_add(door->desk, request, definition, &reason);
@@ -117,46 +80,6 @@ static void varlink_probes_answer_added_all(VarlinkCall *call, Request *request)
         reply_value(call, "events", TAKE_PTR(events));
 }
 
-/* Reads each definition of the list; the checks are those of AddProbe. */
-static int varlink_probes_read_definitions(json_object *list,
-                Definition ***ret,
-                size_t *ret_n,
-                Reason *reason) {
-        size_t n_wanted = json_object_array_length(list), n = 0;
-
-        if (n_wanted > DEFINITIONS_MAX)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "probes[%d]: more than %d in one call",
-                                DEFINITIONS_MAX,
-                                DEFINITIONS_MAX);
-        Definition **definitions = calloc(n_wanted + 1, sizeof(Definition *));
-        int r = definitions ? 0 : -ENOMEM;
-
-        while (r == 0 && n < n_wanted) {
-                json_object *object = json_object_array_get_idx(list, n);
-                Reason inner = { "" };
-
-                if (json_object_is_type(object, json_type_object))
-                        r = read_definition(object, &definitions[n], &inner);
-                else
-                        r = reason_set(&inner,
-                                        KT_E_INVALID_SPEC,
-                                        "expected an object, got %s",
-                                        spec_json_type(object));
-                if (r > 0)
-                        r = reason_set(reason, r, "probes[%zu]: %s", n, inner.text);
-                n += r == 0;
-        }
-        if (r != 0) {
-                definitions_free(definitions, n);
-                return r;
-        }
-        *ret = definitions;
-        *ret_n = n;
-        return 0;
-}
-
 void varlink_add_probes(VarlinkCall *call, json_object *parameters, void *userdata) {
         _cleanup_(waiting_free_cleanup) Request *request = NULL;
         Definition **definitions = NULL;
@@ -167,8 +90,7 @@ void varlink_add_probes(VarlinkCall *call, json_object *parameters, void *userda
         int r = reply_later(
                         door, call, parameters, varlink_probes_answer_added_all, &request, &reason);
         if (r == 0)
-                r = varlink_probes_read_definitions(
-                                json_object_object_get(parameters, "definitions"),
+                r = parameter_read_definitions(json_object_object_get(parameters, "definitions"),
                                 &definitions,
                                 &n,
                                 &reason);

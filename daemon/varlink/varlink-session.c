@@ -4,11 +4,10 @@
 #include "varlink/varlink-session.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "door/change.h"
+#include "door/parameter.h"
 #include "door/session-verb.h"
-#include "interfaces/spec-json.h"
 #include "session/session-control.h"
 #include "session/session-describe.h"
 #include "session/session-end.h"
@@ -93,35 +92,6 @@ static void answer_stream(VarlinkCall *call, Request *request) {
         reply_fd(call, "stream", TAKE_FD(request->fd));
 }
 
-/* Reads the only known option (NULL: none), a flag. */
-static int read_flag(json_object *parameters, const char *known, bool *ret, Reason *reason) {
-        json_object *options = json_object_object_get(parameters, "options");
-
-        if (!options)
-                return 0;
-        json_object_object_foreach(options, key, value) {
-                if (!known)
-                        return reason_set(reason,
-                                        KT_E_UNKNOWN_KEY,
-                                        "%.64s: no such option; there are none yet",
-                                        key);
-                if (strcmp(key, known) != 0)
-                        return reason_set(reason,
-                                        KT_E_UNKNOWN_KEY,
-                                        "%.64s: no such option: there is %s",
-                                        key,
-                                        known);
-                if (!json_object_is_type(value, json_type_boolean))
-                        return reason_set(reason,
-                                        KT_E_INVALID_SPEC,
-                                        "%s: expected true or false, got %s",
-                                        known,
-                                        spec_json_type(value));
-                *ret = json_object_get_boolean(value);
-        }
-        return 0;
-}
-
 static void varlink_session_call_open(VarlinkDoor *door,
                 VarlinkCall *call,
                 json_object *parameters,
@@ -129,7 +99,8 @@ static void varlink_session_call_open(VarlinkDoor *door,
                 Reply reply) {
         Reason reason = { "" };
 
-        int r = read_flag(parameters, NULL, NULL, &reason);
+        int r = parameter_read_flag(
+                        json_object_object_get(parameters, "options"), NULL, NULL, &reason);
         if (r != 0)
                 reply_refuse(call, r, &reason);
         else
@@ -149,7 +120,8 @@ void varlink_snapshot(VarlinkCall *call, json_object *parameters, void *userdata
         Reason reason = { "" };
         bool by_sink = false;
 
-        int r = read_flag(parameters, "sink", &by_sink, &reason);
+        int r = parameter_read_flag(
+                        json_object_object_get(parameters, "options"), "sink", &by_sink, &reason);
         if (r != 0)
                 reply_refuse(call, r, &reason);
         else

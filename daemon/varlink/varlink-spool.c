@@ -4,9 +4,8 @@
 #include "varlink/varlink-spool.h"
 
 #include <errno.h>
-#include <string.h>
 
-#include "interfaces/spec-json.h"
+#include "door/parameter.h"
 #include "session/registry.h"
 #include "spool/spool-fetch.h"
 #include "varlink/methods.h"
@@ -40,30 +39,6 @@ void varlink_list_spool(VarlinkCall *call, json_object *parameters, void *userda
                 request = NULL;
 }
 
-/* Reads the option "file", a name or a number; NULL: all files. */
-static int varlink_spool_read_file(json_object *options, const char **ret, Reason *reason) {
-        if (!options)
-                return 0;
-        json_object_object_foreach(options, key, value) {
-                if (strcmp(key, "file") != 0)
-                        return reason_set(reason,
-                                        KT_E_UNKNOWN_KEY,
-                                        "%.64s: no such option: there is file",
-                                        key);
-                bool is_number = json_object_is_type(value, json_type_int) &&
-                                 json_object_get_int64(value) > 0;
-                if (!is_number && !json_object_is_type(value, json_type_string))
-                        return reason_set(reason,
-                                        KT_E_INVALID_SPEC,
-                                        "file: expected a name or a number from 1, got %s",
-                                        json_object_is_type(value, json_type_int)
-                                                        ? json_object_get_string(value)
-                                                        : spec_json_type(value));
-                *ret = json_object_get_string(value);
-        }
-        return 0;
-}
-
 static void varlink_spool_answer_pipe(VarlinkCall *call, Request *request) {
         reply_fd(call, "pipe", TAKE_FD(request->fd));
 }
@@ -71,17 +46,16 @@ static void varlink_spool_answer_pipe(VarlinkCall *call, Request *request) {
 void varlink_open_spool(VarlinkCall *call, json_object *parameters, void *userdata) {
         _cleanup_(waiting_free_cleanup) Request *request = NULL;
         VarlinkDoor *door = userdata;
-        const char *file = NULL;
+        char file[PARAMETER_FILE_MAX + 1];
         Reason reason = { "" };
 
-        int r = varlink_spool_read_file(
-                        json_object_object_get(parameters, "options"), &file, &reason);
+        int r = parameter_read_file(json_object_object_get(parameters, "options"), file, &reason);
         r = r ?: reply_later(door, call, parameters, varlink_spool_answer_pipe, &request, &reason);
         r = r
                             ?: spool_open(registry_get_spool(door->desk->registry),
                                                request,
                                                methods_get_text(parameters, "id"),
-                                               file,
+                                               *file ? file : NULL,
                                                &reason);
         if (r != 0)
                 reply_refuse(call, r, &reason);
