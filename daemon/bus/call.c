@@ -5,10 +5,8 @@
 #include "bus/call.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/log.h"
-#include "bus/spec-reader.h"
 #include "bus/variant.h"
 
 typedef struct Call {
@@ -95,51 +93,4 @@ int call_new(Door *door, sd_bus_message *m, CallAnswer answer, Request **ret, Re
         call->waiting.answer = call_answer;
         call->waiting.free = call_free;
         return waiting_new(door->desk, call_get_peer(door, m), &call->waiting, ret, reason);
-}
-
-int call_read_flag(sd_bus_message *m, const char *key, bool *ret, Reason *reason) {
-        const char *found, *type;
-        int r, value;
-
-        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
-        while (r >= 0 &&
-                        (r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
-                r = sd_bus_message_read(m, "s", &found);
-                if (r >= 0 && strcmp(found, key) != 0)
-                        return reason_set(reason,
-                                        KT_E_UNKNOWN_KEY,
-                                        "%.64s: no such option: there is %s",
-                                        found,
-                                        key);
-                r = r < 0 ? r : sd_bus_message_peek_type(m, NULL, &type);
-                if (r > 0 && strcmp(type, "b") != 0)
-                        return reason_set(reason,
-                                        KT_E_INVALID_SPEC,
-                                        "%s: expected true or false, got %s",
-                                        key,
-                                        spec_describe_signature(type));
-                r = r < 0 ? r : sd_bus_message_read(m, "v", "b", &value);
-                if (r < 0)
-                        return r;
-                *ret = value;
-                r = sd_bus_message_exit_container(m);
-        }
-        return MIN_OF(r, 0);
-}
-
-int call_read_no_options(sd_bus_message *m, Reason *reason) {
-        const char *key;
-        int r;
-
-        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
-        if (r < 0)
-                return r;
-        r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv");
-        if (r <= 0)
-                return r;
-        r = sd_bus_message_read(m, "s", &key);
-        if (r < 0)
-                return r;
-        return reason_set(
-                        reason, KT_E_UNKNOWN_KEY, "%.64s: no such option; there are none yet", key);
 }

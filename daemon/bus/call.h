@@ -31,7 +31,3 @@ int call_reply_empty(sd_bus_message *m, Request *request);
 /* Creates a request that answers the call when it completes. Fails with KT_E_LIMIT_REACHED if the
  * user has too many waiting calls. */
 int call_new(Door *door, sd_bus_message *m, CallAnswer answer, Request **ret, Reason *reason);
-/* Reads an a{sv} that is empty or contains only this key, a boolean; refuses all others. */
-int call_read_flag(sd_bus_message *m, const char *key, bool *ret, Reason *reason);
-/* Refuses every key of an a{sv}: OpenStream and OpenSink have no options yet. */
-int call_read_no_options(sd_bus_message *m, Reason *reason);

@@ -8,11 +8,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "bus/arguments.h"
 #include "bus/call.h"
 #include "bus/probe-methods.h"
-#include "bus/spec-reader.h"
 #include "bus/spool-methods.h"
 #include "door/admission.h"
+#include "door/parameter.h"
 #include "door/privilege.h"
 #include "session/check.h"
 #include "session/quota.h"
@@ -44,6 +45,7 @@ static int manager_object_answer_created(sd_bus_message *m, Request *request) {
 
 static int method_create_session(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_(waiting_free_cleanup) Request *request = NULL;
+        _cleanup_json_ json_object *object = NULL;
         _cleanup_spec_ Spec *spec = NULL;
         Door *door = userdata;
         Reason reason = { "" };
@@ -51,7 +53,9 @@ static int method_create_session(sd_bus_message *m, void *userdata, sd_bus_error
 
         r = call_new(door, m, manager_object_answer_created, &request, &reason);
         if (r == 0)
-                r = spec_read_message(m, &spec, &reason);
+                r = arguments_read_object(m, &object, &reason);
+        if (r == 0)
+                r = parameter_read_spec(object, &spec, &reason);
         if (r == 0)
                 r = admission_create(door->desk, request, spec, &reason);
         if (r != 0)
@@ -69,6 +73,7 @@ static int manager_object_answer_checked(sd_bus_message *m, Request *request) {
 static int method_check_session(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_(subject_clear) Subject asked = { .uid = (uid_t)-1 };
         _cleanup_(waiting_free_cleanup) Request *request = NULL;
+        _cleanup_json_ json_object *object = NULL;
         _cleanup_spec_ Spec *spec = NULL;
         Door *door = userdata;
         Reason reason = { "" };
@@ -77,7 +82,9 @@ static int method_check_session(sd_bus_message *m, void *userdata, sd_bus_error 
 
         r = call_new(door, m, manager_object_answer_checked, &request, &reason);
         if (r == 0)
-                r = spec_read_question(m, &spec, &as_user, &reason);
+                r = arguments_read_object(m, &object, &reason);
+        if (r == 0)
+                r = parameter_read_question(object, &spec, &as_user, &reason);
         if (r == 0)
                 r = desk_find_asked(call_get_peer(door, m), as_user, &asked, &reason);
         if (r == 0)

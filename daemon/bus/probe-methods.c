@@ -6,8 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "bus/arguments.h"
 #include "bus/call.h"
-#include "bus/definition-reader.h"
+#include "door/parameter.h"
 #include "door/probe-admission.h"
 #include "probes/probe-batch.h"
 #include "probes/probe-list.h"
@@ -47,13 +48,16 @@ static int probe_methods_answer_added(sd_bus_message *m, Request *request) {
 int method_add_probe(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_(waiting_free_cleanup) Request *request = NULL;
         _cleanup_(definition_free_cleanup) Definition *definition = NULL;
+        _cleanup_json_ json_object *object = NULL;
         Door *door = userdata;
         Reason reason = { "" };
         int r;
 
         r = call_new(door, m, probe_methods_answer_added, &request, &reason);
         if (r == 0)
-                r = definition_read_message(m, &definition, &reason);
+                r = arguments_read_object(m, &object, &reason);
+        if (r == 0)
+                r = parameter_read_definition(object, &definition, &reason);
         if (r == 0)
                 r = probe_admission_add(door->desk, request, definition, &reason);
         if (r != 0)
@@ -79,42 +83,9 @@ static int probe_methods_answer_added_all(sd_bus_message *m, Request *request) {
         return r < 0 ? r : sd_bus_message_send(reply);
 }
 
-/* Reads each definition of the list; the checks are those of AddProbe. */
-static int probe_methods_read_definitions(sd_bus_message *m,
-                Definition ***ret,
-                size_t *ret_n,
-                Reason *reason) {
-        Definition **definitions = calloc(DEFINITIONS_MAX, sizeof(Definition *));
-        size_t n = 0;
-
-        if (!definitions)
-                return -ENOMEM;
-        int r = MIN_OF(sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "a{sv}"), 0);
-        while (r == 0 && sd_bus_message_at_end(m, false) == 0) {
-                Reason inner = {};
-
-                if (n == DEFINITIONS_MAX)
-                        r = reason_set(&inner,
-                                        KT_E_INVALID_SPEC,
-                                        "more than %d in one call",
-                                        DEFINITIONS_MAX);
-                else
-                        r = definition_read_message(m, &definitions[n], &inner);
-                if (r > 0)
-                        r = reason_set(reason, r, "probes[%zu]: %s", n, inner.text);
-                n += r == 0;
-        }
-        if (r != 0) {
-                definitions_free(definitions, n);
-                return r;
-        }
-        *ret = definitions;
-        *ret_n = n;
-        return 0;
-}
-
 int method_add_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_(waiting_free_cleanup) Request *request = NULL;
+        _cleanup_json_ json_object *list = NULL;
         Definition **definitions = NULL;
         Door *door = userdata;
         Reason reason = { "" };
@@ -123,7 +94,9 @@ int method_add_probes(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
 
         r = call_new(door, m, probe_methods_answer_added_all, &request, &reason);
         if (r == 0)
-                r = probe_methods_read_definitions(m, &definitions, &n, &reason);
+                r = arguments_read_objects(m, "probes", &list, &reason);
+        if (r == 0)
+                r = parameter_read_definitions(list, &definitions, &n, &reason);
         if (r == 0)
                 r = probe_set_define_all(
                                 registry_get_probes(door->desk->registry), request, definitions, n);

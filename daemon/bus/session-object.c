@@ -16,9 +16,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "bus/arguments.h"
 #include "bus/call.h"
-#include "bus/change-reader.h"
 #include "bus/variant.h"
+#include "door/change.h"
+#include "door/parameter.h"
 #include "door/session-verb.h"
 #include "session/registry.h"
 #include "session/session-control.h"
@@ -178,11 +180,19 @@ static int answer_fd(sd_bus_message *m, Request *request) {
         return sd_bus_reply_method_return(m, "h", request->fd);
 }
 
+/* Reads the only argument, options; see parameter_read_flag. */
+static int read_options(sd_bus_message *m, const char *known, bool *ret, Reason *reason) {
+        _cleanup_json_ json_object *options = NULL;
+
+        int r = arguments_read_object(m, &options, reason);
+        return r ?: parameter_read_flag(options, known, ret, reason);
+}
+
 static int session_object_call_open(Door *door, sd_bus_message *m, Verb verb) {
         Reason reason = { "" };
         int r;
 
-        r = call_read_no_options(m, &reason);
+        r = read_options(m, NULL, NULL, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         return session_object_call_verb(door, m, PURPOSE_OWN, verb, answer_fd);
@@ -200,7 +210,7 @@ static int method_snapshot(sd_bus_message *m, void *userdata, sd_bus_error *ret_
         Reason reason = { "" };
         bool by_sink = false;
 
-        int r = call_read_flag(m, "sink", &by_sink, &reason);
+        int r = read_options(m, "sink", &by_sink, &reason);
         if (r != 0)
                 return call_refuse(m, r, &reason);
         return session_object_call_verb(userdata,
@@ -217,12 +227,15 @@ static int method_clear(sd_bus_message *m, void *userdata, sd_bus_error *ret_err
 static int method_configure(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_(waiting_free_cleanup) Request *request = NULL;
         _cleanup_(change_clear) Change change = {};
+        _cleanup_json_ json_object *changes = NULL;
         Session *session = NULL;
         Reason reason = { "" };
 
         int r = session_object_get_session(userdata, m, PURPOSE_OWN, &session, &reason);
         if (r == 0)
-                r = change_read(m, &change, &reason);
+                r = arguments_read_object(m, &changes, &reason);
+        if (r == 0)
+                r = change_from_json(changes, &change, &reason);
         if (r == 0)
                 r = call_new(userdata, m, call_reply_empty, &request, &reason);
         if (r == 0)

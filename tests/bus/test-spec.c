@@ -59,7 +59,7 @@ static void test_triggers(void) {
         static const struct {
                 const char *triggers, *name, *part;
         } rows[] = {
-                { "['a:b']", INVALID, "triggers: expected a list of objects" },
+                { "['a:b']", INVALID, "triggers[0]: expected an object, got a string" },
                 { "[{'when': <7>}]", INVALID, "triggers[0].when: expected a string" },
                 { "[{'then': <'a:b'>}]", UNKNOWN_KEY, "triggers[0]: unknown key \"then\"" },
                 { "[{'when': <'a:b'>, 'do': <'stop'>, 'count': <-1>}]", INVALID, "negative" },
@@ -79,7 +79,7 @@ static void test_triggers(void) {
                         "events[0].triggers[0]: \"a:*\" is not one event");
         expect("({'scope': <'own'>, 'events': <[{'name': <'a:b'>, 'enabled': <'no'>}]>},)",
                         INVALID,
-                        "enabled: expected a boolean");
+                        "events[0].enabled: expected true or false, got a string");
 }
 
 static void test_keys(void) {
@@ -93,14 +93,19 @@ static void test_keys(void) {
 static void test_types(void) {
         expect("({'scope': <1>},)", INVALID, "scope: expected a string, got a number");
         expect("({'scope': <['own']>},)", INVALID, "scope: expected a string, got a list");
-        expect("({'scope': <objectpath '/own'>},)", INVALID, "scope: expected a string");
-        expect("({'scope': <<'own'>>},)", INVALID, "scope: expected a string, got a variant");
+        expect("({'scope': <objectpath '/own'>},)", INVALID, "got an object path");
+        expect("({'scope': <<'own'>>},)", INVALID, "scope: expected a string");
+        expect("({'scope': <<'own'>>},)", INVALID, "got a variant");
         expect("({'buffer-kb': <'64'>},)", INVALID, "buffer-kb: expected a number, got a string");
-        expect("({'buffer-kb': <64.0>},)", INVALID, "buffer-kb: expected a number, got a fraction");
-        expect("({'buffer-kb': <true>},)", INVALID, "buffer-kb: expected a number, got a boolean");
+        expect("({'buffer-kb': <64.0>},)",
+                        INVALID,
+                        "buffer-kb: expected a number, got a number with a fraction");
+        expect("({'buffer-kb': <true>},)",
+                        INVALID,
+                        "buffer-kb: expected a number, got true or false");
         expect("({'events': <'a:b'>},)", INVALID, "events: expected a list, got a string");
-        expect("({'events': <[1]>},)", INVALID, "events: expected a list, got a list of another");
-        expect("({'events': <{'a': <1>}>},)", INVALID, "events: expected a list, got a dictionary");
+        expect("({'events': <[1]>},)", INVALID, "got a list of another type");
+        expect("({'events': <{'a': <1>}>},)", INVALID, "events: expected a list, got an object");
         expect("({'events': <[('a', 'b')]>},)", INVALID, "events");
 }
 
@@ -109,7 +114,7 @@ static void test_numbers(void) {
 
         for (size_t i = 0; i < G_N_ELEMENTS(negative); i++) {
                 g_autofree char *text = g_strdup_printf("({'buffer-kb': <%s>},)", negative[i]);
-                expect(text, INVALID, "is negative");
+                expect(text, INVALID, "buffer-kb: -");
         }
         expect("({'buffer-kb': <byte 0x00>},)", INVALID, "buffer-kb");
         expect("({'buffer-kb': <uint64 18446744073709551615>},)", INVALID, "buffer-kb");
@@ -131,11 +136,13 @@ static void test_integer_types(void) {
 
 static void test_event_objects(void) {
         expect("({'events': <[{'nam': <'a:b'>}]>},)", UNKNOWN_KEY, "nam");
-        expect("({'events': <[{'filter': <'x == 1'>}]>},)", INVALID, "no name");
-        expect("({'events': <[{'name': <1>}]>},)", INVALID, "name: expected a string");
+        expect("({'events': <[{'filter': <'x == 1'>}]>},)", INVALID, "events[0].name: missing");
+        expect("({'events': <[{'name': <1>}]>},)",
+                        INVALID,
+                        "events[0].name: expected a string, got a number");
         expect("({'events': <[{'name': <'a:b'>, 'name': <'a:c'>}]>},)",
                         INVALID,
-                        "name is given twice");
+                        "events[0].name: given twice");
         expect("({'events': <[{'name': <'a/b:c'>}]>},)", INVALID, NULL);
         expect("({'events': <['../../x']>},)", INVALID, NULL);
         expect("({'events': <['']>},)", INVALID, NULL);
