@@ -9,6 +9,7 @@
 
 #include "interfaces/cleanup.h"
 #include "trace/dat-section.h"
+#include "trace/print-guard.h"
 
 #define TEXT_MAX_SIZE ((uint64_t)256 * 1024 * 1024) /* kallsyms is some 15 MB */
 #define EVENTS_MAX    65536
@@ -164,7 +165,7 @@ static int read_printk(DatInput *input, Decode *decode, Reason *reason) {
 
         if (!dat_get_u32(input, &size) || !(text = dat_get_text(input, size)))
                 return dat_cut(reason, "the printk formats");
-        if (event_layout_check_widths(text))
+        if (print_guard_check_widths(text))
                 add_printk_formats(decode, text);
         return 0;
 }
@@ -175,9 +176,7 @@ static int read_commands(DatInput *input, Decode *decode, Reason *reason) {
 
         if (!dat_get_number(input, 8, &size) || !(text = dat_get_text(input, size)))
                 return dat_cut(reason, "the command names");
-        if (size > 0)
-                (void)tep_parse_saved_cmdlines(decode->tep, text);
-        return 0;
+        return size > 0 ? decode_add_commands(decode, text) : 0;
 }
 
 int dat_read_section(DatSection section, DatInput *input, Decode *decode, Reason *reason) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The only interface to libtraceevent: formats in, text out. Called by the trace readers and the
- * exporters. Owns the tep handle and its plugins. Relies on the common fields, which have had
+/* Formats in, text out. Called by the trace readers and the exporters. Owns the handle of
+ * libtraceevent, which parses the formats, and its plugins. Prints records by tables
+ * (print-table.c), and the rest by libtraceevent. Relies on the common fields, which have had
  * the same place in every kernel since 2.6.31 (common_type at 0, common_pid at 4); other formats
- * are refused. libtraceevent does not check all data of a file: event-layout.c does. */
+ * are refused. libtraceevent does not check all data of a file: event-layout.c and print-guard.c
+ * do. */
 
 #include <endian.h>
 #include <errno.h>
@@ -12,10 +14,12 @@
 
 #include "trace/decode.h"
 #include "trace/format-guard.h"
+#include "trace/print-run.h"
 
 /* The bytes after a record are zero, as far as a 16-bit length can reach. */
 #define SCRATCH_SLACK (2 * 65536 + 64)
-#define SCRATCH_SIZE  (65536 + SCRATCH_SLACK)
+#define RECORD_MAX    65536
+#define SCRATCH_SIZE  (RECORD_MAX + SCRATCH_SLACK)
 
 int decode_new(bool with_plugins, Decode **ret) {
         _cleanup_(decode_free_cleanup) Decode *decode = NULL;
@@ -47,9 +51,13 @@ int decode_new(bool with_plugins, Decode **ret) {
 Decode *decode_free(Decode *decode) {
         if (!decode)
                 return NULL;
-        for (size_t i = 0; i < decode->n_layouts; i++)
+        for (size_t i = 0; i < decode->n_layouts; i++) {
                 event_layout_free(decode->layouts[i]);
+                print_table_free(decode->tables[i]);
+        }
         free(decode->layouts);
+        free(decode->tables);
+        commands_clear(&decode->commands);
         if (decode->plugins)
                 tep_unload_plugins(decode->plugins, decode->tep);
         if (decode->tep)
@@ -86,11 +94,14 @@ static int store_layout(Decode *decode, int id, EventLayout *layout) {
         if ((size_t)id >= decode->n_layouts) {
                 size_t n = ((size_t)id + 256) & ~(size_t)255;
                 EventLayout **layouts = reallocarray(decode->layouts, n, sizeof(*layouts));
+                PrintTable **tables = reallocarray(decode->tables, n, sizeof(*tables));
 
-                if (!layouts)
+                decode->layouts = layouts ?: decode->layouts;
+                decode->tables = tables ?: decode->tables;
+                if (!layouts || !tables)
                         return -ENOMEM;
                 memset(layouts + decode->n_layouts, 0, (n - decode->n_layouts) * sizeof(*layouts));
-                decode->layouts = layouts;
+                memset(tables + decode->n_layouts, 0, (n - decode->n_layouts) * sizeof(*tables));
                 decode->n_layouts = n;
         }
         event_layout_free(decode->layouts[id]);
@@ -135,11 +146,27 @@ int decode_add_event(Decode *decode,
 }
 
 int decode_add_command(Decode *decode, int pid, const char *name) {
-        if (pid <= 0)
-                return 0;
-        if (tep_override_comm(decode->tep, name, pid) < 0)
-                return -ENOMEM;
-        return 0;
+        return pid <= 0 ? 0 : commands_set(&decode->commands, pid, name, true);
+}
+
+int decode_add_commands(Decode *decode, char *lines) {
+        char *line;
+        int r = 0;
+
+        while (r == 0 && (line = strsep(&lines, "\n"))) {
+                char *name;
+                long pid = strtol(line, &name, 10);
+
+                if (line[0] == '\0')
+                        continue;
+                if (name == line || pid != (int)pid)
+                        break;
+                name += strspn(name, " \t");
+                if (name[0] == '\0')
+                        break;
+                r = commands_set(&decode->commands, (int)pid, name, false);
+        }
+        return r;
 }
 
 int decode_check_cpus(const Decode *decode, const CpuList *cpus, Reason *reason) {
@@ -158,11 +185,11 @@ int decode_record_pid(const Record *record) {
 }
 
 bool decode_knows_command(const Decode *decode, int pid) {
-        return pid <= 0 || tep_is_pid_registered(decode->tep, pid);
+        return pid <= 0 || commands_find(&decode->commands, pid);
 }
 
-const char *decode_command(Decode *decode, int pid) {
-        return tep_data_comm_from_pid(decode->tep, pid);
+const char *decode_command(const Decode *decode, int pid) {
+        return commands_find(&decode->commands, pid) ?: COMMANDS_UNKNOWN;
 }
 
 const EventLayout *decode_find(const Decode *decode, const Record *record) {
@@ -182,11 +209,8 @@ static uint8_t *scratch_load(Decode *decode, const Record *record, uint32_t size
         return decode->scratch;
 }
 
-const char *decode_print(Decode *decode,
-                const EventLayout *layout,
-                const Record *record,
-                size_t *ret_size) {
-        uint32_t size = MIN_OF(record->size, (uint32_t)(SCRATCH_SIZE - SCRATCH_SLACK));
+void decode_print_slowly(Decode *decode, const Record *record, bool is_pretty, TextBlock *block) {
+        uint32_t size = MIN_OF(record->size, (uint32_t)RECORD_MAX);
         struct tep_record r = {
                 .ts = record->ts,
                 .cpu = (int)record->cpu,
@@ -195,14 +219,57 @@ const char *decode_print(Decode *decode,
                 .data = scratch_load(decode, record, size),
                 .ref_count = 1,
         };
-        bool pretty = event_layout_may_print(layout, r.data, size);
 
         trace_seq_reset(&decode->seq);
         tep_print_event(decode->tep,
                         &decode->seq,
                         &r,
                         "%s",
-                        pretty ? TEP_PRINT_INFO : TEP_PRINT_INFO_RAW);
-        *ret_size = decode->seq.state == TRACE_SEQ__GOOD ? decode->seq.len : 0;
-        return decode->seq.buffer;
+                        is_pretty ? TEP_PRINT_INFO : TEP_PRINT_INFO_RAW);
+        if (decode->seq.state == TRACE_SEQ__GOOD)
+                text_block_add(block, decode->seq.buffer, decode->seq.len);
+}
+
+/* Stores names of tasks that had none, as the plugin of libtraceevent does. */
+static int learn_names(Decode *decode, const EventLayout *layout, const Record *record) {
+        int r = 0;
+
+        for (size_t i = 0; i < layout->n_names && r == 0; i++) {
+                const EventLayoutField *name = layout->names[i].name, *pid = layout->names[i].pid;
+                int number = (int)event_layout_number(record->data + pid->offset, pid->size, true);
+                char text[64];
+
+                if (commands_find(&decode->commands, number) || name->is_dynamic)
+                        continue;
+                snprintf(text,
+                                sizeof(text),
+                                "%.*s",
+                                (int)name->size,
+                                (const char *)record->data + name->offset);
+                r = commands_set(&decode->commands, number, text, false);
+        }
+        return r;
+}
+
+int decode_print(Decode *decode,
+                const EventLayout *layout,
+                const Record *record,
+                TextBlock *block) {
+        PrintTable **table = &decode->tables[layout->event->id];
+        uint32_t size = MIN_OF(record->size, (uint32_t)RECORD_MAX);
+        bool is_pretty;
+        int r;
+
+        if (!*table) {
+                r = print_table_new(layout, table);
+                if (r < 0)
+                        return r;
+        }
+        is_pretty = print_guard_admits(&(*table)->guard, record->data, size);
+        if (!is_pretty || !(*table)->is_compiled) {
+                decode_print_slowly(decode, record, is_pretty, block);
+                return 0;
+        }
+        print_run(*table, record->data, size, block);
+        return (*table)->learns_names ? learn_names(decode, layout, record) : 0;
 }

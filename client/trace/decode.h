@@ -8,7 +8,10 @@
 
 #include "interfaces/cpu-list.h"
 #include "interfaces/error.h"
+#include "trace/commands.h"
 #include "trace/event-layout.h"
+#include "trace/print-table.h"
+#include "trace/text-block.h"
 
 /* One record of a sub-buffer. data is borrowed and valid until the next record. */
 typedef struct Record {
@@ -23,7 +26,9 @@ typedef struct Decode {
         struct tep_handle *tep;
         struct tep_plugin_list *plugins;
         EventLayout **layouts; /* by event id */
+        PrintTable **tables;   /* by event id; made for the first record */
         size_t n_layouts;
+        Commands commands;
         char clock[32];
         unsigned long_size; /* of the traced kernel */
         unsigned n_cpus;
@@ -51,17 +56,18 @@ int decode_add_event(Decode *decode,
                 Reason *reason);
 /* The latest name of a pid replaces earlier ones. */
 int decode_add_command(Decode *decode, int pid, const char *name);
+/* Lines of "PID NAME", as in trace.dat. The first name of a pid stays. */
+int decode_add_commands(Decode *decode, char *lines);
 
 /* KT_E_INVALID_SPEC: the trace has none of these CPUs. */
 int decode_check_cpus(const Decode *decode, const CpuList *cpus, Reason *reason);
 int decode_record_pid(const Record *record);
 bool decode_knows_command(const Decode *decode, int pid);
-const char *decode_command(Decode *decode, int pid);
+const char *decode_command(const Decode *decode, int pid);
 /* NULL: no such event. */
 const EventLayout *decode_find(const Decode *decode, const Record *record);
-/* Returns the record's text by the kernel's print format (or a plugin), valid until the next
- * call. The record must fit. */
-const char *decode_print(Decode *decode,
-                const EventLayout *layout,
-                const Record *record,
-                size_t *ret_size);
+/* Appends the record's text by the kernel's print format (or a plugin). The record must fit.
+ * Returns 0 or -ENOMEM. */
+int decode_print(Decode *decode, const EventLayout *layout, const Record *record, TextBlock *block);
+/* Appends the same, but always by libtraceevent. */
+void decode_print_slowly(Decode *decode, const Record *record, bool is_pretty, TextBlock *block);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Checks records before libtraceevent 1.7 prints them, because that library trusts records. It
- * reads fields beyond a record's end, follows array lengths from the record, and pads to any width
- * that a format names. (format-guard.c parses the formats.) An EventLayout describes the format of
- * one event and is made once. Each record is checked against it before it is printed. It also
- * contains the field list of the JSON export. Called by decode. Borrows the tep_event, owns the
- * rest. */
+/* Checks records against the fields of their event. An EventLayout describes the fields of one
+ * event and is made once. Each record is checked against it before it is printed, because
+ * libtraceevent 1.7 reads fields beyond a record's end. It also contains the field list of the
+ * JSON export. (print-guard.c checks print formats.) Called by decode. Borrows the tep_event, owns
+ * the rest. */
 
 #include <endian.h>
 #include <errno.h>
@@ -13,7 +12,6 @@
 
 #include "trace/event-layout.h"
 
-#define TREE_MAX 512
 /* A record fits into one sub-buffer, and offsets in __data_loc have 16 bits. */
 #define OFFSET_MAX 65536
 
@@ -109,7 +107,9 @@ static int collect_fields(EventLayout *layout, Reason *reason) {
 
         layout->min_size = 8;
         for (struct tep_format_field *f = format->fields; f; f = f->next) {
-                bool may_be_short = is_ftrace && !f->next && f->flags & TEP_FIELD_IS_ARRAY;
+                bool may_be_short = is_ftrace && !f->next &&
+                                    (f->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)) ==
+                                                    TEP_FIELD_IS_ARRAY;
                 EventLayoutField *field = &layout->fields[layout->n_fields++];
 
                 if (!field_is_sane(f))
@@ -157,133 +157,6 @@ static void collect_names(EventLayout *layout) {
         }
 }
 
-/* Evaluates expressions of known safe operations. *ret_known says whether all were known. */
-static uint64_t event_layout_evaluate(const struct tep_print_arg *arg,
-                const uint8_t *data,
-                uint32_t size,
-                bool *ret_known) {
-        const struct tep_format_field *f;
-        uint64_t left, right;
-
-        switch (arg->type) {
-        case TEP_PRINT_ATOM:
-                return strtoull(arg->atom.atom, NULL, 0);
-        case TEP_PRINT_TYPE:
-                return event_layout_evaluate(arg->typecast.item, data, size, ret_known);
-        case TEP_PRINT_FIELD:
-                f = arg->field.field;
-                if (f && event_layout_is_word((uint32_t)f->size) &&
-                                (uint32_t)(f->offset + f->size) <= size)
-                        return event_layout_number(data + f->offset, (uint32_t)f->size, false);
-                break;
-        case TEP_PRINT_DYNAMIC_ARRAY_LEN:
-                f = arg->dynarray.field;
-                if (f && f->size == 4 && (uint32_t)(f->offset + f->size) <= size)
-                        return event_layout_number(data + f->offset, 4, false) >> 16;
-                break;
-        case TEP_PRINT_OP:
-                if (!strchr("/*+-", arg->op.op[0]) || arg->op.op[1] != '\0')
-                        break;
-                left = event_layout_evaluate(arg->op.left, data, size, ret_known);
-                right = event_layout_evaluate(arg->op.right, data, size, ret_known);
-                switch (arg->op.op[0]) {
-                case '/':
-                        return right == 0 ? UINT64_MAX : left / right;
-                case '*':
-                        return left * right;
-                case '+':
-                        return left + right;
-                default:
-                        return left - right;
-                }
-        default:
-                break;
-        }
-        *ret_known = false;
-        return 0;
-}
-
-static bool add_loop(EventLayout *layout,
-                const struct tep_print_arg *array,
-                const struct tep_print_arg *count,
-                const struct tep_print_arg *element) {
-        if (layout->n_loops == EVENT_LAYOUT_LOOPS_MAX || !array || !count)
-                return false;
-        layout->loops[layout->n_loops++] =
-                        (EventLayoutLoop){ .array = array, .count = count, .element = element };
-        return true;
-}
-
-static bool tree_is_safe(EventLayout *layout, struct tep_print_arg *arg, unsigned depth);
-
-static bool list_is_safe(EventLayout *layout, struct tep_print_arg *args, unsigned depth) {
-        for (; args; args = args->next)
-                if (!tree_is_safe(layout, args, depth))
-                        return false;
-        return true;
-}
-
-static bool tree_is_safe(EventLayout *layout, struct tep_print_arg *arg, unsigned depth) {
-        if (!arg || depth > TREE_MAX)
-                return false;
-        switch (arg->type) {
-        case TEP_PRINT_FIELD:
-                /* The library finds fields by name at the first print, but the loops need them
-                 * now. */
-                if (!arg->field.field)
-                        arg->field.field = tep_find_any_field(layout->event, arg->field.name);
-                return true;
-        case TEP_PRINT_FLAGS:
-                return tree_is_safe(layout, arg->flags.field, depth + 1);
-        case TEP_PRINT_SYMBOL:
-                return tree_is_safe(layout, arg->symbol.field, depth + 1);
-        case TEP_PRINT_HEX:
-        case TEP_PRINT_HEX_STR:
-                return add_loop(layout, arg->hex.field, arg->hex.size, NULL) &&
-                       tree_is_safe(layout, arg->hex.field, depth + 1) &&
-                       tree_is_safe(layout, arg->hex.size, depth + 1);
-        case TEP_PRINT_INT_ARRAY:
-                return add_loop(layout,
-                                       arg->int_array.field,
-                                       arg->int_array.count,
-                                       arg->int_array.el_size) &&
-                       tree_is_safe(layout, arg->int_array.field, depth + 1) &&
-                       tree_is_safe(layout, arg->int_array.count, depth + 1);
-        case TEP_PRINT_TYPE:
-                return tree_is_safe(layout, arg->typecast.item, depth + 1);
-        case TEP_PRINT_OP:
-                return (!arg->op.left || tree_is_safe(layout, arg->op.left, depth + 1)) &&
-                       tree_is_safe(layout, arg->op.right, depth + 1);
-        case TEP_PRINT_FUNC:
-                return list_is_safe(layout, arg->func.args, depth + 1);
-        case TEP_PRINT_DYNAMIC_ARRAY:
-        case TEP_PRINT_DYNAMIC_ARRAY_LEN:
-                return arg->dynarray.field != NULL;
-        default:
-                return true;
-        }
-}
-
-/* A width of four digits, or one from the record, could make a line of gigabytes. */
-bool event_layout_check_widths(const char *format) {
-        for (const char *p = format; (p = strchr(p, '%'));) {
-                if (p[1] == '%') {
-                        p += 2;
-                        continue;
-                }
-                p++;
-                p += strspn(p, "-+ #0");
-                if (p[0] == '*' && p[1] != 'p')
-                        return false;
-                if (strspn(p, "0123456789") > 3)
-                        return false;
-                p += strspn(p, "0123456789");
-                if (p[0] == '.' && strspn(p + 1, "0123456789") > 3)
-                        return false;
-        }
-        return true;
-}
-
 int event_layout_new(struct tep_event *event, EventLayout **ret, Reason *reason) {
         _cleanup_(event_layout_free_cleanup) EventLayout *layout = NULL;
         int r;
@@ -300,10 +173,6 @@ int event_layout_new(struct tep_event *event, EventLayout **ret, Reason *reason)
         layout->is_multiline = strcmp(event->system, "ftrace") == 0 &&
                                (strcmp(event->name, "kernel_stack") == 0 ||
                                                strcmp(event->name, "user_stack") == 0);
-        layout->is_printable =
-                        (!event->print_fmt.format ||
-                                        event_layout_check_widths(event->print_fmt.format)) &&
-                        list_is_safe(layout, event->print_fmt.args, 0);
         *ret = TAKE_PTR(layout);
         return 0;
 }
@@ -345,38 +214,5 @@ bool event_layout_fits(const EventLayout *layout, const uint8_t *data, uint32_t 
                 if (length > 0 && (offset > size || length > size - offset))
                         return false;
         }
-        return true;
-}
-
-static bool loop_ends(const EventLayoutLoop *loop, const uint8_t *data, uint32_t size) {
-        const struct tep_format_field *f = NULL;
-        uint64_t count, element = 1, start;
-        bool known = true;
-
-        if (loop->array->type == TEP_PRINT_DYNAMIC_ARRAY)
-                f = loop->array->dynarray.field;
-        else if (loop->array->type == TEP_PRINT_FIELD)
-                f = loop->array->field.field;
-        if (!f)
-                return false;
-        start = (uint64_t)f->offset;
-        if (f->flags & TEP_FIELD_IS_DYNAMIC)
-                start = (event_layout_number(data + f->offset, 4, false) & 0xffff) +
-                        (f->flags & TEP_FIELD_IS_RELATIVE ? start + 4 : 0);
-
-        count = event_layout_evaluate(loop->count, data, size, &known);
-        if (loop->element)
-                element = event_layout_evaluate(loop->element, data, size, &known);
-        if (!event_layout_is_word((uint32_t)element))
-                element = 1;
-        return known && (count == 0 || (start <= size && count <= (size - start) / element));
-}
-
-bool event_layout_may_print(const EventLayout *layout, const uint8_t *data, uint32_t size) {
-        if (!layout->is_printable)
-                return false;
-        for (size_t i = 0; i < layout->n_loops; i++)
-                if (!loop_ends(&layout->loops[i], data, size))
-                        return false;
         return true;
 }

@@ -27,13 +27,6 @@ typedef struct EventLayoutField {
         bool is_relative; /* the place counts from the end of that word */
 } EventLayoutField;
 
-/* A print argument that walks an array. libtraceevent does not check the array's end. */
-typedef struct EventLayoutLoop {
-        const struct tep_print_arg *array, *count, *element; /* element NULL: bytes */
-} EventLayoutLoop;
-
-#define EVENT_LAYOUT_LOOPS_MAX 8
-
 /* Two fields that together name a task. */
 typedef struct EventLayoutName {
         const EventLayoutField *name, *pid;
@@ -47,16 +40,11 @@ typedef struct EventLayout {
         uint32_t min_size;        /* smaller records are damaged */
         EventLayoutField *fields; /* without the common ones */
         size_t n_fields;
-        EventLayoutLoop loops[EVENT_LAYOUT_LOOPS_MAX];
-        size_t n_loops;
         EventLayoutName names[EVENT_LAYOUT_NAMES_MAX];
         size_t n_names;
-        bool is_printable; /* its print format is safe to run */
         bool is_multiline; /* newlines in its text come from the kernel's format */
 } EventLayout;
 
-/* Returns false for a printf format with a width that would make a line of gigabytes. */
-bool event_layout_check_widths(const char *format);
 /* Fails with KT_E_FAILED and a reason when fields are outside of any record. */
 int event_layout_new(struct tep_event *event, EventLayout **ret, Reason *reason);
 EventLayout *event_layout_free(EventLayout *layout);
@@ -64,8 +52,6 @@ DEFINE_CLEANUP(EventLayout, event_layout_free);
 
 /* Whether all fields lie inside the record. */
 bool event_layout_fits(const EventLayout *layout, const uint8_t *data, uint32_t size);
-/* Whether the print format may be run on a record that fits. */
-bool event_layout_may_print(const EventLayout *layout, const uint8_t *data, uint32_t size);
 /* Gets the place of a field. The record must fit. */
 void event_layout_locate(const EventLayoutField *field,
                 const uint8_t *data,

@@ -18,7 +18,7 @@
 #include "trace/wall-clock.h"
 
 static void export_json_add_string(Printer *printer, const char *text, size_t size) {
-        line_char(printer, '"');
+        text_block_add_char(&printer->block, '"');
         while (size > 0) {
                 size_t length = utf8_length(text, size), plain = 0;
                 unsigned char c = (unsigned char)text[0];
@@ -28,28 +28,28 @@ static void export_json_add_string(Printer *printer, const char *text, size_t si
                                 text[plain] != '\\')
                         plain++;
                 if (plain > 0) {
-                        line_add(printer, text, plain);
+                        text_block_add(&printer->block, text, plain);
                         length = plain;
                 } else if (length == 0) {
-                        line_add(printer, "\\ufffd", 6);
+                        text_block_add(&printer->block, "\\ufffd", 6);
                         length = 1;
                 } else if (length > 1 && (c != 0xc2 || (unsigned char)text[1] >= 0xa0))
-                        line_add(printer, text, length);
+                        text_block_add(&printer->block, text, length);
                 else if (c == '"' || c == '\\') {
-                        line_char(printer, '\\');
-                        line_char(printer, (char)c);
+                        text_block_add_char(&printer->block, '\\');
+                        text_block_add_char(&printer->block, (char)c);
                 } else /* control characters, also C1: a terminal would act on them */
-                        line_format(printer,
+                        text_block_add_format(&printer->block,
                                         "\\u%04x",
                                         (unsigned)(length > 1 ? (unsigned char)text[1] : c));
                 text += length;
                 size -= length;
         }
-        line_char(printer, '"');
+        text_block_add_char(&printer->block, '"');
 }
 
 static void add_key_string(Printer *printer, const char *key, const char *text) {
-        line_format(printer, ",\"%s\":", key);
+        text_block_add_format(&printer->block, ",\"%s\":", key);
         export_json_add_string(printer, text, strlen(text));
 }
 
@@ -57,12 +57,12 @@ static void add_wall(Printer *printer, uint64_t ts) {
         char wall[WALL_CLOCK_TEXT_MAX];
 
         if (wall_clock_format(printer->decode, ts, 9, wall))
-                line_format(printer, ",\"wall\":\"%s\"", wall);
+                text_block_add_format(&printer->block, ",\"wall\":\"%s\"", wall);
 }
 
 static void export_json_add_time(Printer *printer, uint64_t ts) {
-        line_add(printer, "{\"ts\":", 6);
-        line_number(printer, ts);
+        text_block_add(&printer->block, "{\"ts\":", 6);
+        text_block_add_decimal(&printer->block, ts);
         if (printer->decode->has_wall)
                 add_wall(printer, ts);
 }
@@ -74,25 +74,25 @@ static void export_json_add_buffer(Printer *printer, const char *buffer) {
 
 static void add_signed(Printer *printer, uint64_t value, bool is_signed) {
         if (is_signed && (int64_t)value < 0) {
-                line_char(printer, '-');
+                text_block_add_char(&printer->block, '-');
                 value = -value;
         }
-        line_number(printer, value);
+        text_block_add_decimal(&printer->block, value);
 }
 
 static void add_array(Printer *printer,
                 const EventLayoutField *field,
                 const uint8_t *data,
                 uint32_t size) {
-        line_char(printer, '[');
+        text_block_add_char(&printer->block, '[');
         for (uint32_t i = 0; i + field->element <= size; i += field->element) {
                 if (i > 0)
-                        line_char(printer, ',');
+                        text_block_add_char(&printer->block, ',');
                 add_signed(printer,
                                 event_layout_number(data + i, field->element, field->is_signed),
                                 field->is_signed);
         }
-        line_char(printer, ']');
+        text_block_add_char(&printer->block, ']');
 }
 
 static uint64_t swap(uint64_t value, uint32_t size) {
@@ -112,10 +112,12 @@ static void export_json_add_field(Printer *printer,
         uint32_t offset, size;
 
         export_json_add_string(printer, field->name, strlen(field->name));
-        line_char(printer, ':');
+        text_block_add_char(&printer->block, ':');
         event_layout_locate(field, record->data, record->size, &offset, &size);
         if (size == 0) {
-                line_add(printer, field->kind == EVENT_LAYOUT_STRING ? "\"\"" : "[]", 2);
+                text_block_add(&printer->block,
+                                field->kind == EVENT_LAYOUT_STRING ? "\"\"" : "[]",
+                                2);
                 return;
         }
         switch (field->kind) {
@@ -128,7 +130,7 @@ static void export_json_add_field(Printer *printer,
                 add_array(printer, field, record->data + offset, size);
                 return;
         case EVENT_LAYOUT_POINTER:
-                line_format(printer,
+                text_block_add_format(&printer->block,
                                 "\"0x%" PRIx64 "\"",
                                 event_layout_number(record->data + offset, size, false));
                 return;
@@ -141,7 +143,7 @@ static void export_json_add_field(Printer *printer,
 
 static void add_error(Printer *printer, const char *error) {
         add_key_string(printer, "error", error);
-        line_add(printer, "}\n", 2);
+        text_block_add(&printer->block, "}\n", 2);
 }
 
 void json_record(Printer *printer,
@@ -151,10 +153,10 @@ void json_record(Printer *printer,
         int pid = decode_record_pid(record);
 
         export_json_add_time(printer, record->ts);
-        line_add(printer, ",\"cpu\":", 7);
-        line_number(printer, record->cpu);
+        text_block_add(&printer->block, ",\"cpu\":", 7);
+        text_block_add_decimal(&printer->block, record->cpu);
         export_json_add_buffer(printer, buffer);
-        line_add(printer, ",\"pid\":", 7);
+        text_block_add(&printer->block, ",\"pid\":", 7);
         add_signed(printer, (uint64_t)(int64_t)pid, true);
         add_key_string(printer, "comm", decode_command(printer->decode, pid));
         if (!layout) {
@@ -167,26 +169,27 @@ void json_record(Printer *printer,
                 add_error(printer, "a record that is not as its format says");
                 return;
         }
-        line_add(printer, ",\"fields\":{", 11);
+        text_block_add(&printer->block, ",\"fields\":{", 11);
         for (size_t i = 0; i < layout->n_fields; i++) {
                 if (i > 0)
-                        line_char(printer, ',');
+                        text_block_add_char(&printer->block, ',');
                 export_json_add_field(printer, &layout->fields[i], record);
         }
-        line_add(printer, "}}\n", 3);
+        text_block_add(&printer->block, "}}\n", 3);
 }
 
 void json_loss(Printer *printer, const Record *at, int64_t lost, const char *buffer) {
         if (lost > 0)
-                line_format(printer, "{\"lost\":%" PRId64 ",\"cpu\":%u", lost, at->cpu);
+                text_block_add_format(
+                                &printer->block, "{\"lost\":%" PRId64 ",\"cpu\":%u", lost, at->cpu);
         else
-                line_format(printer, "{\"lost\":null,\"cpu\":%u", at->cpu);
+                text_block_add_format(&printer->block, "{\"lost\":null,\"cpu\":%u", at->cpu);
         export_json_add_buffer(printer, buffer);
-        line_add(printer, "}\n", 2);
+        text_block_add(&printer->block, "}\n", 2);
 }
 
 void json_late(Printer *printer, unsigned cpu) {
-        line_format(printer, "{\"late\":true,\"cpu\":%u}\n", cpu);
+        text_block_add_format(&printer->block, "{\"late\":true,\"cpu\":%u}\n", cpu);
 }
 
 static int print_object(Printer *printer, const char *key, json_object *object) {
@@ -214,15 +217,15 @@ int json_end(Printer *printer, const Stream *stream, const char *missing) {
         if (r < 0)
                 return r;
         if (stream->is_ended) {
-                line_add(printer, "{\"end\":{\"code\":", 15);
+                text_block_add(&printer->block, "{\"end\":{\"code\":", 15);
                 export_json_add_string(printer, stream->end_code, strlen(stream->end_code));
                 add_key_string(printer, "reason", stream->end_reason);
-                line_add(printer, "}}\n", 3);
+                text_block_add(&printer->block, "}}\n", 3);
         }
         if (missing[0] != '\0') {
-                line_add(printer, "{\"error\":", 9);
+                text_block_add(&printer->block, "{\"error\":", 9);
                 export_json_add_string(printer, missing, strlen(missing));
-                line_add(printer, "}\n", 2);
+                text_block_add(&printer->block, "}\n", 2);
         }
-        return line_write(printer);
+        return 0;
 }

@@ -210,7 +210,7 @@ static int export_live_drain(LiveExport *live, uint64_t limit) {
                 LiveLane *lane = export_live_find_oldest(live, &next);
 
                 if (!lane || lane->record.ts > limit)
-                        return 0;
+                        return printer_flush(&live->printer);
                 do {
                         int r = print_one(live, lane);
 
@@ -229,7 +229,7 @@ static int drain_losses(LiveExport *live) {
                 if (r < 0)
                         return r;
         }
-        return 0;
+        return printer_flush(&live->printer);
 }
 
 static uint64_t printable_until(const LiveExport *live) {

@@ -8,7 +8,9 @@
 
 #include "trace/export-text.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "interfaces/utf8.h"
@@ -36,101 +38,137 @@ static size_t count_plain(const char *text, size_t size) {
         return n;
 }
 
-static void add_escaped(Printer *printer, const char *text, size_t size, bool is_multiline) {
-        size_t plain = printer->is_escaped ? count_plain(text, size) : size;
-
-        line_add(printer, text, plain);
-        text += plain;
-        size -= plain;
+static void add_escaped(TextBlock *block, const char *text, size_t size, bool is_multiline) {
         while (size > 0) {
                 size_t length = harmless(text, size);
 
                 if (length == 0 && (text[0] == '\t' || (text[0] == '\n' && is_multiline)))
                         length = 1;
                 if (length == 0) {
-                        line_format(printer, "\\x%02x", (unsigned)(unsigned char)text[0]);
+                        text_block_add_format(block, "\\x%02x", (unsigned)(unsigned char)text[0]);
                         length = 1;
                 } else
-                        line_add(printer, text, length);
+                        text_block_add(block, text, length);
                 text += length;
                 size -= length;
         }
 }
 
-static void add_padded(Printer *printer, const char *text, size_t width, bool is_left) {
-        static const char spaces[] = "                    ";
-        size_t length = strlen(text), pad;
+/* Escapes the end of the block, which is nearly always plain. */
+static int escape_from(TextBlock *block, size_t start, bool is_multiline) {
+        size_t size, plain = start + count_plain(block->data + start, block->used - start);
+        _cleanup_free_ char *copy = NULL;
 
-        pad = MIN_OF(width - MIN_OF(length, width), sizeof(spaces) - 1);
-        if (!is_left)
-                line_add(printer, spaces, pad);
-        add_escaped(printer, text, length, false);
-        if (is_left)
-                line_add(printer, spaces, pad);
+        if (plain == block->used)
+                return 0;
+        size = block->used - plain;
+        copy = malloc(size);
+        if (!copy)
+                return -ENOMEM;
+        memcpy(copy, block->data + plain, size);
+        block->used = plain;
+        add_escaped(block, copy, size, is_multiline);
+        return 0;
+}
+
+static void add_spaces(TextBlock *block, size_t width, size_t size) {
+        if (size < width)
+                text_block_add_repeated(block, ' ', width - size);
 }
 
 /* "%16s-%-5d [%03d]" */
-static void add_task(Printer *printer, const Record *record) {
-        char number[32];
-        int pid = decode_record_pid(record);
+static int add_task(Printer *printer, const Record *record) {
+        TextBlock *block = &printer->block;
+        int pid = decode_record_pid(record), r;
+        const char *name = decode_command(printer->decode, pid);
+        size_t start, size = strlen(name);
 
-        add_padded(printer, decode_command(printer->decode, pid), 16, false);
-        line_char(printer, '-');
-        snprintf(number, sizeof(number), "%d", pid);
-        add_padded(printer, number, 5, true);
-        line_add(printer, " [", 2);
-        for (unsigned digit = 100; digit > 1 && record->cpu < digit; digit /= 10)
-                line_char(printer, '0');
-        line_number(printer, record->cpu);
-        line_char(printer, ']');
+        add_spaces(block, 16, size);
+        start = block->used;
+        text_block_add(block, name, size);
+        r = printer->is_escaped ? escape_from(block, start, false) : 0;
+        text_block_add_char(block, '-');
+        start = block->used;
+        text_block_add_signed(block, pid);
+        add_spaces(block, 5, block->used - start);
+        text_block_add(block, " [", 2);
+        text_block_add_digits(block, record->cpu, 3);
+        text_block_add_char(block, ']');
+        return r;
 }
 
 static void export_text_add_time(Printer *printer, uint64_t ts) {
+        static const TextNumber count = { .base = 10, .bytes = 8, .width = 12, .precision = -1 };
+        static const TextNumber seconds = { .base = 10, .bytes = 8, .width = 5, .precision = -1 };
+        TextBlock *block = &printer->block;
         char wall[WALL_CLOCK_TEXT_MAX];
         uint64_t usec;
 
         if (printer->is_wall && wall_clock_format(printer->decode, ts, 6, wall)) {
-                line_format(printer, " %s:", wall);
-                return;
+                text_block_add_char(block, ' ');
+                text_block_add(block, wall, strlen(wall));
+        } else if (!printer->decode->is_usec)
+                text_block_add_number(block, &count, ts);
+        else {
+                usec = (ts + 500) / 1000;
+                text_block_add_char(block, ' ');
+                text_block_add_number(block, &seconds, usec / 1000000);
+                text_block_add_char(block, '.');
+                text_block_add_digits(block, usec % 1000000, 6);
         }
-        if (!printer->decode->is_usec) {
-                line_format(printer, "%12" PRIu64 ":", ts);
-                return;
-        }
-        usec = (ts + 500) / 1000;
-        line_format(printer, " %5" PRIu64 ".%06" PRIu64 ":", usec / 1000000, usec % 1000000);
+        text_block_add_char(block, ':');
 }
 
-void text_record(Printer *printer, const EventLayout *layout, const Record *record) {
-        const char *text;
-        size_t size;
+static void add_event_name(TextBlock *block, const char *name) {
+        size_t size = strlen(name);
 
-        add_task(printer, record);
+        text_block_add_char(block, ' ');
+        text_block_add(block, name, size);
+        text_block_add(block, ": ", 2);
+        add_spaces(block, 20, size);
+}
+
+static int add_event(Printer *printer, const EventLayout *layout, const Record *record) {
+        TextBlock *block = &printer->block;
+        size_t start = block->used;
+        int r = decode_print(printer->decode, layout, record, block);
+
+        if (r < 0 || block->used == start)
+                return r;
+        if (block->data[block->used - 1] == '\n')
+                block->used--;
+        /* trace-cmd stops at the first NUL. */
+        block->used = start + strnlen(block->data + start, block->used - start);
+        return printer->is_escaped ? escape_from(block, start, layout->is_multiline) : 0;
+}
+
+int text_record(Printer *printer, const EventLayout *layout, const Record *record) {
+        TextBlock *block = &printer->block;
+        int r = add_task(printer, record);
+
         export_text_add_time(printer, record->ts);
         if (!layout) {
-                line_format(printer, " (unknown event): [%" PRIu32 " BYTES]\n", record->size);
-                return;
+                text_block_add_format(
+                                block, " (unknown event): [%" PRIu32 " BYTES]\n", record->size);
+                return r;
         }
-        line_char(printer, ' ');
-        line_add(printer, layout->event->name, strlen(layout->event->name));
-        line_add(printer, ": ", 2);
-        size = strlen(layout->event->name);
-        line_add(printer, "                    ", size < 20 ? 20 - size : 0);
+        add_event_name(block, layout->event->name);
         if (!event_layout_fits(layout, record->data, record->size)) {
-                line_format(printer, "[DAMAGED RECORD OF %" PRIu32 " BYTES]\n", record->size);
-                return;
+                text_block_add_format(
+                                block, "[DAMAGED RECORD OF %" PRIu32 " BYTES]\n", record->size);
+                return r;
         }
-        text = decode_print(printer->decode, layout, record, &size);
-        if (size > 0 && text[size - 1] == '\n')
-                size--;
-        /* trace-cmd stops at the first NUL. */
-        add_escaped(printer, text, strnlen(text, size), layout->is_multiline);
-        line_char(printer, '\n');
+        r = r ?: add_event(printer, layout, record);
+        text_block_add_char(block, '\n');
+        return r;
 }
 
 void text_loss(Printer *printer, unsigned cpu, int64_t lost) {
         if (lost > 0)
-                line_format(printer, "CPU:%u [%" PRId64 " EVENTS DROPPED]\n", cpu, lost);
+                text_block_add_format(&printer->block,
+                                "CPU:%u [%" PRId64 " EVENTS DROPPED]\n",
+                                cpu,
+                                lost);
         else
-                line_format(printer, "CPU:%u [EVENTS DROPPED]\n", cpu);
+                text_block_add_format(&printer->block, "CPU:%u [EVENTS DROPPED]\n", cpu);
 }

@@ -3,5 +3,6 @@
 
 #include "trace/printer.h"
 
-void text_record(Printer *printer, const EventLayout *layout, const Record *record);
+/* Returns 0 or -ENOMEM. */
+int text_record(Printer *printer, const EventLayout *layout, const Record *record);
 void text_loss(Printer *printer, unsigned cpu, int64_t lost);

@@ -128,6 +128,8 @@ static int print_trace(Trace *trace,
         r = printer_begin(&printer);
         if (r == 0)
                 r = print_items(trace, &printer);
+        if (r < 0) /* the lines before the failure */
+                (void)printer_flush(&printer);
         report_damage(trace);
         if (r == 0)
                 r = printer_end(&printer, &trace->stream, trace->missing);

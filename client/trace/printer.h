@@ -7,6 +7,7 @@
 #include "trace/decode.h"
 #include "trace/export.h"
 #include "trace/stream.h"
+#include "trace/text-block.h"
 
 /* Prints records as lines of text or JSON. */
 typedef struct Printer {
@@ -17,9 +18,7 @@ typedef struct Printer {
         bool is_escaped; /* text: escape characters that a terminal interprets */
         int name_width;  /* width of the longest instance name; 0: only one buffer */
         uint64_t n_events, n_lost;
-        char *line;
-        size_t line_size, line_used;
-        bool is_short_of_memory;
+        TextBlock block;
 } Printer;
 
 void printer_init(Printer *printer, ExportFormat format, FILE *out, Decode *decode);
@@ -34,9 +33,5 @@ int printer_late(Printer *printer, unsigned cpu);
 /* Prints statistics, the end and what is missing (may be empty), but only for JSON. */
 int printer_end(Printer *printer, const Stream *stream, const char *missing);
 
-/* A line is assembled here and written with one call. */
-void line_char(Printer *printer, char c);
-void line_add(Printer *printer, const char *text, size_t size);
-void line_format(Printer *printer, const char *format, ...) _printf_(2, 3);
-void line_number(Printer *printer, uint64_t number);
-int line_write(Printer *printer);
+/* Writes the lines that wait. */
+int printer_flush(Printer *printer);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What daemon/kernel relies on, asked of the guest's kernel by the tests' own programs.
 
-kernel_test() {
+kernel_test() { # PROGRAM [ARGUMENT...]
         local status=0
-        "/run/job/tools/$1" >tap 2>&1 || status=$?
+        "/run/job/tools/$1" "${@:2}" >tap 2>&1 || status=$?
         same 0 "$status" "status of $1: $(grep -vE '^(ok|#)' tap | head -20)"
         ! grep '# SKIP' tap || fail "a test was skipped"
 }
@@ -26,6 +26,10 @@ case_kernel_user_probe() { # this kernel's probes in programs behave as the code
 
 case_kernel_trigger() { # this kernel's triggers behave as the code requires
         kernel_test test-trigger
+}
+
+case_kernel_formats() { # the text of every event of this kernel is that of its libtraceevent
+        kernel_test compare-events /sys/kernel/tracing/events 300
 }
 
 case_kernel_frames() { # no event of this kernel shows a page frame number to the group ktrace

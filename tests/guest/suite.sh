@@ -16,7 +16,8 @@ mkdir "$job/tools"
 cp "$build/tests/kernel/test-guard" "$build/tests/kernel/test-contract" "$build/tests/kernel/test-pairs" \
         "$build/tests/kernel/test-trigger" "$build/tests/kernel/test-user-probe" "$build/tests/policy/test-frames" \
         "$build/tests/e2e/target" "$build/tests/e2e/silent-fuse" "$build/tests/e2e/probed" \
-        "$build/tests/e2e/probed-fixed" "$build/tests/e2e/app" "$build/tests/auth/test-facts" "$job/tools/"
+        "$build/tests/e2e/probed-fixed" "$build/tests/e2e/app" "$build/tests/auth/test-facts" \
+        "$build/tests/client/trace/compare-events" "$job/tools/"
 cp -r "$here/../e2e" "$job/e2e"
 cp "$here/../../daemon/work/audit.h" "$job/audit.h"
 cp -r "$here" "$job/guest"

@@ -18,14 +18,6 @@ static const EventLayout *layout_of(Decode *decode, const char *format) {
         return decode_find(decode, &record);
 }
 
-static void test_widths(void) {
-        g_assert_true(event_layout_check_widths("%d %-20s %016llx %.*s 100%% %*pbl %999d"));
-        g_assert_false(event_layout_check_widths("%1000000000d"));
-        g_assert_false(event_layout_check_widths("%.100000d"));
-        g_assert_false(event_layout_check_widths("%*d"));
-        g_assert_true(event_layout_check_widths("%%1000000000d"));
-}
-
 static void test_fits(void) {
         _cleanup_(decode_free_cleanup) Decode *decode = NULL;
         uint8_t record[64] = { FIXTURE_HELLO_ID };
@@ -44,55 +36,6 @@ static void test_fits(void) {
         g_assert_false(event_layout_fits(layout, record, 60));
         memcpy(record + 28, &(uint32_t){ 1 << 16 | 60000 }, 4);
         g_assert_false(event_layout_fits(layout, record, 60));
-}
-
-/* libtraceevent would print as many bytes as the record claims. */
-static void test_loop(void) {
-        _cleanup_(decode_free_cleanup) Decode *decode = NULL;
-        uint8_t record[24] = { FIXTURE_BYTES_ID };
-        const EventLayout *layout;
-
-        g_assert_cmpint(decode_new(false, &decode), ==, 0);
-        layout = layout_of(decode, fixture_bytes_format);
-        g_assert_nonnull(layout);
-        g_assert_cmpuint(layout->n_loops, ==, 1);
-        memcpy(record + 12, &(uint32_t){ 4 << 16 | 16 }, 4);
-        memcpy(record + 8, &(uint32_t){ 4 }, 4);
-        g_assert_true(event_layout_may_print(layout, record, 20));
-        memcpy(record + 8, &(uint32_t){ 5 }, 4);
-        g_assert_false(event_layout_may_print(layout, record, 20));
-        memcpy(record + 8, &(uint32_t){ UINT32_MAX }, 4);
-        g_assert_false(event_layout_may_print(layout, record, 20));
-}
-
-static char *with_print(const char *print) {
-        g_autofree char *head = g_strdup(fixture_bytes_format);
-
-        *strstr(head, "print fmt:") = '\0';
-        return g_strconcat(head, "print fmt: ", print, "\n", NULL);
-}
-
-/* What the guard let through and would still make a line of gigabytes. */
-static void test_wide(void) {
-        static const struct {
-                const char *print;
-                bool is_printable;
-        } cases[] = {
-                { "\"%d\", REC->n / 2", true },
-                { "\"%100000000d\", REC->n", false },
-                { "\"%*d\", REC->n, 1", false },
-        };
-
-        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-                _cleanup_(decode_free_cleanup) Decode *decode = NULL;
-                g_autofree char *format = with_print(cases[i].print);
-                const EventLayout *layout;
-
-                g_assert_cmpint(decode_new(false, &decode), ==, 0);
-                layout = layout_of(decode, format);
-                g_assert_nonnull(layout);
-                g_assert_cmpint(layout->is_printable, ==, cases[i].is_printable);
-        }
 }
 
 static void test_insane_field(void) {
@@ -127,10 +70,7 @@ static void test_number(void) {
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
-        g_test_add_func("/event-layout/widths", test_widths);
         g_test_add_func("/event-layout/fits", test_fits);
-        g_test_add_func("/event-layout/loop", test_loop);
-        g_test_add_func("/event-layout/wide", test_wide);
         g_test_add_func("/event-layout/insane-field", test_insane_field);
         g_test_add_func("/event-layout/number", test_number);
         return g_test_run();

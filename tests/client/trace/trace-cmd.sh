@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# trace-cmd.sh KTRACECTL MAKE-STREAM: real sub-buffers of the running kernel, printed by us and by
+# trace-cmd.sh KTRACECTL MAKE-STREAM COMPARE-EVENTS: real sub-buffers of the running kernel, printed by us and by
 # trace-cmd: not one byte may differ, of what we wrote nor of what trace-cmd wrote. TAP. Everything
 # happens in a mount namespace and an instance of its own.
 set -u
@@ -13,6 +13,7 @@ fi
 
 ktracectl=$1
 make_stream=$2
+compare_events=$3
 scratch=$(mktemp -d)
 tracefs=$scratch/tracefs
 instance=$tracefs/instances/test-client-$$
@@ -89,6 +90,8 @@ json_is_complete() { # KTS
         command -v jq >/dev/null || return 0
         jq -c 'select(.error)' "$scratch/json" >"$scratch/errors" && [ ! -s "$scratch/errors" ]
 }
+
+check "random records of every event of this kernel" "$compare_events" "$tracefs/events" 300
 
 echo mono >"$instance/trace_clock"
 record "$scratch/a.kts" 'sched:*' 'raw_syscalls:*' 'irq:*' 'timer:*' 'kmem:*' 'task:*' 'signal:*'
