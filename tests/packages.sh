@@ -7,7 +7,7 @@ build='gcc libc6-dev meson ninja-build pkg-config libsystemd-dev libjson-c-dev l
         libzstd-dev libbpf-dev libgcrypt20-dev libglib2.0-dev libelf-dev libdw-dev libiberty-dev libzydis-dev
         zlib1g-dev'
 run='dbus jq trace-cmd util-linux systemd procps'
-guest='qemu-system-x86 qemu-system-data seabios mmdebstrap cpio e2fsprogs'
+guest='qemu-system-x86 qemu-system-data seabios mmdebstrap debian-archive-keyring cpio e2fsprogs xz-utils'
 test="$run $guest libglib2.0-bin clang-format-14 groff-base locales python3 python3-dbus strace varlink-go socat"
 bench="$run linux-perf python3"
 chroot='ccache libglib2.0-bin locales python3 strace varlink-go fuse3 ca-certificates passwd'

@@ -13,7 +13,7 @@ job=$(mktemp -d)
 result=$(mktemp -d)
 trap 'rm -rf "$job" "$result"' EXIT
 trap 'exit 143' HUP INT TERM
-DESTDIR=$job/root meson install -C "$build" --no-rebuild --quiet >/dev/null
+"$here/../guest/product.sh" "$build" "$job/root"
 # Of the second build only the programs that have switches are needed.
 install -D "$open/daemon/manager/ktraced" "$job/open/usr/sbin/ktraced"
 install -D "$open/daemon/consumer/ktrace-consumer" "$job/open/usr/libexec/ktrace/ktrace-consumer"

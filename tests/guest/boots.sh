@@ -14,7 +14,7 @@ shift
 job=$(mktemp -d)
 log=$(mktemp)
 trap 'rm -rf "$job" "$job.result" "$log"' EXIT
-DESTDIR=$job/root meson install -C "$build" --no-rebuild --quiet >/dev/null
+"$here/product.sh" "$build" "$job/root"
 cp -r "$here/../e2e" "$job/e2e"
 cp -r "$here" "$job/guest"
 cp "$here/boots-job.sh" "$job/run"

@@ -1,21 +1,33 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Builds the test guest (Debian's cloud kernel, a small initrd, a root file system) and prints its folder. An unchanged
-# recipe is built once. Packages come from this machine's apt sources.
+# build-image.sh [SUITE]: builds a test guest (Debian's cloud kernel, a small initrd, a root file system) and prints its
+# folder. SUITE is bookworm (Linux 6.1, dbus-daemon) or trixie (Linux 6.12, dbus-broker). The default is this machine's.
+# An unchanged recipe is built once. Packages come from this machine's apt sources.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-
-packages=systemd,systemd-sysv,dbus,polkitd,trace-cmd,libjson-c5,libseccomp2,libtraceevent1,libbpf1
-packages=$packages,libtraceevent1-plugin,libzstd1,libsystemd0,libelf1,libdw1,libzydis4.0,libglib2.0-bin
-packages=$packages,procps,util-linux,mount,kmod,strace,gojq,python3-minimal,python3-dbus,libcap2-bin,passwd,e2fsprogs
-packages=$packages,linux-perf,bpftrace,socat
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 . /etc/os-release
-suite=$VERSION_CODENAME
-kernel=$(apt-cache depends --no-recommends linux-image-cloud-amd64 |
-        awk '$1 == "Depends:" && $2 ~ /^linux-image-/ { print $2; exit }')
-[ -n "$kernel" ] || { echo "build-image: linux-image-cloud-amd64 not found; run apt-get update" >&2; exit 1; }
-release=${kernel#linux-image-}
+suite=${1:-$VERSION_CODENAME}
+packages=systemd,systemd-sysv,polkitd,trace-cmd,libjson-c5,libseccomp2,libtraceevent1,libbpf1
+packages=$packages,libtraceevent1-plugin,libzstd1,libsystemd0,libglib2.0-bin
+packages=$packages,procps,util-linux,mount,kmod,strace,gojq,python3-minimal,python3-dbus,libcap2-bin,passwd,e2fsprogs
+packages=$packages,linux-perf,bpftrace,socat
+case $suite in
+bookworm) packages=$packages,dbus,libelf1,libdw1,libzydis4.0 ;;
+trixie) packages=$packages,dbus-broker,dbus-bin,libelf1t64,libdw1t64,libzydis4.1,libgcrypt20 ;;
+*) echo "build-image: expected the suite bookworm or trixie, got \"$suite\"" >&2; exit 1 ;;
+esac
+
+# A new kernel is a new recipe, if this machine's apt knows it. An image of another suite keeps its kernel until the
+# recipe changes.
+kernel=
+if [ "$suite" = "$VERSION_CODENAME" ]; then
+        kernel=$(apt-cache depends --no-recommends linux-image-cloud-amd64 |
+                awk '$1 == "Depends:" && $2 ~ /^linux-image-/ { print $2; exit }')
+        [ -n "$kernel" ] ||
+                { echo "build-image: linux-image-cloud-amd64 not found; run apt-get update" >&2; exit 1; }
+fi
 
 recipe=$( (cat "$0" "$here"/image/*; echo "$packages $suite $kernel") | sha256sum | cut -c1-16)
 cache=${XDG_CACHE_HOME:-/var/cache}/ktrace-guest
@@ -32,37 +44,51 @@ work=$(mktemp -d "$cache/build.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 root=$work/root
 
+# This machine's sources, with the suite's name replaced.
 apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
-        grep -E " ($suite|$suite-updates|$suite-security) " >"$work/sources.list"
-mmdebstrap --quiet --variant=minbase --mode=root --aptopt='APT::Install-Recommends "false"' \
+        grep -E " ($VERSION_CODENAME|$VERSION_CODENAME-updates|$VERSION_CODENAME-security) " |
+        sed "s/ $VERSION_CODENAME/ $suite/" >"$work/sources.list"
+# The kernel is unpacked, not installed: its hooks would build a second initrd. It is downloaded with the apt
+# configuration of the new root.
+cat >"$work/download" <<'EOS'
+#!/bin/sh
+set -eu
+cd "${0%/*}"
+export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG"
+kernel=$(apt-cache depends --no-recommends linux-image-cloud-amd64 |
+        awk '$1 == "Depends:" && $2 ~ /^linux-image-/ { print $2; exit }')
+echo "${kernel#linux-image-}" >release
+apt-get -qq -o APT::Sandbox::User=root download "$kernel" busybox-static
+EOS
+chmod 0755 "$work/download"
+mmdebstrap --quiet --variant=minbase --mode=root --keyring="$keyring" --aptopt='APT::Install-Recommends "false"' \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' --include="$packages" \
-        "$suite" "$root" "$work/sources.list" >&2
+        --customize-hook="$work/download" "$suite" "$root" "$work/sources.list" >&2
 
-# The kernel is unpacked, not installed: its hooks would build a second initrd.
-(
-        cd "$work"
-        apt-get -qq -o APT::Sandbox::User=root download "$kernel" busybox-static >&2
-        for deb in ./*.deb; do
-                dpkg-deb -x "$deb" unpacked
-        done
-)
-cp "$work/unpacked/boot/vmlinuz-$release" "$work/vmlinuz"
-modules=$work/unpacked/lib/modules/$release/kernel
-for module in fs/fuse/fuse.ko drivers/block/loop.ko fs/pstore/ramoops.ko lib/reed_solomon/reed_solomon.ko; do
-        install -D "$modules/$module" "$root/lib/modules/$release/kernel/$module"
+for deb in "$work"/*.deb; do
+        dpkg-deb -x "$deb" "$work/unpacked"
 done
-cp "$work/unpacked/lib/modules/$release"/modules.builtin* "$root/lib/modules/$release/"
-cp "$work/unpacked/lib/modules/$release/modules.order" "$root/lib/modules/$release/"
+release=$(cat "$work/release")
+cp "$work/unpacked/boot/vmlinuz-$release" "$work/vmlinuz"
+# Debian 13 has compressed modules below /usr, and some of these drivers in the kernel.
+modules=$work/unpacked/lib/modules/$release
+[ -d "$modules" ] || modules=$work/unpacked/usr/lib/modules/$release
+find "$modules" -name '*.ko.xz' -exec xz -d {} +
+for module in fs/fuse/fuse.ko drivers/block/loop.ko fs/pstore/ramoops.ko lib/reed_solomon/reed_solomon.ko; do
+        [ ! -e "$modules/kernel/$module" ] ||
+                install -D "$modules/kernel/$module" "$root/lib/modules/$release/kernel/$module"
+done
+cp "$modules"/modules.builtin* "$modules/modules.order" "$root/lib/modules/$release/"
 chroot "$root" depmod "$release"
 
 # insmod does not resolve dependencies: image/init loads the modules in this order.
 mkdir -p "$work/initrd/bin" "$work/initrd/mod" "$work/initrd/dev" "$work/initrd/newroot"
-cp "$work/unpacked/bin/busybox" "$work/initrd/bin/"
-for module in virtio_ring virtio virtio_mmio; do
-        cp "$modules/drivers/virtio/$module.ko" "$work/initrd/mod/"
+cp "$(find "$work/unpacked" -name busybox -path '*bin/busybox')" "$work/initrd/bin/"
+for module in virtio/virtio_ring virtio/virtio virtio/virtio_mmio block/virtio_blk; do
+        [ ! -e "$modules/kernel/drivers/$module.ko" ] ||
+                cp "$modules/kernel/drivers/$module.ko" "$work/initrd/mod/"
 done
-cp "$modules/drivers/block/virtio_blk.ko" "$work/initrd/mod/"
 install -m 0755 "$here/image/init" "$work/initrd/init"
 (cd "$work/initrd" && find . | cpio --quiet -o -H newc) >"$work/initrd.cpio"
 
@@ -81,6 +107,8 @@ echo 00000000000000000000000000c0ffee >"$root/etc/machine-id"
 mkdir -p "$root/etc/systemd/journald.conf.d"
 printf '[Journal]\nStorage=volatile\nRateLimitBurst=0\n' >"$root/etc/systemd/journald.conf.d/guest.conf"
 rm -rf "$root/var/cache/apt" "$root/var/lib/apt/lists"
+# Without these files, the services that update caches for a new /usr would run at each boot.
+touch "$root/etc/.updated" "$root/var/.updated"
 
 mke2fs -q -t ext4 -d "$root" "$work/root.ext4" 800M >&2
 mkdir "$work/image"

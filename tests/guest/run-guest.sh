@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # run-guest.sh JOB-DIR [RESULT-DIR]: boots the test guest, runs JOB-DIR/run in it as root and exits with its
 # status; prints its output. What the job leaves in `out` comes back in RESULT-DIR.
+# GUEST_SUITE: the guest's Debian, bookworm or trixie. The default is this machine's.
 # GUEST_TIMEOUT: seconds that the job may take (600). GUEST_APPEND: more words for the kernel.
 # GUEST_BOOTS=1: a reset is none of QEMU's ends, so the job may reboot or crash the machine (see image/guest-run). The
 # memory survives that, and what was written to the disk lives as long as QEMU. By a triple fault (reboot=t), which is
@@ -12,7 +13,7 @@ job=$1
 timeout=${GUEST_TIMEOUT:-600}
 no_reboot=-no-reboot
 [ -z "${GUEST_BOOTS:-}" ] || no_reboot='' GUEST_APPEND="reboot=t ${GUEST_APPEND:-}"
-image=$("$here/build-image.sh")
+image=$("$here/build-image.sh" ${GUEST_SUITE:+"$GUEST_SUITE"})
 work=$(mktemp -d "${TMPDIR:-/tmp}/ktrace-guest.XXXXXX")
 guest=
 trap '[ -z "$guest" ] || kill "$guest" 2>/dev/null; rm -rf "$work"' EXIT
@@ -71,7 +72,8 @@ case $accel in
 kvm) cpu=host ;;
 # Four-level page tables, as nearly everywhere: with five, the end of user space looks like an address of the kernel's.
 # What hardware does faster by one instruction for a whole page, or checks at each access, emulation does slower by it.
-*) cpu=max,la57=off,erms=off,fsrm=off,smap=off,smep=off ;;
+# QEMU 7.2's cmpxchg16b makes Linux 6.12 panic.
+*) cpu=max,cx16=off,la57=off,erms=off,fsrm=off,smap=off,smep=off ;;
 esac
 # Emulation hangs now and then, mostly before the kernel's first word, which comes after half a second. Later a guest
 # speaks every five seconds. One that hangs is started again, and this is reported.
@@ -84,7 +86,7 @@ for _ in 1 2 3 4 5; do
         while kill -0 "$guest" 2>/dev/null; do
                 sleep 0.5
                 now=$(date +%s)
-                silent=60
+                silent=200 # on a busy machine, a guest may be silent for more than a minute
                 [ -s "$work/console" ] || silent=25
                 if [ $((now - $(stat -c %Y "$work/console"))) -gt $silent ]; then
                         hung=1

@@ -11,7 +11,7 @@ job=$(mktemp -d)
 result=$(mktemp -d)
 trap 'rm -rf "$job" "$result"' EXIT
 trap 'exit 143' HUP INT TERM
-DESTDIR=$job/root meson install -C "$build" --no-rebuild --quiet >/dev/null
+"$here/product.sh" "$build" "$job/root"
 mkdir "$job/tools"
 cp "$build/tests/kernel/test-guard" "$build/tests/kernel/test-contract" "$build/tests/kernel/test-pairs" \
         "$build/tests/kernel/test-trigger" "$build/tests/kernel/test-user-probe" "$build/tests/policy/test-frames" \

@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# product.sh BUILD-DIR FOLDER: installs the build into FOLDER, for a guest of GUEST_SUITE (see run-guest.sh). Its prefix
+# must be /usr.
+set -eu
+DESTDIR=$2 meson install -C "$1" --no-rebuild --quiet >/dev/null
+. /etc/os-release
+# Only libZydis has another soname in the other Debian, so the guest gets this machine's.
+[ "${GUEST_SUITE:-$VERSION_CODENAME}" = "$VERSION_CODENAME" ] ||
+        ldd "$1/daemon/consumer/ktrace-consumer" | awk '$1 ~ /^libZydis/ { print $3 }' | while read -r library; do
+                install -D "$library" "$2/usr/${library#/usr}"
+        done
