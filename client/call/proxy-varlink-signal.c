@@ -35,7 +35,7 @@ static void proxy_varlink_signal_report_end(ProxyVarlinkSignals *signals,
         _cleanup_json_ json_object *signal = json_object_new_object();
         json_object *end = json_object_new_object();
 
-        signals->is_end_told = true;
+        signals->is_end_reported = true;
         if (!signal || !end || json_object_object_add(signal, "ended", end) < 0) {
                 json_object_put(end);
                 return;
@@ -58,7 +58,7 @@ static void proxy_varlink_signal_finish(ProxyVarlinkSignals *signals,
         signals->is_answered = signals->is_over = true;
         signals->result = result;
         close_link(signals);
-        if (was_answered && !signals->is_end_told)
+        if (was_answered && !signals->is_end_reported)
                 proxy_varlink_signal_report_end(signals, "gone", reason);
 }
 
@@ -68,11 +68,11 @@ static void take_signal(ProxyVarlinkSignals *signals, json_object *signal) {
         const char *code = json_object_get_string(json_object_object_get(end, "code"));
 
         if (end && signals->is_ended_by_us && code && strcmp(code, "destroyed") == 0) {
-                signals->is_end_told = true;
+                signals->is_end_reported = true;
                 return;
         }
         if (end || (state && strcmp(json_object_get_string(state), "gone") == 0))
-                signals->is_end_told = true;
+                signals->is_end_reported = true;
         proxy_varlink_signal_report(signals, signal);
 }
 
@@ -235,7 +235,7 @@ static bool end_tied(ProxyVarlink *self) {
                 is_any = true;
                 close_link(signals);
                 signals->is_over = true;
-                if (!signals->is_end_told && !signals->is_ended_by_us)
+                if (!signals->is_end_reported && !signals->is_ended_by_us)
                         proxy_varlink_signal_report_end(signals,
                                         "client-gone",
                                         "ktraced hung up, and over Varlink a session of lifetime "

@@ -27,7 +27,7 @@ typedef struct ProxyVarlinkSignals {
         bool is_tied; /* the session ends with our connection */
         bool is_ended_by_us;
         bool is_answered;
-        bool is_end_told;
+        bool is_end_reported;
         bool is_over;
         int result; /* from the first answer */
         Reason reason;

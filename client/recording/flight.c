@@ -32,7 +32,7 @@ struct Flight {
         FlightOutput output;
         Watch *watch;
         sd_event_source *source;
-        bool is_wanted, limit_told;
+        bool is_wanted, limit_reported;
         uint64_t n_moments; /* moments kept before the last snapshot */
         unsigned n_taken;
 };
@@ -176,7 +176,7 @@ int flight_watch(Flight *flight, const FlightOutput *output, Watch *watch) {
 }
 
 bool flight_is_wanted(const Flight *flight) {
-        return flight->is_wanted && !flight->limit_told;
+        return flight->is_wanted && !flight->limit_reported;
 }
 
 bool flight_is_at_exit(const Flight *flight) {
@@ -302,7 +302,7 @@ int flight_take(Flight *flight, Reason *reason) {
 
         flight->is_wanted = false;
         if (flight->n_taken == SNAPSHOTS_MAX) {
-                flight->limit_told = true;
+                flight->limit_reported = true;
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
                                 "%d snapshots were taken, the maximum for one recording",

@@ -40,7 +40,7 @@ typedef struct Recording {
         char *id;
         bool failed;
         bool is_published; /* the output file has its name */
-        bool cut_told, sink_told;
+        bool cut_reported, sink_reported;
         bool has_statistics;
         uint64_t n_recorded, n_lost, n_unpaired;
         uint64_t n_changes, changed_nsec; /* by other programs, and for how long */
@@ -202,9 +202,9 @@ static void recording_report_cut(Recording *recording) {
 
         /* After our session is destroyed, the daemon may leave because it is idle. That is not an
          * error. */
-        if (recording->cut_told || recording->destroyed || !watch_is_cut(watch))
+        if (recording->cut_reported || recording->destroyed || !watch_is_cut(watch))
                 return;
-        recording->cut_told = true;
+        recording->cut_reported = true;
         recording->failed = true;
         if (watch->ended)
                 message_print("the session ended early: %s (%s); earlier events are kept",
@@ -222,9 +222,9 @@ static void recording_report_sink(Recording *recording) {
         Reason reason;
         int r = transfer_get_result(recording->transfer, &reason);
 
-        if (r == 0 || recording->sink_told)
+        if (r == 0 || recording->sink_reported)
                 return;
-        recording->sink_told = true;
+        recording->sink_reported = true;
         recording_fail(recording, r, &reason);
 }
 

@@ -182,7 +182,7 @@ static int open_stdio(const Output *output, FILE **ret) {
 static int fetch_converted(Context *context,
                 Proxy *proxy,
                 const char *id,
-                const SpoolWish *wish,
+                const SpoolFetch *fetch,
                 Output *output,
                 Reason *reason) {
         _cleanup_fclose_ FILE *temporary = tmpfile(), *out = NULL;
@@ -191,7 +191,7 @@ static int fetch_converted(Context *context,
 
         if (!temporary)
                 return -errno;
-        int r = spool_fetch_into(proxy, id, wish->file, fileno(temporary), reason);
+        int r = spool_fetch_into(proxy, id, fetch->file, fileno(temporary), reason);
         if (r == 0 && lseek(fileno(temporary), 0, SEEK_SET) < 0)
                 r = -errno;
         r = r ?: open_stdio(output, &out);
@@ -204,24 +204,24 @@ static int fetch_converted(Context *context,
 static int fetch_whole(Context *context,
                 Proxy *proxy,
                 const char *id,
-                const SpoolWish *wish,
+                const SpoolFetch *fetch,
                 Reason *reason) {
         _cleanup_(output_free_cleanup) Output *output = NULL;
         _cleanup_free_ char *preset = NULL;
         bool is_converted = false;
         ExportSummary summary = {};
 
-        if (!wish->path && asprintf(&preset, "%s.kts", id) < 0)
+        if (!fetch->path && asprintf(&preset, "%s.kts", id) < 0)
                 return -ENOMEM;
-        int r = output_open(wish->path ?: preset, wish->format, &output, reason);
+        int r = output_open(fetch->path ?: preset, fetch->format, &output, reason);
         r = r ?: output_begin(output, reason);
         if (r != 0)
                 return r;
         int sink = output_get_sink_fd(output);
         if (sink < 0 && output_get_format(output) != EXPORT_KTS)
-                return fetch_converted(context, proxy, id, wish, output, reason);
+                return fetch_converted(context, proxy, id, fetch, output, reason);
         r = spool_fetch_into(
-                        proxy, id, wish->file, sink >= 0 ? sink : output_get_fd(output), reason);
+                        proxy, id, fetch->file, sink >= 0 ? sink : output_get_fd(output), reason);
         if (r != 0) {
                 output_discard(output);
                 return r;
@@ -230,30 +230,30 @@ static int fetch_whole(Context *context,
         return r ?: is_converted ? input_report_summary(context, id, &summary) : 0;
 }
 
-int spool_fetch(Context *context, Proxy *proxy, const SpoolWish *wish, Reason *reason) {
+int spool_fetch(Context *context, Proxy *proxy, const SpoolFetch *fetch, Reason *reason) {
         _cleanup_json_ json_object *rows = NULL;
         struct stat status;
 
         int r = spool_fetch_list(proxy, &rows, reason);
         if (r != 0)
                 return r;
-        json_object *row = spool_fetch_find(rows, wish->name);
+        json_object *row = spool_fetch_find(rows, fetch->name);
         if (!row)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_SESSION,
                                 "%s: no such recording of yours: see 'ktracectl spool list', and name others' by their ids",
-                                wish->name);
-        if (wish->path && strcmp(wish->path, "-") != 0 && stat(wish->path, &status) == 0 &&
-                        S_ISDIR(status.st_mode) && !wish->file && !wish->format)
-                return spool_fetch_files(proxy, row, wish->path, reason);
-        if (spool_is_text(row) && wish->format)
+                                fetch->name);
+        if (fetch->path && strcmp(fetch->path, "-") != 0 && stat(fetch->path, &status) == 0 &&
+                        S_ISDIR(status.st_mode) && !fetch->file && !fetch->format)
+                return spool_fetch_files(proxy, row, fetch->path, reason);
+        if (spool_is_text(row) && fetch->format)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "--to %s: %s contains text of a crash and no events: leave --to "
                                 "out",
-                                wish->format,
-                                wish->name);
+                                fetch->format,
+                                fetch->name);
         if (spool_is_text(row))
-                return spool_fetch_texts(proxy, row, wish->file, wish->path, reason);
-        return fetch_whole(context, proxy, spool_fetch_text_of(row, "id"), wish, reason);
+                return spool_fetch_texts(proxy, row, fetch->file, fetch->path, reason);
+        return fetch_whole(context, proxy, spool_fetch_text_of(row, "id"), fetch, reason);
 }

@@ -191,16 +191,17 @@ static const char *find_top_only(const Spec *spec) {
 
 static int choose_form(const Spec *spec,
                 const BootKernel *kernel,
-                const BootWish *wish,
+                const BootLineOptions *wanted,
                 BootForm *ret,
                 Reason *reason) {
         const char *top_only = find_top_only(spec);
-        BootForm form = wish->persistent && wish->form == BOOT_ANY ? BOOT_INSTANCE : wish->form;
+        BootForm form = wanted->persistent && wanted->form == BOOT_ANY ? BOOT_INSTANCE
+                                                                       : wanted->form;
 
         if (form == BOOT_ANY)
-                form = !kernel->has_instances || top_only || wish->dump_on_oops ? BOOT_TOP
-                                                                                : BOOT_INSTANCE;
-        if (wish->persistent && (form != BOOT_INSTANCE || !kernel->has_persistent))
+                form = !kernel->has_instances || top_only || wanted->dump_on_oops ? BOOT_TOP
+                                                                                  : BOOT_INSTANCE;
+        if (wanted->persistent && (form != BOOT_INSTANCE || !kernel->has_persistent))
                 return reason_set(reason,
                                 KT_E_NO_TRACING,
                                 "--persistent requires reserve_mem= and trace_instance=…@ of Linux "
@@ -210,7 +211,7 @@ static int choose_form(const Spec *spec,
                                 KT_E_INVALID_SPEC,
                                 "%s: change that, or leave --persistent out",
                                 top_only);
-        if (wish->persistent && spec_is_given(spec, "buffer-kb"))
+        if (wanted->persistent && spec_is_given(spec, "buffer-kb"))
                 return bootconfig_line_refuse(
                                 "buffer-kb", reason, "the size is that of --persistent");
         if (form == BOOT_CONFIG && !kernel->has_bootconfig)
@@ -219,11 +220,11 @@ static int choose_form(const Spec *spec,
                                 "--bootconfig: the kernel has no CONFIG_BOOT_CONFIG and "
                                 "CONFIG_BOOTTIME_TRACING, by %s",
                                 kernel->source);
-        if (form != BOOT_TOP && wish->dump_on_oops)
+        if (form != BOOT_TOP && wanted->dump_on_oops)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "--dump-on-oops: a crash dumps only the top buffer, see --top");
-        if (wish->dump_on_oops && spec->mode != MODE_FLIGHT)
+        if (wanted->dump_on_oops && spec->mode != MODE_FLIGHT)
                 return bootconfig_line_refuse("mode",
                                 reason,
                                 "a crash must dump the newest events: 'flight', with "
@@ -238,11 +239,11 @@ static void put_event(FILE *line, size_t i, const char *before, const char *name
         fprintf(line, "%s%s%s", i > 0 ? "," : before, strchr(name, ':') ? "" : "*:", name);
 }
 
-static int put_probes(FILE *line, const Spec *spec, const BootWish *wish, Reason *reason) {
+static int put_probes(FILE *line, const Spec *spec, const BootLineOptions *wanted, Reason *reason) {
         for (size_t i = 0; i < spec->n_probes; i++) {
                 _cleanup_free_ char *probe = NULL;
 
-                int r = boot_probe_find(wish, spec->probes[i].name, i, &probe, reason);
+                int r = boot_probe_find(wanted, spec->probes[i].name, i, &probe, reason);
                 if (r != 0)
                         return r;
                 for (char *c = probe; *c; c++)
@@ -253,7 +254,7 @@ static int put_probes(FILE *line, const Spec *spec, const BootWish *wish, Reason
         return 0;
 }
 
-static int put_top(FILE *line, const Spec *spec, const BootWish *wish, Reason *reason) {
+static int put_top(FILE *line, const Spec *spec, const BootLineOptions *wanted, Reason *reason) {
         const char *const options[] = {
                 spec->mode == MODE_STREAM ? "nooverwrite" : NULL,
                 spec->stacktrace ? "stacktrace" : NULL,
@@ -262,7 +263,7 @@ static int put_top(FILE *line, const Spec *spec, const BootWish *wish, Reason *r
 
         for (size_t i = 0; i < spec->n_events; i++)
                 put_event(line, i, " trace_event=", spec->events[i].name);
-        r = put_probes(line, spec, wish, reason);
+        r = put_probes(line, spec, wanted, reason);
         fprintf(line, " trace_buf_size=%" PRIu64 "K trace_clock=%s", spec->buffer_kb, spec->clock);
         for (size_t i = 0; i < ELEMENTSOF(options); i++)
                 if (options[i])
@@ -274,11 +275,11 @@ static int put_top(FILE *line, const Spec *spec, const BootWish *wish, Reason *r
 }
 
 /* Persistent memory: tracing stays off until the daemon has saved the data of the last boot. */
-static void put_instance(FILE *line, const Spec *spec, const BootWish *wish) {
-        if (wish->persistent)
+static void put_instance(FILE *line, const Spec *spec, const BootLineOptions *wanted) {
+        if (wanted->persistent)
                 fprintf(line,
                                 " reserve_mem=%s:4096:ktrace trace_instance=%s^traceoff@ktrace",
-                                wish->persistent,
+                                wanted->persistent,
                                 bootconfig_line_get_name(spec));
         else
                 fprintf(line,
@@ -290,7 +291,7 @@ static void put_instance(FILE *line, const Spec *spec, const BootWish *wish) {
 }
 
 static int bootconfig_line_make_words(const Spec *spec,
-                const BootWish *wish,
+                const BootLineOptions *wanted,
                 BootForm form,
                 char **ret,
                 Reason *reason) {
@@ -304,9 +305,9 @@ static int bootconfig_line_make_words(const Spec *spec,
         if (!line)
                 return -ENOMEM;
         if (form == BOOT_TOP)
-                r = put_top(line, spec, wish, reason);
+                r = put_top(line, spec, wanted, reason);
         else
-                put_instance(line, spec, wish);
+                put_instance(line, spec, wanted);
         if (fclose(line) != 0)
                 return -ENOMEM;
         rest = copy = r == 0 ? strdup(words) : NULL;
@@ -315,7 +316,7 @@ static int bootconfig_line_make_words(const Spec *spec,
         for (char *word; r == 0 && (word = boot_next_word(&rest));)
                 boot_hash_add(&hash, word);
         /* Without the mark the daemon does not take the buffer: it must remain for a crash. */
-        if (r == 0 && wish->dump_on_oops)
+        if (r == 0 && wanted->dump_on_oops)
                 r = asprintf(ret, "%s ftrace_dump_on_oops\n", words + 1) < 0 ? -ENOMEM : 0;
         else if (r == 0)
                 r = asprintf(ret,
@@ -448,20 +449,20 @@ static int make_config(const Spec *spec, char **ret, Reason *reason) {
 
 int boot_make(const Spec *spec,
                 const BootKernel *kernel,
-                const BootWish *wish,
+                const BootLineOptions *wanted,
                 BootForm *ret_form,
                 char **ret_text,
                 Reason *reason) {
-        BootForm form = wish->form;
+        BootForm form = wanted->form;
 
         int r = bootconfig_line_check_keys(spec, reason);
         r = r ?: check_kernel(spec, kernel, reason);
-        r = r ?: choose_form(spec, kernel, wish, &form, reason);
+        r = r ?: choose_form(spec, kernel, wanted, &form, reason);
         r = r ?: check_lists(spec, form == BOOT_CONFIG, reason);
         if (r == 0)
                 r = form == BOOT_CONFIG ? make_config(spec, ret_text, reason)
                                         : bootconfig_line_make_words(
-                                                          spec, wish, form, ret_text, reason);
+                                                          spec, wanted, form, ret_text, reason);
         if (r == 0)
                 *ret_form = form;
         return r;

@@ -7,7 +7,7 @@
  * of a bootconfig file. */
 int boot_make(const Spec *spec,
                 const BootKernel *kernel,
-                const BootWish *wish,
+                const BootLineOptions *wanted,
                 BootForm *ret_form,
                 char **ret_text,
                 Reason *reason);

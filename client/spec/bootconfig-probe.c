@@ -171,7 +171,7 @@ static int find_in_directory(const char *directory,
         return r;
 }
 
-int boot_probe_find(const BootWish *wish,
+int boot_probe_find(const BootLineOptions *wanted,
                 const char *name,
                 size_t index,
                 char **ret,
@@ -179,8 +179,8 @@ int boot_probe_find(const BootWish *wish,
         _cleanup_json_ json_object *entry = NULL;
         char lib[PATH_MAX], config[PATH_MAX];
 
-        (void)snprintf(lib, sizeof(lib), "%s/" KT_PROBES_SUBDIR, wish->lib_dir);
-        (void)snprintf(config, sizeof(config), "%s/" KT_PROBES_SUBDIR, wish->config_dir);
+        (void)snprintf(lib, sizeof(lib), "%s/" KT_PROBES_SUBDIR, wanted->lib_dir);
+        (void)snprintf(config, sizeof(config), "%s/" KT_PROBES_SUBDIR, wanted->config_dir);
         int r = find_in_directory(config, NULL, name, &entry, reason);
         r = r || entry ? r : find_in_directory(lib, config, name, &entry, reason);
         if (r != 0)

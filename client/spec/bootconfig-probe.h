@@ -5,7 +5,7 @@
 
 /* Returns the probe of that name in probes.d as "p:GROUP/NAME PLACE ARG…", separated by single
  * blanks. index: its index in the spec's probes, for the reason. */
-int boot_probe_find(const BootWish *wish,
+int boot_probe_find(const BootLineOptions *wanted,
                 const char *name,
                 size_t index,
                 char **ret,

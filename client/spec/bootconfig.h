@@ -27,9 +27,9 @@ typedef enum BootForm {
         BOOT_CONFIG,   /* a bootconfig file, for tools/bootconfig */
 } BootForm;
 
-typedef struct BootWish {
+typedef struct BootLineOptions {
         BootForm form;
         bool dump_on_oops;
         const char *persistent; /* memory that survives a reboot, "12M"; NULL: none */
         const char *lib_dir, *config_dir;
-} BootWish;
+} BootLineOptions;

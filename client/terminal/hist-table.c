@@ -377,7 +377,7 @@ static void hist_table_print_rows(FILE *file, Table *table) {
 
 static void print_legend(FILE *file, const Table *table) {
         char n[5][TABLE_NUMBER_MAX];
-        uint64_t told = hist_table_get_number(table->head, "told"),
+        uint64_t n_shown = hist_table_get_number(table->head, "told"),
                  entries = hist_table_get_number(table->head, "entries"),
                  dropped = hist_table_get_number(table->head, "dropped"),
                  lost = hist_table_get_number(table->head, "lost");
@@ -389,8 +389,8 @@ static void print_legend(FILE *file, const Table *table) {
                         hist_table_get_number(table->head, "hits") == 1 ? "" : "s",
                         table_format_number(n[1], entries),
                         entries == 1 ? "" : "s");
-        if (told < entries)
-                (void)fprintf(file, ", the first %s are shown", table_format_number(n[2], told));
+        if (n_shown < entries)
+                (void)fprintf(file, ", the first %s are shown", table_format_number(n[2], n_shown));
         if (dropped > 0)
                 (void)fprintf(file,
                                 "; %s hits found no room: a larger size counts them",

@@ -187,7 +187,7 @@ static int lane_fill(Trace *trace, TraceLane *lane) {
                 return r;
         if (chunk->packed == 0 && r == 0)
                 return -EBADMSG; /* shorter than when it was opened */
-        lane->is_told = chunk->lost > 0;
+        lane->is_loss_reported = chunk->lost > 0;
         lane->block_used = size;
         lane->block_place = 0;
         lane->chunk_place += size;
@@ -233,7 +233,7 @@ static int trace_lane_advance(Trace *trace, TraceLane *lane) {
                                 trace->decode->long_size,
                                 &missed);
                 lane->block_place += size;
-                if (missed != 0 && !lane->is_told)
+                if (missed != 0 && !lane->is_loss_reported)
                         trace_lane_lose(lane, missed);
         }
 }

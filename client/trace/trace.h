@@ -30,10 +30,10 @@ typedef struct TraceLane {
         uint8_t *block;
         size_t block_size, block_used, block_place;
         Subbuf walk;
-        Record record; /* the next one */
-        int64_t lost;  /* events before it; -1: an unknown number */
-        bool is_told;  /* the frame reported the loss: ignore the sub-buffers' flags */
-        bool is_taken; /* the record was handed out */
+        Record record;         /* the next one */
+        int64_t lost;          /* events before it; -1: an unknown number */
+        bool is_loss_reported; /* the frame reported the loss: ignore the sub-buffers' flags */
+        bool is_taken;         /* the record was handed out */
         bool is_done;
 } TraceLane;
 

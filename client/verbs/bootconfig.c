@@ -90,7 +90,7 @@ static void report_form(const BootKernel *kernel, BootForm form) {
 }
 
 static int bootconfig_go(const Context *context,
-                const BootWish *wish,
+                const BootLineOptions *wanted,
                 const char *which,
                 const char *path) {
         _cleanup_(spec_file_free_cleanup) SpecFile *file = NULL;
@@ -104,7 +104,7 @@ static int bootconfig_go(const Context *context,
         r = r ?: boot_kernel_find(which, &kernel, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
-        r = boot_make(spec, &kernel, wish, &form, &text, &reason);
+        r = boot_make(spec, &kernel, wanted, &form, &text, &reason);
         if (strncmp(reason.text, "--", 2) != 0) /* an option is not in the file */
                 r = spec_file_refuse(file, r, &reason);
         r = r || form == BOOT_CONFIG ? r : bootconfig_check_size(text, &kernel, &reason);
@@ -124,33 +124,36 @@ static bool is_size(const char *text) {
                !text[digits + 1];
 }
 
-static int bootconfig_take(Context *context, BootWish *wish, const char **which, int option) {
+static int bootconfig_take(Context *context,
+                BootLineOptions *wanted,
+                const char **which,
+                int option) {
         switch (option) {
         case OPTION_KERNEL:
                 *which = optarg;
                 return 0;
         case OPTION_TOP:
         case OPTION_BOOTCONFIG:
-                if (wish->form != BOOT_ANY)
+                if (wanted->form != BOOT_ANY)
                         return message_show_usage(
                                         context, "--top and --bootconfig: one of them, once");
-                wish->form = option == OPTION_TOP ? BOOT_TOP : BOOT_CONFIG;
+                wanted->form = option == OPTION_TOP ? BOOT_TOP : BOOT_CONFIG;
                 return 0;
         case OPTION_PERSISTENT:
                 if (!is_size(optarg))
                         return message_show_usage(context,
                                         "--persistent: expected a number with K, M or G such as 12M, got \"%s\"",
                                         optarg);
-                wish->persistent = optarg;
+                wanted->persistent = optarg;
                 return 0;
         case OPTION_DUMP_ON_OOPS:
-                wish->dump_on_oops = true;
+                wanted->dump_on_oops = true;
                 return 0;
         case OPTION_LIB_DIR:
-                wish->lib_dir = optarg;
+                wanted->lib_dir = optarg;
                 return 0;
         default:
-                wish->config_dir = optarg;
+                wanted->config_dir = optarg;
                 return 0;
         }
 }
@@ -165,18 +168,18 @@ static int bootconfig_run(Context *context, int argc, char **argv) {
                 { "lib-dir", required_argument, NULL, OPTION_LIB_DIR },
                 { "config-dir", required_argument, NULL, OPTION_CONFIG_DIR },
                 {} };
-        BootWish wish = { .lib_dir = KT_LIB_DIR, .config_dir = KT_CONFIG_DIR };
+        BootLineOptions wanted = { .lib_dir = KT_LIB_DIR, .config_dir = KT_CONFIG_DIR };
         const char *which = NULL;
         int option, status = KT_EXIT_OK;
 
         while (status == KT_EXIT_OK &&
                         (option = options_next(context, argc, argv, "hq", options, &status)) >= 0)
-                status = bootconfig_take(context, &wish, &which, option);
+                status = bootconfig_take(context, &wanted, &which, option);
         if (status != KT_EXIT_OK || option == OPTIONS_EXIT)
                 return status;
         if (options_count(context, argc, argv, 1, 1, &status) != OPTIONS_END)
                 return status;
-        return bootconfig_go(context, &wish, which, argv[optind]);
+        return bootconfig_go(context, &wanted, which, argv[optind]);
 }
 
 const Verb verb_bootconfig = {

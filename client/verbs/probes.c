@@ -271,16 +271,17 @@ static void print_probe(json_object *probe) {
 static void report_unavailable(json_object *list) {
         for (size_t i = 0; i < json_object_array_length(list); i++) {
                 json_object *probe = json_object_array_get_idx(list, i);
-                bool is_told = strcmp(probes_get_text(probe, "state"), "unavailable") != 0;
+                bool is_reported = strcmp(probes_get_text(probe, "state"), "unavailable") != 0;
 
-                for (size_t j = 0; !is_told && j < i; j++) {
+                for (size_t j = 0; !is_reported && j < i; j++) {
                         json_object *before = json_object_array_get_idx(list, j);
 
-                        is_told = strcmp(probes_get_text(before, "state"), "unavailable") == 0 &&
-                                  strcmp(probes_get_text(before, "why"),
-                                                  probes_get_text(probe, "why")) == 0;
+                        is_reported = strcmp(probes_get_text(before, "state"), "unavailable") ==
+                                                      0 &&
+                                      strcmp(probes_get_text(before, "why"),
+                                                      probes_get_text(probe, "why")) == 0;
                 }
-                if (!is_told)
+                if (!is_reported)
                         message_print("unavailable: %s", probes_get_text(probe, "why"));
         }
 }

@@ -83,7 +83,7 @@ static int report_print_receipt(const Context *context, json_object *receipt) {
                 { "filters", "Filters", false },
                 { "fenced", "Own processes only", false },
                 { "addresses", "Kernel addresses", false },
-                { "redactions", "Not told", false },
+                { "redactions", "Hidden fields", false },
                 { "machine", "Machine", false },
                 { "kernel", "Kernel", false },
                 { "kernel-build-id", "Kernel build id", false },

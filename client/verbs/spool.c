@@ -113,11 +113,11 @@ static int fetch_entry(Context *context,
                 const SpoolOptions *o,
                 char **arguments,
                 Reason *reason) {
-        const SpoolWish wish = {
+        const SpoolFetch fetch = {
                 .name = arguments[0], .path = o->path, .format = o->format, .file = o->file
         };
 
-        return spool_fetch(context, proxy, &wish, reason);
+        return spool_fetch(context, proxy, &fetch, reason);
 }
 
 static const struct {

@@ -42,19 +42,19 @@ void consumer_report_hits(Consumer *c) {
                 }
 }
 
-void consumer_on_teller(Consumer *c) {
-        if (counts_teller_continue(&c->teller, c->pump.counts) == 0)
-                c->teller_is_watched = false; /* the teller has closed its socket */
+void consumer_on_reply(Consumer *c) {
+        if (counts_reply_continue(&c->reply, c->pump.counts) == 0)
+                c->reply_is_watched = false; /* the reply has closed its socket */
 }
 
-static int begin_telling(Consumer *c, uint32_t table, int fd) {
-        counts_teller_end(&c->teller);
-        c->teller_is_watched = false;
-        int r = counts_teller_begin(&c->teller, c->pump.counts, table, pump_get_lost(&c->pump), fd);
-        if (r < 0 || counts_teller_continue(&c->teller, c->pump.counts) == 0)
+static int begin_reply(Consumer *c, uint32_t table, int fd) {
+        counts_reply_end(&c->reply);
+        c->reply_is_watched = false;
+        int r = counts_reply_begin(&c->reply, c->pump.counts, table, pump_get_lost(&c->pump), fd);
+        if (r < 0 || counts_reply_continue(&c->reply, c->pump.counts) == 0)
                 return r;
-        c->teller_is_watched = true;
-        return consumer_watch(c, c->teller.fd, SOURCE_TELLER, EPOLLOUT);
+        c->reply_is_watched = true;
+        return consumer_watch(c, c->reply.fd, SOURCE_REPLY, EPOLLOUT);
 }
 
 /* Counts all records up to now, before a question is answered or a table is changed. */
@@ -65,7 +65,7 @@ static int catch_up(Consumer *c, int fd) {
         if (r == 0 && !c->is_released && !c->pump.is_tripped)
                 return 0;
         if (fd >= 0)
-                counts_teller_answer(fd, ESHUTDOWN, "the session has ended");
+                counts_reply_send_answer(fd, ESHUTDOWN, "the session has ended");
         return r ?: -ESHUTDOWN;
 }
 
@@ -103,10 +103,10 @@ static int consumer_counts_take_question(Consumer *c, const ControlMessage *mess
                 return 0;
         }
         if (verb == CONTROL_COUNTS_ASK)
-                return begin_telling(c, table, TAKE_FD(*fd));
+                return begin_reply(c, table, TAKE_FD(*fd));
         counts_change(c->pump.counts, table, verb, pump_get_lost(&c->pump));
         if (*fd >= 0)
-                counts_teller_answer(*fd, 0, "");
+                counts_reply_send_answer(*fd, 0, "");
         return 0;
 }
 

@@ -11,6 +11,6 @@ int consumer_answer_early(Consumer *c);
 /* Returns whether a question that came early waits for a proof of the members. */
 bool consumer_awaits_proof(Consumer *c);
 /* Called when the socket has room for more of an answer. */
-void consumer_on_teller(Consumer *c);
+void consumer_on_reply(Consumer *c);
 /* Reports the hits of notify triggers to the daemon. */
 void consumer_report_hits(Consumer *c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "consumer/counts-teller.h"
+#include "consumer/counts-reply.h"
 #include "consumer/name-list.h"
 #include "consumer/pump.h"
 #include "consumer/syncer.h"
@@ -14,7 +14,7 @@ typedef enum Source {
         SOURCE_SINK,
         SOURCE_CLIENT,
         SOURCE_SYNC,
-        SOURCE_TELLER,
+        SOURCE_REPLY,
         SOURCE_RING
 } Source;
 
@@ -28,7 +28,7 @@ typedef struct Consumer {
         SpoolSink spool;        /* when the spool is the sink */
         int sync_fd;            /* the spool's timer */
         unsigned n_spool_ticks; /* valid only while the spool takes no data */
-        uint64_t told_bytes;
+        uint64_t reported_bytes;
         bool has_sink, sink_is_watched;
         Pump pump;
         bool is_active, is_resting;
@@ -42,8 +42,8 @@ typedef struct Consumer {
         NameList names;
         char *metadata; /* for the next sink of a counted stream */
         size_t metadata_size;
-        CountsTeller teller;
-        bool teller_is_watched;
+        CountsReply reply;
+        bool reply_is_watched;
         ControlMessage question; /* waits for the rings or for a proof; type 0: no question */
         uint64_t question_nsec;  /* when it arrived */
         int question_fd;

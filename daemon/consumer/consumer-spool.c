@@ -18,9 +18,9 @@
 #include "consumer/consumer.h"
 #include "interfaces/defence.h"
 
-#define SPOOL_TRY_TICKS  10
-#define SPOOL_TELL_BYTES ((uint64_t)64 * 1024)
-#define SPOOL_WAIT_TICKS 50
+#define SPOOL_TRY_TICKS    10
+#define SPOOL_REPORT_BYTES ((uint64_t)64 * 1024)
+#define SPOOL_WAIT_TICKS   50
 
 /* Files besides those of the rings: the process's own, two spool files, those that the syncer
  * holds, and a reserve. */
@@ -135,8 +135,8 @@ static void try_spool(Consumer *c) {
 void consumer_tick_spool(Consumer *c) {
         if (!queue_is_empty(&c->queue))
                 try_spool(c);
-        else if (c->spool.written_bytes > c->told_bytes + SPOOL_TELL_BYTES) {
-                c->told_bytes = c->spool.written_bytes;
+        else if (c->spool.written_bytes > c->reported_bytes + SPOOL_REPORT_BYTES) {
+                c->reported_bytes = c->spool.written_bytes;
                 consumer_report_spool(c);
         }
 }

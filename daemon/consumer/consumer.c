@@ -595,8 +595,8 @@ static int consumer_handle(Consumer *c, Source source, uint32_t events) {
         case SOURCE_SYNC:
                 consumer_on_sync(c);
                 return 0;
-        case SOURCE_TELLER:
-                consumer_on_teller(c);
+        case SOURCE_REPLY:
+                consumer_on_reply(c);
                 return 0;
         case SOURCE_RING:
                 return on_ring(c);
@@ -634,7 +634,7 @@ static int consumer_run(Consumer *c) {
                 watchdog_beat(&c->watchdog, false);
                 if (n < 0 && errno != EINTR)
                         return -errno;
-                if (watchdog_has_bitten(&c->watchdog))
+                if (watchdog_has_expired(&c->watchdog))
                         return -ETIMEDOUT;
                 /* The first ring event reads all rings that are ready. */
                 bool has_ring = false;
@@ -728,7 +728,7 @@ int main(int argc, char **argv) {
                 .client_fd = -1,
                 .names = NAME_LIST_NONE,
                 .is_control_open = true,
-                .teller = COUNTS_TELLER_NONE,
+                .reply = COUNTS_REPLY_NONE,
                 .question_fd = -1,
         };
         char text[CONTROL_TEXT_MAX] = "";

@@ -4,7 +4,7 @@
  * kernel's list of numbers, which keeps the number of an ended task for some milliseconds: in that
  * time the number may belong to another user's process. So such histograms are counted here, from
  * the records that lives.c has found to be a member's. Used by the consumer: hold.c shows each
- * judged sub-buffer, pump.c owns the counts, counts-teller.c sends the rows.
+ * judged sub-buffer, pump.c owns the counts, counts-reply.c sends the rows.
  *
  * Rows are what the kernel's would be: the same keys, the same rounding (trace_events_hist.c), the
  * same limit of rows with a count of hits that found no room. One difference: an event that is not
@@ -52,17 +52,17 @@ typedef struct CountHist {
 
 /* An event that the reader of the stream may see. It has the session's filter when the kernel
  * records more than this filter allows. */
-typedef struct ToldFilter {
+typedef struct ReaderFilter {
         uint16_t event_id;
         Condition *condition;
-} ToldFilter;
+} ReaderFilter;
 
 struct Counts {
         CountHist *hists;
         size_t n_hists;
-        ToldFilter *filters;
+        ReaderFilter *filters;
         size_t n_filters;
-        bool is_told[IDS_MAX], is_counted[IDS_MAX];
+        bool is_readable[IDS_MAX], is_counted[IDS_MAX];
         CommandNames *names;
 };
 
@@ -208,7 +208,7 @@ static int take_filters(Counts *counts, json_object *plan, json_object *formats[
         for (size_t i = 0; r == 0 && i < n; i++) {
                 _cleanup_(format_free_cleanup) Format *format = NULL;
                 json_object *entry = json_object_array_get_idx(list, i);
-                ToldFilter *filter = &counts->filters[counts->n_filters++];
+                ReaderFilter *filter = &counts->filters[counts->n_filters++];
 
                 filter->event_id = (uint16_t)counts_get_number(entry, "event");
                 r = find_format(formats, filter->event_id, &format);
@@ -217,18 +217,18 @@ static int take_filters(Counts *counts, json_object *plan, json_object *formats[
         return r;
 }
 
-int counts_new(json_object *plan, json_object *told, Counts **ret) {
+int counts_new(json_object *plan, json_object *readable, Counts **ret) {
         _cleanup_(counts_free_cleanup) Counts *counts = calloc(1, sizeof(*counts));
-        json_object *formats[2] = { told, get_member(plan, "events") };
+        json_object *formats[2] = { readable, get_member(plan, "events") };
         json_object *names = get_member(plan, "names"), *hidden = get_member(plan, "hidden");
 
         if (!counts)
                 return -ENOMEM;
-        for (size_t i = 0; i < counts_get_length(told); i++)
-                counts->is_told[(uint16_t)counts_get_number(
-                                json_object_array_get_idx(told, i), "id")] = true;
+        for (size_t i = 0; i < counts_get_length(readable); i++)
+                counts->is_readable[(uint16_t)counts_get_number(
+                                json_object_array_get_idx(readable, i), "id")] = true;
         for (size_t i = 0; i < counts_get_length(hidden); i++)
-                counts->is_told[(uint16_t)json_object_get_uint64(
+                counts->is_readable[(uint16_t)json_object_get_uint64(
                                 json_object_array_get_idx(hidden, i))] = false;
         int r = take_hists(counts, plan, formats);
         r = r ?: take_filters(counts, plan, formats);
@@ -353,7 +353,7 @@ bool counts_take(Counts *counts, const CountRecord *record) {
                                                 record->cpu))
                         counts_count_record(counts, hist, record);
         }
-        return counts->is_told[id] && is_for_reader(counts, id, record);
+        return counts->is_readable[id] && is_for_reader(counts, id, record);
 }
 
 CommandNames *counts_get_names(const Counts *counts) {
@@ -457,23 +457,24 @@ static int compare_rows(const void *a, const void *b, void *userdata) {
 
 int counts_list(const Counts *counts, uint32_t table, CountRow **ret, size_t *ret_n) {
         CountHist *hist = find_hist(counts, table);
-        size_t n = count_table_get_n(hist->table), n_told = MIN_OF(n, (size_t)CONTROL_ENTRIES_MAX);
+        size_t n = count_table_get_n(hist->table),
+               n_listed = MIN_OF(n, (size_t)CONTROL_ENTRIES_MAX);
         _cleanup_free_ const CountRow **rows = calloc(n + 1, sizeof(*rows));
-        CountRow *list = calloc(n_told + 1, sizeof(*list));
+        CountRow *list = calloc(n_listed + 1, sizeof(*list));
         int r = rows && list ? 0 : -ENOMEM;
 
         for (size_t i = 0; r == 0 && i < n; i++)
                 rows[i] = count_table_get_row(hist->table, i);
         if (r == 0)
                 qsort_r(rows, n, sizeof(*rows), compare_rows, hist);
-        for (size_t i = 0; r == 0 && i < n_told; i++)
+        for (size_t i = 0; r == 0 && i < n_listed; i++)
                 r = count_row_copy(rows[i], &list[i]);
         if (r == 0) {
                 *ret = list;
-                *ret_n = n_told;
+                *ret_n = n_listed;
                 return 0;
         }
-        for (size_t i = 0; list && i < n_told; i++)
+        for (size_t i = 0; list && i < n_listed; i++)
                 count_row_clear(&list[i]);
         free(list);
         return r;

@@ -14,9 +14,9 @@ typedef struct CountRecord {
         uint64_t nsec;
 } CountRecord;
 
-/* plan: as the daemon makes it (trace/trace-counts.c). told: the array "events" of the metadata,
- * which the reader of the stream may see. Fails with -EBADMSG or -ENOMEM. */
-int counts_new(json_object *plan, json_object *told, Counts **ret);
+/* plan: as the daemon makes it (trace/trace-counts.c). readable: the array "events" of the
+ * metadata, which the reader of the stream may see. Fails with -EBADMSG or -ENOMEM. */
+int counts_new(json_object *plan, json_object *readable, Counts **ret);
 Counts *counts_free(Counts *counts);
 DEFINE_CLEANUP(Counts, counts_free);
 /* Counts a member's record. Returns whether the reader of the stream may see it. */

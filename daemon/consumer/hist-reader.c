@@ -59,11 +59,11 @@ typedef struct Reader {
 } Reader;
 
 /* What report_entry() needs to report an entry. */
-typedef struct Telling {
+typedef struct EntryReport {
         const Reader *reader;
         const Table *table;
-        uint64_t n_told;
-} Telling;
+        uint64_t n_listed;
+} EntryReport;
 
 /* Reading once */
 
@@ -118,20 +118,20 @@ static void put_texts(ControlMessage *message, const HistEntry *entry, const His
 }
 
 static int report_entry(const HistEntry *entry, void *userdata) {
-        Telling *telling = userdata;
+        EntryReport *report = userdata;
         ControlMessage message = { .type = CONTROL_ENTRY };
 
-        if (telling->n_told++ >= CONTROL_ENTRIES_MAX)
+        if (report->n_listed++ >= CONTROL_ENTRIES_MAX)
                 return 0;
-        message.entry.table = telling->table->index;
+        message.entry.table = report->table->index;
         message.entry.hitcount = entry->hitcount;
         memcpy(message.entry.values, entry->values, sizeof(entry->values));
-        for (unsigned i = 0; i < telling->table->layout.n_keys; i++) {
+        for (unsigned i = 0; i < report->table->layout.n_keys; i++) {
                 message.entry.keys[i].number = entry->keys[i].number;
                 message.entry.keys[i].last = entry->keys[i].last;
         }
-        put_texts(&message, entry, &telling->table->layout);
-        return order_answer(telling->reader->control_fd, &message);
+        put_texts(&message, entry, &report->table->layout);
+        return order_answer(report->reader->control_fd, &message);
 }
 
 static int hist_reader_read_text(const Table *table, char **ret, size_t *ret_size) {
@@ -143,13 +143,13 @@ static int hist_reader_read_text(const Table *table, char **ret, size_t *ret_siz
 
 static int report_table(const Reader *reader, const Table *table) {
         _cleanup_free_ char *text = NULL;
-        Telling telling = { .reader = reader, .table = table };
+        EntryReport report = { .reader = reader, .table = table };
         HistTotals totals;
         size_t size = 0;
 
         int r = hist_reader_read_text(table, &text, &size);
         if (r == 0)
-                r = hist_parse(text, size, &table->choice, report_entry, &telling, &totals);
+                r = hist_parse(text, size, &table->choice, report_entry, &report, &totals);
         if (r < 0)
                 return r;
         ControlMessage message = {

@@ -37,7 +37,7 @@ typedef struct Maker {
         const Format *format;
         json_object *cuts; /* NULL: no cuts */
         bool has_members;
-        uint8_t *told;    /* per byte up to fixed_end: a field owns it */
+        uint8_t *owned;   /* per byte up to fixed_end: a field owns it */
         uint8_t *hidden;  /* per byte: a field that is cut owns it */
         uint8_t *members; /* per byte: 1 + the group of its field */
 } Maker;
@@ -228,7 +228,7 @@ static void add_run(MaskRules *rules, const FormatField *field, Cut cut) {
 static void add_plain(Maker *maker, const FormatField *field, Cut cut, size_t group) {
         MaskRules *rules = maker->rules;
 
-        memset(maker->told + field->offset, 1, field->size);
+        memset(maker->owned + field->offset, 1, field->size);
         if (cut == CUT_ALL)
                 memset(maker->hidden + field->offset, 1, field->size);
         else if (cut == CUT_MEMBER)
@@ -253,7 +253,7 @@ static int mask_rules_add_field(Maker *maker, const FormatField *field) {
         while (rules->n_strings > 0 && rules->strings[rules->n_strings - 1].end > field->offset)
                 rules->n_strings--;
         if (is_plain && field->is_string && field->size > 0 && is_behind && cut != CUT_ALL &&
-                        !rules->are_holes_told)
+                        !rules->keeps_holes)
                 rules->strings[rules->n_strings++] =
                                 (Range){ field->offset, field->offset + field->size };
         rules->is_open = is_plain && field->size == 0 && is_behind;
@@ -264,24 +264,24 @@ static int mask_rules_add_field(Maker *maker, const FormatField *field) {
                         .group = group };
         rules->fixed_end = MAX_OF(rules->fixed_end, field->offset + field->size);
         if (!is_plain) {
-                memset(maker->told + field->offset, 1, field->size);
+                memset(maker->owned + field->offset, 1, field->size);
                 return add_located(maker, field, cut, group);
         }
         add_plain(maker, field, cut, group);
         return 0;
 }
 
-typedef bool (*IsZeroed)(const Maker *maker, uint32_t offset, unsigned told);
+typedef bool (*IsZeroed)(const Maker *maker, uint32_t offset, unsigned shown);
 
-static bool is_hole(const Maker *maker, uint32_t offset, unsigned told _unused_) {
-        return maker->hidden[offset] || (!maker->told[offset] && !maker->rules->are_holes_told);
+static bool is_hole(const Maker *maker, uint32_t offset, unsigned shown _unused_) {
+        return maker->hidden[offset] || (!maker->owned[offset] && !maker->rules->keeps_holes);
 }
 
-/* told: one bit for each group. */
-static bool is_of_another(const Maker *maker, uint32_t offset, unsigned told) {
+/* shown: one bit for each group. */
+static bool is_of_another(const Maker *maker, uint32_t offset, unsigned shown) {
         unsigned group = maker->members[offset];
 
-        return group > 0 && !(told >> (group - 1) & 1);
+        return group > 0 && !(shown >> (group - 1) & 1);
 }
 
 /* The stencil reaches from the first byte that it may zero to the last. Its size is the same for
@@ -301,7 +301,7 @@ static void place_stencil(const Maker *maker, IsZeroed is_zeroed, Stencil *ret) 
         ret->last = MIN_OF(first + (ret->n - 1) * size, MAX_OF(end, size) - size);
 }
 
-static int make_stencil(const Maker *maker, IsZeroed is_zeroed, unsigned told, Stencil *ret) {
+static int make_stencil(const Maker *maker, IsZeroed is_zeroed, unsigned shown, Stencil *ret) {
         Stencil stencil = {};
 
         place_stencil(maker, is_zeroed, &stencil);
@@ -317,7 +317,7 @@ static int make_stencil(const Maker *maker, IsZeroed is_zeroed, unsigned told, S
                 for (uint32_t k = 0; k < sizeof(kept); k++) {
                         bool is_in = offset + k < maker->rules->fixed_end;
 
-                        kept[k] = is_in && is_zeroed(maker, offset + k, told) ? 0 : 0xff;
+                        kept[k] = is_in && is_zeroed(maker, offset + k, shown) ? 0 : 0xff;
                 }
                 memcpy(&stencil.kept[i], kept, sizeof(kept));
         }
@@ -352,8 +352,8 @@ static int make_rules(Maker *maker, size_t n) {
                         return r;
         }
         int r = make_stencil(maker, is_hole, 0, &mask->holes);
-        for (unsigned told = 0; r == 0 && told < 1U << mask->n_groups; told++)
-                r = make_stencil(maker, is_of_another, told, &mask->others[told]);
+        for (unsigned shown = 0; r == 0 && shown < 1U << mask->n_groups; shown++)
+                r = make_stencil(maker, is_of_another, shown, &mask->others[shown]);
         return r;
 }
 
@@ -408,14 +408,14 @@ static int mask_new(const Format *format, json_object *cuts, bool has_members, M
         MaskRules *rules = mask->rules = calloc(1, sizeof(*rules));
         if (!rules)
                 return -ENOMEM;
-        rules->are_holes_told = !defence_is_on("holes");
+        rules->keeps_holes = !defence_is_on("holes");
         Maker maker = {
                 .mask = mask,
                 .rules = rules,
                 .format = format,
                 .cuts = cuts,
                 .has_members = has_members,
-                .told = bytes,
+                .owned = bytes,
                 .hidden = bytes + FORMAT_BYTES_MAX,
                 .members = bytes + 2 * FORMAT_BYTES_MAX,
         };

@@ -39,8 +39,8 @@ typedef struct MaskRules {
         uint32_t fixed_end; /* end of the last field */
         bool is_open; /* the last field is an array without a size: it goes to the record's end */
         Located open; /* that array; its offset is fixed_end */
-        bool are_holes_told; /* only in a build that leaves this defence out */
-        Range *strings;      /* char arrays: the kernel copies up to the NUL and leaves the rest */
+        bool keeps_holes; /* only in a build that leaves this defence out */
+        Range *strings;   /* char arrays: the kernel copies up to the NUL and leaves the rest */
         size_t n_strings;
         Run *runs;
         size_t n_runs;

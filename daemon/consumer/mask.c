@@ -184,7 +184,7 @@ static __attribute__((noinline)) void clean_tail(const MaskRules *rules,
 
                 ranges[n++] = rules->open.is_string ? cut_string(record, range) : range;
         }
-        if (!rules->are_holes_told)
+        if (!rules->keeps_holes)
                 zero_between(record, rules->fixed_end, size, ranges, n);
         if (rules->is_open && is_searched(rules->open.cut) && size > rules->fixed_end)
                 cut_range(pseudonyms,
@@ -204,7 +204,7 @@ static __attribute__((noinline)) void clean_tail(const MaskRules *rules,
 /* Zeroes the bytes after the NUL, eight bytes at a time. Byte by byte, the names in sched_switch
  * would cost 30 ns. */
 static inline void cut_array(uint8_t *string, size_t size) {
-        uint64_t told = UINT64_MAX; /* 0 after the NUL */
+        uint64_t kept = UINT64_MAX; /* 0 after the NUL */
         size_t at = 0;
 
         if (size == MASK_NAME_SIZE) {
@@ -215,13 +215,13 @@ static inline void cut_array(uint8_t *string, size_t size) {
                 uint64_t word, cut;
 
                 memcpy(&word, string + at, sizeof(word));
-                cut = word_cut(word) & told;
-                told = word_find_nul(word) ? 0 : told;
+                cut = word_cut(word) & kept;
+                kept = word_find_nul(word) ? 0 : kept;
                 memcpy(string + at, &cut, sizeof(cut));
         }
         for (; at < size; at++) {
-                told = string[at] == 0 ? 0 : told;
-                string[at] &= (uint8_t)told;
+                kept = string[at] == 0 ? 0 : kept;
+                string[at] &= (uint8_t)kept;
         }
 }
 
@@ -288,7 +288,7 @@ void mask_clean(const Masks *masks, const Mask *mask, uint8_t *record, size_t si
                         clean_run(masks->pseudonyms, &rules->runs[i], record, size);
         if (rules->n_located > 0 || rules->is_open)
                 clean_tail(rules, masks->pseudonyms, record, size);
-        else if (rules->fixed_end >= size || rules->are_holes_told)
+        else if (rules->fixed_end >= size || rules->keeps_holes)
                 return;
         else if (size - rules->fixed_end < sizeof(uint32_t)) /* padding to align the next record */
                 mask_put_u32(record + size - 4,
@@ -300,25 +300,25 @@ void mask_clean(const Masks *masks, const Mask *mask, uint8_t *record, size_t si
 
 /* Cuts the fields of the groups that are after the fixed part. */
 static __attribute__((noinline)) void cut_tails(const MaskRules *rules,
-                unsigned told,
+                unsigned shown,
                 uint8_t *record,
                 size_t size) {
         for (size_t i = 0; i < rules->n_located; i++)
-                if (rules->located[i].cut == CUT_MEMBER && !(told >> rules->located[i].group & 1))
+                if (rules->located[i].cut == CUT_MEMBER && !(shown >> rules->located[i].group & 1))
                         cut_located(rules, &rules->located[i], record, size);
-        if (rules->is_open && rules->open.cut == CUT_MEMBER && !(told >> rules->open.group & 1) &&
+        if (rules->is_open && rules->open.cut == CUT_MEMBER && !(shown >> rules->open.group & 1) &&
                         size > rules->fixed_end)
                 memset(record + rules->fixed_end, 0, size - rules->fixed_end);
 }
 
 void mask_cut_unusual(const Mask *mask, uint8_t *record, size_t size, MaskTasks *tasks) {
         const MaskRules *rules = mask->rules;
-        unsigned told = 0;
+        unsigned shown = 0;
 
         for (uint32_t i = 0; i < mask->n_groups; i++)
                 if (mask->groups[i] + sizeof(uint32_t) <= size)
-                        told |= mask_ask(tasks, record, mask->groups[i]) << i;
-        clear_fixed(rules, &mask->others[told], record, size);
+                        shown |= mask_ask(tasks, record, mask->groups[i]) << i;
+        clear_fixed(rules, &mask->others[shown], record, size);
         if (rules->n_located > 0 || rules->is_open)
-                cut_tails(rules, told, record, size);
+                cut_tails(rules, shown, record, size);
 }

@@ -82,7 +82,7 @@ static inline void mask_cut_others(const Mask *mask,
                 uint8_t *record,
                 size_t size,
                 MaskTasks *tasks) {
-        unsigned told = 0;
+        unsigned shown = 0;
 
         if (size != mask->plain_size) {
                 mask_cut_unusual(mask, record, size, tasks);
@@ -91,6 +91,6 @@ static inline void mask_cut_others(const Mask *mask,
         /* All groups are asked before the first cut, because a group may cut its own pid or the pid
          * of another group. */
         for (uint32_t i = 0; i < mask->n_groups; i++)
-                told |= mask_ask(tasks, record, mask->groups[i]) << i;
-        stencil_apply(&mask->others[told], record);
+                shown |= mask_ask(tasks, record, mask->groups[i]) << i;
+        stencil_apply(&mask->others[shown], record);
 }

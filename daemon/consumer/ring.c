@@ -90,9 +90,9 @@ uint64_t ring_take_lost(Ring *ring) {
                 return n_cut;
         uint64_t lost = ring->last.overrun + ring->last.commit_overrun + ring->last.dropped;
         /* Clearing the ring resets the kernel's counters. */
-        uint64_t taken = lost < ring->told_lost ? lost : lost - ring->told_lost;
+        uint64_t taken = lost < ring->taken_lost ? lost : lost - ring->taken_lost;
 
-        ring->told_lost = lost;
+        ring->taken_lost = lost;
         return taken + n_cut;
 }
 

@@ -15,8 +15,8 @@ typedef struct Ring {
         unsigned cpu;
         int raw_fd; /* -1: not given yet, or closed */
         int stats_fd;
-        uint64_t told_lost; /* part of the kernel's counters that ring_take_lost() has returned */
-        uint64_t n_cut;     /* records that the caller cut and that are not reported yet */
+        uint64_t taken_lost; /* part of the kernel's counters that ring_take_lost() has returned */
+        uint64_t n_cut;      /* records that the caller cut and that are not reported yet */
         RingStatistics last;
 } Ring;
 

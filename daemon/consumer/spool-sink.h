@@ -42,7 +42,7 @@ typedef struct SpoolSink {
         bool has_head;
         bool is_last;  /* no file follows */
         bool gives_up; /* data that cannot be written now is dropped */
-        bool wants_next, is_dirty, is_telling;
+        bool wants_next, is_dirty;
         int error; /* the disk takes nothing for now */
         int fatal; /* the disk will take nothing again */
         uint64_t bytes, closed_bytes;

@@ -100,15 +100,15 @@ typedef struct Names {
         size_t used, n, max;
         /* A bit set of pids. The kernel's list may contain a pid twice, but a JSON object may
          * not. */
-        uint8_t *told;
+        uint8_t *listed;
 } Names;
 
 /* Writes JSON without json-c: for a list of some thousand names, json-c takes as long as the rest
  * of an empty snapshot. */
 static void add_name(Names *names, unsigned long pid, const char *name) {
-        if (names->told[pid / 8] & (1U << (pid % 8)))
+        if (names->listed[pid / 8] & (1U << (pid % 8)))
                 return;
-        names->told[pid / 8] |= (uint8_t)(1U << (pid % 8));
+        names->listed[pid / 8] |= (uint8_t)(1U << (pid % 8));
         if (names->used + 2 * strlen(name) + NAME_BYTES > names->max)
                 return;
         names->used += (size_t)sprintf(
@@ -154,7 +154,7 @@ static void add_task_names(Names *names, const TaskNames *own, const PageTally *
 
 static int summary_put_names(Queue *queue, const Summary *summary) {
         _cleanup_free_ char *text = NULL, *json = NULL;
-        _cleanup_free_ uint8_t *told = NULL;
+        _cleanup_free_ uint8_t *listed = NULL;
         bool has_own = summary->task_names && defence_is_on("names") && defence_is_on("metadata");
         const TaskName *tasks;
         size_t size = 0;
@@ -171,14 +171,14 @@ static int summary_put_names(Queue *queue, const Summary *summary) {
         }
         /* The line "1 a" with its line end becomes ,"1":"a" and a byte becomes at most two. */
         json = malloc(3 * size + 16);
-        told = calloc(PAGE_PIDS_MAX / 8, 1);
-        if (!json || !told)
+        listed = calloc(PAGE_PIDS_MAX / 8, 1);
+        if (!json || !listed)
                 return -ENOMEM;
         Names names = {
                 .json = json,
                 .used = 1,
                 .max = summary->names_max - sizeof(FrameHeader),
-                .told = told,
+                .listed = listed,
         };
         json[0] = '{';
         if (has_own)

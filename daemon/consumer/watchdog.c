@@ -72,7 +72,7 @@ bool watchdog_release(Watchdog *watchdog) {
         for (size_t i = 0; fds && fds[i] >= 0; i++)
                 close(fds[i]);
         free(fds);
-        return !watchdog_has_bitten(watchdog);
+        return !watchdog_has_expired(watchdog);
 }
 
 static void bite(Watchdog *watchdog) {
@@ -85,7 +85,7 @@ static void bite(Watchdog *watchdog) {
 
         if (!fds) /* the loop was faster */
                 return;
-        atomic_store(&watchdog->has_bitten, true);
+        atomic_store(&watchdog->has_expired, true);
         for (size_t i = 0; fds[i] >= 0; i++)
                 close(fds[i]); /* fds is not freed: the loop may hold the heap's lock */
         (void)fd_send(watchdog->control_fd, &message, sizeof(message), NULL, 0); /* may be gone */

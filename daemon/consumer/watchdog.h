@@ -14,7 +14,7 @@ typedef struct Watchdog {
         atomic_uint n_beats;     /* changes while the loop makes progress */
         atomic_bool loop_sleeps; /* the loop waits for work in epoll_wait() */
         atomic_bool is_ending;   /* the loop got its order to end, or the daemon has gone */
-        atomic_bool has_bitten;  /* the watchdog has closed the fds */
+        atomic_bool has_expired; /* the watchdog has closed the fds */
         _Atomic(int *) fds;      /* the fds that keep the instance in the kernel, ends with -1 */
 } Watchdog;
 
@@ -36,6 +36,6 @@ static inline void watchdog_expect_end(Watchdog *watchdog) {
         atomic_store(&watchdog->is_ending, true);
 }
 
-static inline bool watchdog_has_bitten(Watchdog *watchdog) {
-        return atomic_load(&watchdog->has_bitten);
+static inline bool watchdog_has_expired(Watchdog *watchdog) {
+        return atomic_load(&watchdog->has_expired);
 }

@@ -194,11 +194,11 @@ static int evaluate_user_dereference(ProbeTree *tree,
  * count pointers. */
 static int evaluate_user_index(ProbeTree *tree, const ProbeNode *node, Place *place) {
         uint32_t size = POINTER_SIZE;
-        Wish wish;
+        TypeSuffix suffix;
 
-        int r = probe_read_wish(tree, &wish);
-        if (r == 0 && node == tree->root && wish.size > 0)
-                size = wish.size;
+        int r = probe_read_suffix(tree, &suffix);
+        if (r == 0 && node == tree->root && suffix.size > 0)
+                size = suffix.size;
         r = r ?: evaluate_user_evaluate(tree, node->inner, place);
         return r ?: evaluate_user_dereference(tree, &node->word, node->number * size, place);
 }

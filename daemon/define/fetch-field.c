@@ -111,21 +111,21 @@ static int fetch_field_set_fetch(const ProbeTree *tree, const char *source, Prob
 
 static int fetch_field_text(const ProbeTree *tree,
                 const FormatField *source,
-                const Wish *wish,
+                const TypeSuffix *suffix,
                 ProbeField *ret) {
         if (!source->is_string && !source->is_pointer)
                 return probe_refuse(tree,
-                                wish->at,
+                                suffix->at,
                                 "text is an array of characters or a pointer to text: %s is %s",
                                 source->name,
                                 source->type);
-        if (source->is_string && wish->is_user)
+        if (source->is_string && suffix->is_user)
                 return probe_refuse(tree,
-                                wish->at,
+                                suffix->at,
                                 "the text is in the record: user is for a pointer of a program");
         /* A pointer that is not marked as one of a program may point anywhere. */
-        ret->is_free = source->is_pointer && !wish->is_user;
-        (void)snprintf(ret->type, sizeof(ret->type), wish->is_user ? "ustring" : "string");
+        ret->is_free = source->is_pointer && !suffix->is_user;
+        (void)snprintf(ret->type, sizeof(ret->type), suffix->is_user ? "ustring" : "string");
         return fetch_field_set_fetch(tree, source->name, ret);
 }
 
@@ -138,23 +138,23 @@ static uint32_t get_size(const FormatField *source) {
 
 static int fetch_field_number(const ProbeTree *tree,
                 const FormatField *source,
-                const Wish *wish,
+                const TypeSuffix *suffix,
                 ProbeField *ret) {
         uint32_t size = get_size(source);
 
-        if (wish->type && wish->size > source->size)
+        if (suffix->type && suffix->size > source->size)
                 return probe_refuse(tree,
-                                wish->at,
+                                suffix->at,
                                 "%s has %u bytes, %s has %u",
-                                wish->type,
-                                wish->size,
+                                suffix->type,
+                                suffix->size,
                                 source->name,
                                 source->size);
-        if (wish->type) {
-                (void)snprintf(ret->type, sizeof(ret->type), "%s", wish->kernel);
-                ret->show = wish->show;
+        if (suffix->type) {
+                (void)snprintf(ret->type, sizeof(ret->type), "%s", suffix->kernel);
+                ret->show = suffix->show;
                 /* The code that cuts addresses does not recognise half of one. */
-                ret->is_free = size >= sizeof(uint64_t) && wish->size < sizeof(uint64_t);
+                ret->is_free = size >= sizeof(uint64_t) && suffix->size < sizeof(uint64_t);
         } else
                 (void)snprintf(ret->type,
                                 sizeof(ret->type),
@@ -168,9 +168,9 @@ static int fetch_field_number(const ProbeTree *tree,
 
 static int fetch_field_fetch(const ProbeTree *tree,
                 const FormatField *source,
-                const Wish *wish,
+                const TypeSuffix *suffix,
                 ProbeField *ret) {
-        bool wants_text = wish->type && wish->size == 0;
+        bool wants_text = suffix->type && suffix->size == 0;
 
         if (source->kind != FIELD_PLAIN && !source->is_string)
                 return probe_refuse(tree,
@@ -178,13 +178,13 @@ static int fetch_field_fetch(const ProbeTree *tree,
                                 "%s is %s, which the kernel does not accept",
                                 source->name,
                                 source->type);
-        if (source->is_string && wish->type && !wants_text)
-                return probe_refuse(tree, wish->at, "%s is text, not a number", source->name);
-        if (source->is_string || wants_text || (wish->is_user && source->is_pointer))
-                return fetch_field_text(tree, source, wish, ret);
-        if (wish->is_user)
+        if (source->is_string && suffix->type && !wants_text)
+                return probe_refuse(tree, suffix->at, "%s is text, not a number", source->name);
+        if (source->is_string || wants_text || (suffix->is_user && source->is_pointer))
+                return fetch_field_text(tree, source, suffix, ret);
+        if (suffix->is_user)
                 return probe_refuse(tree,
-                                wish->at,
+                                suffix->at,
                                 "it is not read from memory: user is for a pointer of a program");
         if (source->n_elements > 0 || (source->size != 1 && source->size != 2 &&
                                                       source->size != 4 && source->size != 8))
@@ -194,14 +194,14 @@ static int fetch_field_fetch(const ProbeTree *tree,
                                 source->name,
                                 source->type,
                                 source->size);
-        return fetch_field_number(tree, source, wish, ret);
+        return fetch_field_number(tree, source, suffix, ret);
 }
 
-static int fetch_comm(const ProbeTree *tree, const Wish *wish, ProbeField *ret) {
+static int fetch_comm(const ProbeTree *tree, const TypeSuffix *suffix, ProbeField *ret) {
         const Word *word = &tree->root->word;
 
-        if (wish->at)
-                return probe_refuse(tree, wish->at, "$comm is text and has no other type");
+        if (suffix->at)
+                return probe_refuse(tree, suffix->at, "$comm is text and has no other type");
         (void)snprintf(ret->type, sizeof(ret->type), "string");
         int r = fetch_field_set_fetch(tree, "COMM", ret);
         return r ?: probe_set_name(tree, word->p + 1, word->size - 1, ret);
@@ -210,17 +210,17 @@ static int fetch_comm(const ProbeTree *tree, const Wish *wish, ProbeField *ret) 
 int probe_fetch_field(ProbeTree *tree, ProbeField *ret) {
         const Word *word = &tree->root->word;
         const FormatField *source = NULL;
-        Wish wish;
+        TypeSuffix suffix;
 
-        int r = probe_read_wish(tree, &wish);
+        int r = probe_read_suffix(tree, &suffix);
         if (r != 0)
                 return r;
         if (tree->root->type == PROBE_NODE_SPECIAL && word->size == strlen("$comm") &&
                         memcmp(word->p, "$comm", word->size) == 0)
-                return fetch_comm(tree, &wish, ret);
+                return fetch_comm(tree, &suffix, ret);
         r = fetch_field_find_field(tree, &source);
         r = r ?: probe_set_name(tree, word->p, word->size, ret);
-        r = r ?: fetch_field_fetch(tree, source, &wish, ret);
+        r = r ?: fetch_field_fetch(tree, source, &suffix, ret);
         if (r != 0)
                 return r;
         ret->source = strdup(source->name);

@@ -65,18 +65,18 @@ static int find_side(const ProbeTree *tree, FieldSide *ret) {
 
 static int fetch_pair_number(const ProbeTree *tree,
                 const FormatField *source,
-                const Wish *wish,
+                const TypeSuffix *suffix,
                 ProbeField *ret) {
-        if (wish->type && wish->size != source->size)
+        if (suffix->type && suffix->size != source->size)
                 return probe_refuse(tree,
-                                wish->at,
+                                suffix->at,
                                 "%s has %u bytes, %s has %u, and is carried as a whole",
-                                wish->type,
-                                wish->size,
+                                suffix->type,
+                                suffix->size,
                                 source->name,
                                 source->size);
-        if (wish->type)
-                (void)snprintf(ret->type, sizeof(ret->type), "%s", wish->kernel);
+        if (suffix->type)
+                (void)snprintf(ret->type, sizeof(ret->type), "%s", suffix->kernel);
         else
                 (void)snprintf(ret->type,
                                 sizeof(ret->type),
@@ -85,7 +85,7 @@ static int fetch_pair_number(const ProbeTree *tree,
                                 : source->is_signed ? 's'
                                                     : 'u',
                                 source->size * 8);
-        ret->show = wish->show;
+        ret->show = suffix->show;
         /* The type for the kernel. */
         (void)snprintf(ret->fetch,
                         sizeof(ret->fetch),
@@ -95,9 +95,9 @@ static int fetch_pair_number(const ProbeTree *tree,
         return 0;
 }
 
-static int fetch_pair_text(const ProbeTree *tree, const Wish *wish, ProbeField *ret) {
-        if (wish->at && (!wish->type || wish->size > 0 || wish->is_user))
-                return probe_refuse(tree, wish->at, "it is text and has no other type");
+static int fetch_pair_text(const ProbeTree *tree, const TypeSuffix *suffix, ProbeField *ret) {
+        if (suffix->at && (!suffix->type || suffix->size > 0 || suffix->is_user))
+                return probe_refuse(tree, suffix->at, "it is text and has no other type");
         (void)snprintf(ret->type, sizeof(ret->type), "string");
         (void)snprintf(ret->fetch, sizeof(ret->fetch), "char[]");
         return 0;
@@ -105,12 +105,12 @@ static int fetch_pair_text(const ProbeTree *tree, const Wish *wish, ProbeField *
 
 static int fetch_pair_fetch(const ProbeTree *tree,
                 const FormatField *source,
-                const Wish *wish,
+                const TypeSuffix *suffix,
                 ProbeField *ret) {
         const char *at = tree->root->word.p;
 
         if (source->is_string)
-                return fetch_pair_text(tree, wish, ret);
+                return fetch_pair_text(tree, suffix, ret);
         if (source->is_pointer && strstr(source->type, "char"))
                 return probe_refuse(tree,
                                 at,
@@ -126,20 +126,20 @@ static int fetch_pair_fetch(const ProbeTree *tree,
                                 source->name,
                                 source->type,
                                 source->size);
-        if (wish->is_user || (wish->type && wish->size == 0))
-                return probe_refuse(tree, wish->at, "%s is a number", source->name);
-        return fetch_pair_number(tree, source, wish, ret);
+        if (suffix->is_user || (suffix->type && suffix->size == 0))
+                return probe_refuse(tree, suffix->at, "%s is a number", source->name);
+        return fetch_pair_number(tree, source, suffix, ret);
 }
 
 int probe_fetch_pair(ProbeTree *tree, ProbeForm *form, ProbeField *ret) {
         const Word *word = &tree->root->word;
         const FormatField *source = NULL;
-        Wish wish;
+        TypeSuffix suffix;
 
         if (tree->root->type == PROBE_NODE_SPECIAL && fetch_pair_is_named(word, "$latency"))
                 return fetch_latency(tree, form, ret);
         int r = find_side(tree, &ret->side);
-        r = r ?: probe_read_wish(tree, &wish);
+        r = r ?: probe_read_suffix(tree, &suffix);
         r = r
                             ?: probe_find_field(tree,
                                                ret->side == SIDE_FROM ? tree->context->format
@@ -155,7 +155,7 @@ int probe_fetch_pair(ProbeTree *tree, ProbeForm *form, ProbeField *ret) {
                                 "event, common_pid can be used",
                                 source->name);
         r = probe_set_name(tree, word->p, word->size, ret);
-        r = r ?: fetch_pair_fetch(tree, source, &wish, ret);
+        r = r ?: fetch_pair_fetch(tree, source, &suffix, ret);
         if (r != 0)
                 return r;
         ret->source = strdup(source->name);

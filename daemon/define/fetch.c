@@ -59,28 +59,28 @@ static int check_user_word(const ProbeTree *tree, const Word *word) {
                                 : "symbol is for kernel addresses: write x64");
 }
 
-static void set_wish(Wish *wish, const char *word, size_t size) {
+static void set_suffix(TypeSuffix *suffix, const char *word, size_t size) {
         for (size_t k = 0; k < ELEMENTSOF(types); k++)
                 if (strlen(types[k].word) == size && memcmp(types[k].word, word, size) == 0) {
-                        wish->type = types[k].word;
-                        wish->kernel = types[k].kernel;
-                        wish->size = types[k].size;
-                        wish->show = types[k].show;
+                        suffix->type = types[k].word;
+                        suffix->kernel = types[k].kernel;
+                        suffix->size = types[k].size;
+                        suffix->show = types[k].show;
                 }
 }
 
-int probe_read_wish(const ProbeTree *tree, Wish *ret) {
-        *ret = (Wish){};
+int probe_read_suffix(const ProbeTree *tree, TypeSuffix *ret) {
+        *ret = (TypeSuffix){};
         for (size_t i = 0; i < tree->n_words; i++) {
                 const Word *word = &tree->words[i];
-                Wish found;
+                TypeSuffix found;
 
                 int r = tree->context->place ? check_user_word(tree, word) : 0;
                 if (r != 0)
                         return r;
                 ret->at = ret->at ?: word->p;
-                found = (Wish){ .at = ret->at, .is_user = ret->is_user };
-                set_wish(&found, word->p, word->size);
+                found = (TypeSuffix){ .at = ret->at, .is_user = ret->is_user };
+                set_suffix(&found, word->p, word->size);
                 if (word->size == strlen("user") && memcmp(word->p, "user", word->size) == 0)
                         ret->is_user = true;
                 else if (!found.type)
@@ -144,8 +144,8 @@ static int fetch_set_fetch(const ProbeTree *tree,
 }
 
 /* Fetches text that a pointer leads to, or text in an array. */
-static int fetch_text(ProbeTree *tree, Place *place, const Wish *wish, ProbeField *field) {
-        const char *at = wish->at ?: tree->text;
+static int fetch_text(ProbeTree *tree, Place *place, const TypeSuffix *suffix, ProbeField *field) {
+        const char *at = suffix->at ?: tree->text;
 
         if (place->is_bytes || (place->has_type && place->type.class == TYPE_ARRAY &&
                                                place->bitfield_size == 0))
@@ -164,7 +164,7 @@ static int fetch_text(ProbeTree *tree, Place *place, const Wish *wish, ProbeFiel
                 place->offset = 0;
         } else
                 return probe_refuse(tree, at, "text is an array or a pointer to text");
-        (void)snprintf(field->type, sizeof(field->type), wish->is_user ? "ustring" : "string");
+        (void)snprintf(field->type, sizeof(field->type), suffix->is_user ? "ustring" : "string");
         return fetch_set_fetch(tree, place, false, field);
 }
 
@@ -176,26 +176,29 @@ static bool is_text(const Place *place) {
         return type_get(place->type.btf, place->type.target).is_char;
 }
 
-static int fetch_number(ProbeTree *tree, const Place *place, const Wish *wish, ProbeField *field) {
+static int fetch_number(ProbeTree *tree,
+                const Place *place,
+                const TypeSuffix *suffix,
+                ProbeField *field) {
         uint32_t natural = place->has_type ? place->type.size : (uint32_t)sizeof(uint64_t);
 
-        if (place->in_memory && (wish->size > natural || place->bitfield_size > 0))
+        if (place->in_memory && (suffix->size > natural || place->bitfield_size > 0))
                 return probe_refuse(tree,
-                                wish->at,
+                                suffix->at,
                                 "%s has %u bytes, the value there has %u%s",
-                                wish->type,
-                                wish->size,
+                                suffix->type,
+                                suffix->size,
                                 natural,
                                 place->bitfield_size > 0 ? " and shares them with others" : "");
-        (void)snprintf(field->type, sizeof(field->type), "%s", wish->kernel);
-        field->show = wish->show;
+        (void)snprintf(field->type, sizeof(field->type), "%s", suffix->kernel);
+        field->show = suffix->show;
         /* The code that cuts addresses does not recognise half of one. */
-        field->is_free = natural >= sizeof(uint64_t) && wish->size < sizeof(uint64_t);
-        return fetch_set_fetch(tree, place, wish->is_user, field);
+        field->is_free = natural >= sizeof(uint64_t) && suffix->size < sizeof(uint64_t);
+        return fetch_set_fetch(tree, place, suffix->is_user, field);
 }
 
 /* The kernel counts bits in a container that it reads as a whole. */
-static int fetch_bits(ProbeTree *tree, Place *place, const Wish *wish, ProbeField *field) {
+static int fetch_bits(ProbeTree *tree, Place *place, const TypeSuffix *suffix, ProbeField *field) {
         uint32_t bits = (uint32_t)(place->offset % 8) * 8 + place->bit, size = 8;
         int64_t base = place->offset - place->offset % 8;
 
@@ -215,7 +218,7 @@ static int fetch_bits(ProbeTree *tree, Place *place, const Wish *wish, ProbeFiel
                         place->bitfield_size,
                         bits % size,
                         size);
-        return fetch_set_fetch(tree, place, wish->is_user, field);
+        return fetch_set_fetch(tree, place, suffix->is_user, field);
 }
 
 /* Sets an enum's names in the syntax of a format's last line. */
@@ -266,13 +269,16 @@ static int refuse_class(const ProbeTree *tree, const Place *place) {
                         name);
 }
 
-static int fetch_scalar(ProbeTree *tree, Place *place, const Wish *wish, ProbeField *field) {
+static int fetch_scalar(ProbeTree *tree,
+                Place *place,
+                const TypeSuffix *suffix,
+                ProbeField *field) {
         const Type *type = &place->type;
         int r = 0;
 
         if (place->bitfield_size > 0) {
                 r = type->class == TYPE_ENUM ? set_names(type, field) : 0;
-                return r ?: fetch_bits(tree, place, wish, field);
+                return r ?: fetch_bits(tree, place, suffix, field);
         }
         if (type->size != 1 && type->size != 2 && type->size != 4 && type->size != 8)
                 return refuse_class(tree, place);
@@ -287,10 +293,13 @@ static int fetch_scalar(ProbeTree *tree, Place *place, const Wish *wish, ProbeFi
                 r = set_names(type, field);
         else if (type->class == TYPE_INTEGER && type_is_big_endian(type->btf, place->declared))
                 field->show = SHOW_SWAPPED;
-        return r ?: fetch_set_fetch(tree, place, wish->is_user, field);
+        return r ?: fetch_set_fetch(tree, place, suffix->is_user, field);
 }
 
-static int fetch_array(ProbeTree *tree, const Place *place, const Wish *wish, ProbeField *field) {
+static int fetch_array(ProbeTree *tree,
+                const Place *place,
+                const TypeSuffix *suffix,
+                ProbeField *field) {
         Type item = type_get(place->type.btf, place->type.target);
         bool is_number = item.class == TYPE_INTEGER || item.class == TYPE_ENUM ||
                          item.class == TYPE_POINTER;
@@ -310,40 +319,44 @@ static int fetch_array(ProbeTree *tree, const Place *place, const Wish *wish, Pr
                                                    : 'u',
                         item.size * 8,
                         place->type.n_items);
-        return fetch_set_fetch(tree, place, wish->is_user, field);
+        return fetch_set_fetch(tree, place, suffix->is_user, field);
 }
 
-static int fetch_natural(ProbeTree *tree, Place *place, const Wish *wish, ProbeField *field) {
+static int fetch_natural(ProbeTree *tree,
+                Place *place,
+                const TypeSuffix *suffix,
+                ProbeField *field) {
         if (is_text(place)) {
-                Wish text = *wish;
+                TypeSuffix text = *suffix;
 
                 text.is_user |= place->type.is_user;
                 return fetch_text(tree, place, &text, field);
         }
         if (place->type.class == TYPE_ARRAY)
-                return fetch_array(tree, place, wish, field);
+                return fetch_array(tree, place, suffix, field);
         if (place->type.class == TYPE_STRUCT || place->type.class == TYPE_OTHER)
                 return refuse_class(tree, place);
-        return fetch_scalar(tree, place, wish, field);
+        return fetch_scalar(tree, place, suffix, field);
 }
 
-static int fetch(ProbeTree *tree, Place *place, Wish *wish, ProbeField *field) {
+static int fetch(ProbeTree *tree, Place *place, TypeSuffix *suffix, ProbeField *field) {
         if (place->is_text) {
-                if (wish->at)
-                        return probe_refuse(tree, wish->at, "$comm is text and has no other type");
+                if (suffix->at)
+                        return probe_refuse(
+                                        tree, suffix->at, "$comm is text and has no other type");
                 (void)snprintf(field->type, sizeof(field->type), "string");
                 return fetch_set_fetch(tree, place, false, field);
         }
-        if (wish->type && strcmp(wish->type, "string") == 0)
-                return fetch_text(tree, place, wish, field);
-        if (wish->is_user && !is_text(place) && !place->in_memory)
+        if (suffix->type && strcmp(suffix->type, "string") == 0)
+                return fetch_text(tree, place, suffix, field);
+        if (suffix->is_user && !is_text(place) && !place->in_memory)
                 return probe_refuse(tree,
-                                wish->at,
+                                suffix->at,
                                 "it is not read from memory: user is for a pointer of a program");
-        if (!wish->type && !place->has_type)
-                set_wish(wish, "x64", strlen("x64"));
-        return wish->type ? fetch_number(tree, place, wish, field)
-                          : fetch_natural(tree, place, wish, field);
+        if (!suffix->type && !place->has_type)
+                set_suffix(suffix, "x64", strlen("x64"));
+        return suffix->type ? fetch_number(tree, place, suffix, field)
+                            : fetch_natural(tree, place, suffix, field);
 }
 
 static int set_c_type(const Place *place, ProbeField *field) {
@@ -403,12 +416,12 @@ int probe_set_name(const ProbeTree *tree, const char *label, size_t label_size, 
 
 int probe_fetch(ProbeTree *tree, const Place *place, ProbeField *ret) {
         Place copy = *place;
-        Wish wish;
+        TypeSuffix suffix;
 
-        int r = probe_read_wish(tree, &wish);
+        int r = probe_read_suffix(tree, &suffix);
         r = r ?: probe_set_name(tree, place->label, place->label_size, ret);
         r = r ?: set_c_type(place, ret);
-        r = r ?: fetch(tree, &copy, &wish, ret);
+        r = r ?: fetch(tree, &copy, &suffix, ret);
         ret->is_free |= place->is_free;
         return r;
 }

@@ -81,11 +81,11 @@ typedef struct Place {
 } Place;
 
 /* The requested type, after the colon. */
-typedef struct Wish {
+typedef struct TypeSuffix {
         const char *type;   /* "be16"; NULL: the type of the value */
         const char *kernel; /* "u16" */
         uint32_t size;      /* bytes; 0: text */
         FieldShow show;
         const char *at;
         bool is_user;
-} Wish;
+} TypeSuffix;

@@ -33,15 +33,15 @@ static void end_when_full(Feed *feed) {
                 feed->handlers->on_spool(feed, FEED_SPOOL_FULL, feed->full_text, feed->userdata);
 }
 
-static void on_gift(SpoolEntry *entry _unused_,
-                SpoolGift gift,
+static void on_file(SpoolEntry *entry _unused_,
+                SpoolFileNews news,
                 unsigned number,
                 int fd,
                 const char *text,
                 void *userdata) {
         Feed *feed = userdata;
 
-        switch (gift) {
+        switch (news) {
         case SPOOL_FILE:
                 feed->wants_file = false;
                 feed_spool_send_file(feed, number, fd);
@@ -60,7 +60,7 @@ static void on_gift(SpoolEntry *entry _unused_,
         }
 }
 
-static const SpoolGiver giver = { on_gift };
+static const SpoolReceiver receiver = { on_file };
 
 void feed_on_spooled(Feed *feed, const ControlMessage *message) {
         SpoolNote note = {
@@ -91,7 +91,7 @@ void feed_end_spool(Feed *feed) {
 
         if (!feed->entry)
                 return;
-        spool_stop_giving(feed->entry);
+        spool_stop_files(feed->entry);
         spool_end(TAKE_PTR(feed->entry),
                         has_failed ? "failed" : feed->finish.finish.code,
                         feed->error != 0 ? feed->text
@@ -102,12 +102,12 @@ void feed_end_spool(Feed *feed) {
 void feed_set_entry(Feed *feed, SpoolEntry *entry) {
         feed->entry = entry;
         if (entry)
-                spool_give(entry, &giver, feed);
+                spool_start_files(entry, &receiver, feed);
 }
 
 void feed_leave_spool(Feed *feed) {
         if (feed->entry)
-                spool_stop_giving(TAKE_PTR(feed->entry));
+                spool_stop_files(TAKE_PTR(feed->entry));
 }
 
 int feed_new_spool(const ConsumerLauncher *launcher,

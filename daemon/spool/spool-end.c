@@ -109,7 +109,7 @@ static void spool_end_set_text(char *to, size_t size, const char *text) {
 void spool_close_entry(SpoolEntry *entry, const char *code, const char *reason) {
         SpoolJob *job = spool_job_new(entry->spool, entry->id);
 
-        entry->giver = NULL;
+        entry->receiver = NULL;
         entry->gives = entry->is_waiting = false;
         entry->state = SPOOL_CLOSING;
         entry->ended_usec = spool_now_usec();

@@ -44,8 +44,8 @@ struct SpoolEntry {
 
         /* while it records */
         SpoolMake make;
-        const SpoolGiver *giver;
-        void *giver_userdata;
+        const SpoolReceiver *receiver;
+        void *receiver_userdata;
         unsigned last_given; /* number; 0: none */
         bool has_note, gives, is_waiting, is_full, drops;
         SpoolNote note;

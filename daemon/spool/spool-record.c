@@ -262,12 +262,12 @@ int spool_adopt(Spool *spool, const SpoolMake *make, bool goes_on, SpoolEntry **
 static void spool_record_give_next_file(SpoolEntry *entry);
 
 static void spool_record_report(SpoolEntry *entry,
-                SpoolGift gift,
+                SpoolFileNews news,
                 unsigned number,
                 int fd,
                 const char *text) {
-        if (entry->giver)
-                entry->giver->on_gift(entry, gift, number, fd, text, entry->giver_userdata);
+        if (entry->receiver)
+                entry->receiver->on_file(entry, news, number, fd, text, entry->receiver_userdata);
         else if (fd >= 0)
                 close(fd);
 }
@@ -381,7 +381,7 @@ static void on_given(SpoolJob *job, int result, const Reason *reason) {
         spool_record_give_next_file(entry);
 }
 
-static void submit_gift(SpoolEntry *entry, SpoolJob *job) {
+static void submit_file(SpoolEntry *entry, SpoolJob *job) {
         const Spool *spool = entry->spool;
 
         job->work = spool_record_create_file;
@@ -405,7 +405,7 @@ static void spool_record_give_next_file(SpoolEntry *entry) {
         const char *limit = NULL;
         SpoolRoom room;
 
-        if (entry->gives || entry->is_full || !entry->giver || entry->last_given > current ||
+        if (entry->gives || entry->is_full || !entry->receiver || entry->last_given > current ||
                         (entry->is_adopted && !entry->is_loaded))
                 return;
         SpoolJob *job = spool_job_new(entry->spool, entry->id);
@@ -425,7 +425,7 @@ static void spool_record_give_next_file(SpoolEntry *entry) {
         job->number = verdict == SPOOL_ROOM_YES ? entry->last_given + 1 : 0;
         entry->is_full = verdict == SPOOL_ROOM_FULL;
         if (job->number > 0 || job->drop_from > 0)
-                submit_gift(entry, TAKE_PTR(job));
+                submit_file(entry, TAKE_PTR(job));
         spool_job_free(job);
         if (verdict == SPOOL_ROOM_WAIT)
                 wait_for_room(entry, limit ?: "the disk is full");
@@ -433,15 +433,15 @@ static void spool_record_give_next_file(SpoolEntry *entry) {
                 spool_record_report(entry, SPOOL_FULL, 0, -1, limit);
 }
 
-void spool_give(SpoolEntry *entry, const SpoolGiver *giver, void *userdata) {
-        entry->giver = giver;
-        entry->giver_userdata = userdata;
+void spool_start_files(SpoolEntry *entry, const SpoolReceiver *receiver, void *userdata) {
+        entry->receiver = receiver;
+        entry->receiver_userdata = userdata;
         if (!entry->goes_on)
                 spool_record_give_next_file(entry);
 }
 
-void spool_stop_giving(SpoolEntry *entry) {
-        entry->giver = NULL;
+void spool_stop_files(SpoolEntry *entry) {
+        entry->receiver = NULL;
 }
 
 void spool_record_retry(Spool *spool) {
@@ -533,7 +533,7 @@ void spool_make_room(SpoolEntry *entry) {
         if (!job)
                 return;
         drop_oldest(entry, job);
-        submit_gift(entry, job);
+        submit_file(entry, job);
 }
 
 uint64_t spool_get_max_bytes(const SpoolEntry *entry) {

@@ -13,9 +13,9 @@ int spool_make(Spool *spool, const SpoolMake *make, SpoolHandler handler, void *
 int spool_adopt(Spool *spool, const SpoolMake *make, bool goes_on, SpoolEntry **ret);
 const char *spool_get_id(const SpoolEntry *entry);
 /* Starts to hand out files. Each file follows when the one before it is in use. */
-void spool_give(SpoolEntry *entry, const SpoolGiver *giver, void *userdata);
+void spool_start_files(SpoolEntry *entry, const SpoolReceiver *receiver, void *userdata);
 /* Stops handing out files. */
-void spool_stop_giving(SpoolEntry *entry);
+void spool_stop_files(SpoolEntry *entry);
 void spool_take_note(SpoolEntry *entry, const SpoolNote *note);
 /* The disk has no space for promised bytes. Drops the oldest file if the entry permits it. */
 void spool_make_room(SpoolEntry *entry);

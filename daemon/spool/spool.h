@@ -92,20 +92,20 @@ void spool_get_usage(const Spool *spool, uid_t uid, uint64_t *ret_bytes, size_t 
 
 /* For the feed of a recording (feed-spool.c). */
 
-typedef enum SpoolGift {
+typedef enum SpoolFileNews {
         SPOOL_FILE, /* fd: the empty file `number`, for writing; the callee owns it */
         SPOOL_FULL, /* no file follows: the entry has reached its limit */
         SPOOL_WAIT, /* no space now: a file follows when there is space */
-} SpoolGift;
+} SpoolFileNews;
 
-typedef struct SpoolGiver {
-        void (*on_gift)(SpoolEntry *entry,
-                        SpoolGift gift,
+typedef struct SpoolReceiver {
+        void (*on_file)(SpoolEntry *entry,
+                        SpoolFileNews news,
                         unsigned number,
                         int fd,
                         const char *text,
                         void *userdata);
-} SpoolGiver;
+} SpoolReceiver;
 
 /* A report of the consumer. */
 typedef struct SpoolNote {

@@ -189,14 +189,14 @@ json_object *hist_rows_describe(const SpecTrigger *trigger, const HistText *text
 json_object *hist_rows_make_head(const SpecTrigger *trigger,
                 const HistText *text,
                 const ControlMessage *totals,
-                size_t n_told) {
+                size_t n_listed) {
         _cleanup_json_ json_object *head = hist_rows_describe(trigger, text);
         bool done = head &&
                     hist_rows_add(head, "hits", json_object_new_uint64(totals->totals.hits));
 
         done = done &&
                hist_rows_add(head, "entries", json_object_new_uint64(totals->totals.entries));
-        done = done && hist_rows_add(head, "told", json_object_new_uint64(n_told));
+        done = done && hist_rows_add(head, "told", json_object_new_uint64(n_listed));
         done = done &&
                hist_rows_add(head, "dropped", json_object_new_uint64(totals->totals.dropped));
         if (totals->totals.lost > 0)

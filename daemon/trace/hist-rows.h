@@ -13,4 +13,4 @@ json_object *hist_rows_describe(const SpecTrigger *trigger, const HistText *text
 json_object *hist_rows_make_head(const SpecTrigger *trigger,
                 const HistText *text,
                 const ControlMessage *totals,
-                size_t n_told);
+                size_t n_listed);

@@ -31,7 +31,7 @@ struct Interference {
         sd_event_source *source, *timer, *soon;
         bool is_busy;        /* our plans that write are in flight */
         bool wants_readback; /* when the plan in flight is over */
-        bool has_told;
+        bool has_reported;
 
         Plan plan;
         bool in_flight;
@@ -81,9 +81,9 @@ static void set_sources(Interference *interference, bool on) {
 }
 
 static void interference_report(Interference *interference, const char *code, const char *text) {
-        if (interference->has_told)
+        if (interference->has_reported)
                 return;
-        interference->has_told = true;
+        interference->has_reported = true;
         set_sources(interference, false);
         /* The handler may free `interference`. */
         interference->handler(code, text, interference->userdata);
@@ -131,7 +131,7 @@ static void interference_on_plan(Plan *plan, int result, const Reason *reason) {
 }
 
 static void interference_look(Interference *interference) {
-        if (interference->has_told || interference->in_flight || interference->is_busy)
+        if (interference->has_reported || interference->in_flight || interference->is_busy)
                 return;
         interference->is_readback = interference->wants_readback;
         interference->wants_readback = false;
@@ -233,7 +233,7 @@ Interference *interference_free(Interference *interference) {
         interference->source = sd_event_source_disable_unref(interference->source);
         interference->timer = sd_event_source_disable_unref(interference->timer);
         interference->soon = sd_event_source_disable_unref(interference->soon);
-        interference->has_told = true;
+        interference->has_reported = true;
         if (interference->in_flight) {
                 plan_cancel(&interference->plan);
                 interference->is_orphan = true;
@@ -244,7 +244,7 @@ Interference *interference_free(Interference *interference) {
 }
 
 void interference_begin(Interference *interference) {
-        if (!interference || interference->has_told)
+        if (!interference || interference->has_reported)
                 return;
         interference->is_busy = true;
         set_sources(interference, false);
@@ -256,7 +256,7 @@ void interference_begin(Interference *interference) {
 }
 
 void interference_end(Interference *interference) {
-        if (!interference || interference->has_told)
+        if (!interference || interference->has_reported)
                 return;
         interference->is_busy = false;
         interference_look_soon(interference);

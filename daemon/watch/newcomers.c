@@ -55,8 +55,8 @@ struct Newcomers {
         bool is_orphan;   /* freed when no plan is in flight */
         bool is_proof;    /* the plan in flight checks who still exists */
         Arm arm;
-        KnownTask *told; /* members before the plan, sorted */
-        size_t n_told;
+        KnownTask *reported; /* members before the plan, sorted */
+        size_t n_reported;
 
         ControlMember *members;
         size_t n_members;
@@ -129,9 +129,9 @@ static int copy_known(Newcomers *newcomers) {
         if (trace->n_known > 0)
                 memcpy(copy, trace->known, trace->n_known * sizeof(*copy));
         qsort(copy, trace->n_known, sizeof(*copy), known_compare);
-        free(newcomers->told);
-        newcomers->told = copy;
-        newcomers->n_told = trace->n_known;
+        free(newcomers->reported);
+        newcomers->reported = copy;
+        newcomers->n_reported = trace->n_known;
         return 0;
 }
 
@@ -166,52 +166,54 @@ static void newcomers_forget(Newcomers *newcomers) {
 }
 
 static const KnownTask *newcomers_find_reported(const Newcomers *newcomers, const Task *task) {
-        return newcomers->n_told > 0 ? bsearch(&(KnownTask){ .task = *task },
-                                                       newcomers->told,
-                                                       newcomers->n_told,
-                                                       sizeof(KnownTask),
-                                                       known_compare)
-                                     : NULL;
+        return newcomers->n_reported > 0 ? bsearch(&(KnownTask){ .task = *task },
+                                                           newcomers->reported,
+                                                           newcomers->n_reported,
+                                                           sizeof(KnownTask),
+                                                           known_compare)
+                                         : NULL;
 }
 
 /* Takes the tasks that were admitted and proven. New ones are members since the time of that proof.
  */
 static int newcomers_add_members(Newcomers *newcomers) {
         const TaskSet *verified = &newcomers->arm.verified;
-        _cleanup_free_ KnownTask *told = calloc(verified->n + 1, sizeof(KnownTask));
+        _cleanup_free_ KnownTask *reported = calloc(verified->n + 1, sizeof(KnownTask));
         ControlMember *bigger = reallocarray(newcomers->members,
                         newcomers->n_members + verified->n + 1,
                         sizeof(ControlMember));
 
         if (bigger)
                 newcomers->members = bigger;
-        if (!bigger || !told)
+        if (!bigger || !reported)
                 return -ENOMEM;
         for (size_t i = 0; i < verified->n; i++) {
                 const KnownTask *known = newcomers_find_reported(newcomers, &verified->tasks[i]);
 
-                told[i] = (KnownTask){
+                reported[i] = (KnownTask){
                         verified->tasks[i],
                         known ? known->since_nsec : newcomers->arm.since_nsec,
                 };
                 if (!known)
-                        bigger[newcomers->n_members++] = trace_make_member(&told[i]);
+                        bigger[newcomers->n_members++] = trace_make_member(&reported[i]);
         }
-        free(newcomers->told);
-        newcomers->told = TAKE_PTR(told);
-        newcomers->n_told = verified->n;
+        free(newcomers->reported);
+        newcomers->reported = TAKE_PTR(reported);
+        newcomers->n_reported = verified->n;
         return 0;
 }
 
 static int newcomers_report_proof(const Newcomers *newcomers) {
-        _cleanup_free_ ControlMember *members = calloc(newcomers->n_told + 1, sizeof(*members));
+        _cleanup_free_ ControlMember *members = calloc(newcomers->n_reported + 1, sizeof(*members));
 
         if (!members)
                 return -ENOMEM;
-        for (size_t i = 0; i < newcomers->n_told; i++)
-                members[i] = trace_make_member(&newcomers->told[i]);
-        newcomers->handlers->on_proof(
-                        members, newcomers->n_told, newcomers->arm.since_nsec, newcomers->userdata);
+        for (size_t i = 0; i < newcomers->n_reported; i++)
+                members[i] = trace_make_member(&newcomers->reported[i]);
+        newcomers->handlers->on_proof(members,
+                        newcomers->n_reported,
+                        newcomers->arm.since_nsec,
+                        newcomers->userdata);
         return 0;
 }
 
@@ -330,7 +332,7 @@ Newcomers *newcomers_free(Newcomers *newcomers) {
                 return NULL;
         }
         arm_clear(&newcomers->arm);
-        free(newcomers->told);
+        free(newcomers->reported);
         free(newcomers->members);
         free(newcomers);
         return NULL;
@@ -364,12 +366,12 @@ static int known_compare_tid(const void *key, const void *element) {
 }
 
 bool newcomers_find(const Newcomers *newcomers, pid_t tid, Task *ret) {
-        const KnownTask *known = newcomers->n_told > 0 ? bsearch(&tid,
-                                                                         newcomers->told,
-                                                                         newcomers->n_told,
-                                                                         sizeof(KnownTask),
-                                                                         known_compare_tid)
-                                                       : NULL;
+        const KnownTask *known = newcomers->n_reported > 0 ? bsearch(&tid,
+                                                                             newcomers->reported,
+                                                                             newcomers->n_reported,
+                                                                             sizeof(KnownTask),
+                                                                             known_compare_tid)
+                                                           : NULL;
 
         if (known)
                 *ret = known->task;

@@ -52,7 +52,7 @@ struct Notices {
         uint64_t sequence;
         Slot *slots; /* by Kind; KIND_NOTIFY + trigger */
         size_t n_slots, next;
-        uint64_t *lost, *lost_told; /* for each CPU */
+        uint64_t *lost, *lost_reported; /* for each CPU */
 };
 
 static uint64_t get_nsec(clockid_t clock) {
@@ -94,7 +94,7 @@ static int describe_losses(const Notices *notices, json_object *object) {
 
         int r = describe_put(object, "cpus", cpus);
         for (unsigned cpu = 0; r == 0 && cpu < notices->options.n_cpus; cpu++) {
-                uint64_t n = notices->lost[cpu] - notices->lost_told[cpu];
+                uint64_t n = notices->lost[cpu] - notices->lost_reported[cpu];
                 json_object *entry;
 
                 lost += n;
@@ -160,7 +160,7 @@ static int report_slot(Notices *notices, size_t i) {
                 return r;
         slot->n_waiting = slot->count = 0;
         if (i == KIND_LOST_EVENTS)
-                memcpy(notices->lost_told,
+                memcpy(notices->lost_reported,
                                 notices->lost,
                                 notices->options.n_cpus * sizeof(*notices->lost));
         notice_report(notices, object);
@@ -222,7 +222,7 @@ void notices_take_losses(Notices *notices, const uint64_t *lost) {
         for (unsigned cpu = 0; notices && cpu < notices->options.n_cpus; cpu++) {
                 is_more = is_more || lost[cpu] > notices->lost[cpu];
                 if (lost[cpu] < notices->lost[cpu])
-                        notices->lost_told[cpu] = 0;
+                        notices->lost_reported[cpu] = 0;
                 notices->lost[cpu] = lost[cpu];
         }
         if (is_more)
@@ -279,7 +279,7 @@ int notices_save(const Notices *notices, json_object **ret) {
                                 json_object_new_uint64(
                                                 notices->slots[i].total - notices->slots[i].count));
         for (unsigned cpu = 0; r == 0 && cpu < notices->options.n_cpus; cpu++)
-                r = describe_append(lost, json_object_new_uint64(notices->lost_told[cpu]));
+                r = describe_append(lost, json_object_new_uint64(notices->lost_reported[cpu]));
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;
@@ -299,7 +299,7 @@ int notices_load(Notices *notices, json_object *object) {
                 notices->slots[i].total =
                                 json_object_get_uint64(json_object_array_get_idx(totals, i));
         for (unsigned cpu = 0; r == 0 && cpu < notices->options.n_cpus; cpu++)
-                notices->lost[cpu] = notices->lost_told[cpu] =
+                notices->lost[cpu] = notices->lost_reported[cpu] =
                                 json_object_get_uint64(json_object_array_get_idx(lost, cpu));
         notices->sequence = json_object_get_uint64(json_object_object_get(object, "sequence"));
         return r;
@@ -366,8 +366,8 @@ int notices_new(const NoticesOptions *options, Notices **ret) {
                 return -ENOMEM;
         notices->options = *options;
         notices->lost = calloc(options->n_cpus, sizeof(*notices->lost));
-        notices->lost_told = calloc(options->n_cpus, sizeof(*notices->lost_told));
-        if (!notices->lost || !notices->lost_told)
+        notices->lost_reported = calloc(options->n_cpus, sizeof(*notices->lost_reported));
+        if (!notices->lost || !notices->lost_reported)
                 return -ENOMEM;
         int r = add_slots(notices, KIND_NOTIFY);
         r = r
@@ -393,7 +393,7 @@ Notices *notices_free(Notices *notices) {
                 return NULL;
         sd_event_source_disable_unref(notices->timer);
         free(notices->lost);
-        free(notices->lost_told);
+        free(notices->lost_reported);
         free(notices->slots);
         free(notices);
         return NULL;

@@ -59,8 +59,8 @@ static void tear_down(Fixture *f, gconstpointer userdata) {
         g_free(f->path);
 }
 
-static void on_gift(SpoolEntry *entry,
-                SpoolGift gift,
+static void on_file(SpoolEntry *entry,
+                SpoolFileNews news,
                 unsigned number,
                 int fd,
                 const char *text,
@@ -69,14 +69,14 @@ static void on_gift(SpoolEntry *entry,
 
         (void)entry;
         (void)text;
-        if (gift != SPOOL_FILE)
+        if (news != SPOOL_FILE)
                 return;
         f->last = number;
         f->is_given = true;
         close(fd);
 }
 
-static const SpoolGiver giver = { on_gift };
+static const SpoolReceiver receiver = { on_file };
 
 static void on_made(SpoolEntry *entry, int result, const Reason *reason, void *userdata) {
         Fixture *f = userdata;
@@ -121,18 +121,18 @@ static void take_over(Fixture *f) {
         g_autofree char *first = g_build_filename(f->path, ID, "000001.kts", NULL);
 
         make(f);
-        spool_give(f->entry, &giver, f);
+        spool_start_files(f->entry, &receiver, f);
         settle(f);
         g_assert_cmpuint(f->last, ==, 2);
         g_assert_true(g_file_set_contents(first, "some", 4, NULL));
-        spool_stop_giving(f->entry);
+        spool_stop_files(f->entry);
         spool_leave(f->spool);
         spool_free(f->spool);
 
         f->is_given = false;
         begin(f);
         g_assert_cmpint(spool_adopt(f->spool, &wish, true, &f->entry), ==, 0);
-        spool_give(f->entry, &giver, f);
+        spool_start_files(f->entry, &receiver, f);
 }
 
 /* Sent when it had one file, before it got the second: who believes it gives the second again. */
@@ -189,7 +189,7 @@ static void test_forged_length(Fixture *f, gconstpointer userdata) {
 
         (void)userdata;
         make(f);
-        spool_give(f->entry, &giver, f);
+        spool_start_files(f->entry, &receiver, f);
         settle(f);
         spool_get_usage(f->spool, 1000, &before, &n);
         g_assert_true(g_file_set_contents(first, text, ROTATE, NULL));

@@ -88,17 +88,17 @@ static SpoolEntry *make(Fixture *f, const char *name, uint64_t max_bytes, bool k
         return f->entry;
 }
 
-static void on_gift(SpoolEntry *entry _unused_,
-                SpoolGift gift,
+static void on_file(SpoolEntry *entry _unused_,
+                SpoolFileNews news,
                 unsigned number,
                 int fd,
                 const char *text _unused_,
                 void *userdata) {
         Fixture *f = userdata;
 
-        f->n_full += gift == SPOOL_FULL;
-        f->n_waits += gift == SPOOL_WAIT;
-        if (gift != SPOOL_FILE)
+        f->n_full += news == SPOOL_FULL;
+        f->n_waits += news == SPOOL_WAIT;
+        if (news != SPOOL_FILE)
                 return;
         g_assert_cmpint(fcntl(fd, F_GETFL) & O_ACCMODE, ==, O_WRONLY);
         g_assert_cmpint(write(fd, "x", 1), ==, 1);
@@ -108,10 +108,10 @@ static void on_gift(SpoolEntry *entry _unused_,
 }
 
 static void give(Fixture *f, SpoolEntry *entry) {
-        static const SpoolGiver giver = { on_gift };
+        static const SpoolReceiver receiver = { on_file };
 
         f->n_files = f->n_full = f->n_waits = 0;
-        spool_give(entry, &giver, f);
+        spool_start_files(entry, &receiver, f);
         run(f);
 }
 

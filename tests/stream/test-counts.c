@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "consumer/counts-teller.h"
+#include "consumer/counts-reply.h"
 #include "consumer/hold.h"
 #include "consumer/mask-rules.h"
 #include "page-builder.h"
@@ -269,20 +269,20 @@ static void test_names_full(void) {
 /* Rows that do not fit into the socket at once follow when there is room. */
 static void test_telling(void) {
         Counts *counts = make("{\"field\":\"big\",\"kind\":0}", "", "{\"column\":1}", 4096, "");
-        CountsTeller teller = COUNTS_TELLER_NONE;
+        CountsReply reply = COUNTS_REPLY_NONE;
         uint64_t n = 0;
         int fds[2];
 
         for (unsigned i = 0; i < 3000; i++)
                 take(counts, 0, i, i);
         g_assert_no_errno(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, fds));
-        g_assert_cmpint(counts_teller_begin(&teller, counts, 0, 3, fds[1]), ==, 0);
-        g_assert_cmpint(counts_teller_continue(&teller, counts), ==, 1);
+        g_assert_cmpint(counts_reply_begin(&reply, counts, 0, 3, fds[1]), ==, 0);
+        g_assert_cmpint(counts_reply_continue(&reply, counts), ==, 1);
         for (;;) {
                 ControlMessage message;
 
                 if (recv(fds[0], &message, sizeof(message), 0) < 0) {
-                        g_assert_cmpint(counts_teller_continue(&teller, counts), >=, 0);
+                        g_assert_cmpint(counts_reply_continue(&reply, counts), >=, 0);
                         continue;
                 }
                 if (message.type == CONTROL_ENTRY)
@@ -293,7 +293,7 @@ static void test_telling(void) {
                         break;
         }
         g_assert_cmpint(n, ==, 3000);
-        g_assert_cmpint(teller.fd, ==, -1);
+        g_assert_cmpint(reply.fd, ==, -1);
         close(fds[0]);
         counts_free(counts);
 }

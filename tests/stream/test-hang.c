@@ -138,7 +138,7 @@ static void test_patience(void) {
         }
         watchdog_beat(&watchdog, true);
         g_usleep(7 * G_USEC_PER_SEC);
-        g_assert_false(watchdog_has_bitten(&watchdog));
+        g_assert_false(watchdog_has_expired(&watchdog));
         g_assert_no_errno(fcntl(fds[1], F_GETFD));
         g_assert_true(watchdog_release(&watchdog));
         g_assert_cmpint(fcntl(fds[1], F_GETFD), ==, -1);

@@ -34,33 +34,43 @@ static BootKernel kernel_6_12(void) {
                          "CONFIG_BOOT_CONFIG=y\nCONFIG_BOOTTIME_TRACING=y\n");
 }
 
-static int make(BootKernel kernel, BootWish wish, const char *text, char **ret, Reason *reason) {
+static int make(BootKernel kernel,
+                BootLineOptions wanted,
+                const char *text,
+                char **ret,
+                Reason *reason) {
         _cleanup_json_ json_object *object = json_tokener_parse(text);
         _cleanup_spec_ Spec *spec = spec_new();
         BootForm form;
 
         *ret = NULL;
-        wish.config_dir = catalogue;
-        wish.lib_dir = "/nonexistent";
+        wanted.config_dir = catalogue;
+        wanted.lib_dir = "/nonexistent";
         g_assert_nonnull(object);
         g_assert_cmpint(spec_from_json(spec, object, reason), ==, 0);
         g_assert_cmpint(spec_complete(spec, reason), ==, 0);
-        return boot_make(spec, &kernel, &wish, &form, ret, reason);
+        return boot_make(spec, &kernel, &wanted, &form, ret, reason);
 }
 
-static void assert_made(BootKernel kernel, BootWish wish, const char *text, const char *expected) {
+static void assert_made(BootKernel kernel,
+                BootLineOptions wanted,
+                const char *text,
+                const char *expected) {
         g_autofree char *made = NULL;
         Reason reason = {};
 
-        g_assert_cmpint(make(kernel, wish, text, &made, &reason), ==, 0);
+        g_assert_cmpint(make(kernel, wanted, text, &made, &reason), ==, 0);
         g_assert_cmpstr(made, ==, expected);
 }
 
-static void assert_refused(BootKernel kernel, BootWish wish, const char *text, const char *said) {
+static void assert_refused(BootKernel kernel,
+                BootLineOptions wanted,
+                const char *text,
+                const char *said) {
         g_autofree char *made = NULL;
         Reason reason = {};
 
-        g_assert_cmpint(make(kernel, wish, text, &made, &reason), >, 0);
+        g_assert_cmpint(make(kernel, wanted, text, &made, &reason), >, 0);
         g_assert_null(made);
         if (!strstr(reason.text, said))
                 g_error("'%s' does not say '%s'", reason.text, said);
@@ -70,14 +80,14 @@ static void assert_refused(BootKernel kernel, BootWish wish, const char *text, c
 
 static void test_top(void) {
         assert_made(kernel_6_1(),
-                        (BootWish){},
+                        (BootLineOptions){},
                         "{" SYSTEM "\"name\":\"early\",\"buffer-kb\":64,"
                         "\"events\":[\"sched:sched_process_exec\",\"module:*\",\"initcall_start\"]}",
                         "trace_event=sched:sched_process_exec,module:*,*:initcall_start "
                         "trace_buf_size=64K trace_clock=mono trace_options=nooverwrite "
                         "ktrace.boot=early:898f0dc21ce0c707\n");
         assert_made(kernel_6_1(),
-                        (BootWish){ .dump_on_oops = true },
+                        (BootLineOptions){ .dump_on_oops = true },
                         "{" SYSTEM "\"mode\":\"flight\",\"clock\":\"boot\",\"stacktrace\":true,"
                         "\"unredacted\":true,\"lifetime\":\"linger\",\"events\":[\"a:b\"]}",
                         "trace_event=a:b trace_buf_size=1024K trace_clock=boot "
@@ -89,13 +99,13 @@ static void test_flight(void) {
         static const char instance[] =
                         "{" SYSTEM "\"mode\":\"flight\",\"clock\":\"local\",\"events\":[\"a:b\"]}";
 
-        assert_refused(kernel_6_1(), (BootWish){ .dump_on_oops = true }, stream, "mode: ");
+        assert_refused(kernel_6_1(), (BootLineOptions){ .dump_on_oops = true }, stream, "mode: ");
         assert_refused(kernel_6_12(),
-                        (BootWish){ .dump_on_oops = true, .persistent = "12M" },
+                        (BootLineOptions){ .dump_on_oops = true, .persistent = "12M" },
                         instance,
                         "--dump-on-oops");
         assert_made(kernel_6_12(),
-                        (BootWish){ .dump_on_oops = true },
+                        (BootLineOptions){ .dump_on_oops = true },
                         instance,
                         "trace_event=a:b trace_buf_size=1024K trace_clock=local "
                         "ftrace_dump_on_oops\n");
@@ -103,30 +113,30 @@ static void test_flight(void) {
 
 static void test_probes(void) {
         assert_made(kernel_6_1(),
-                        (BootWish){},
+                        (BootLineOptions){},
                         "{" SYSTEM "\"buffer-kb\":16,\"probes\":[\"early\",\"bare\"]}",
                         " kprobe_event=p:ktrace_boot/early,do_sys_openat2,f=+0($arg2):ustring;"
                         "r:ktrace_boot/bare,vfs_open trace_buf_size=16K trace_clock=mono "
                         "trace_options=nooverwrite ktrace.boot=boot:0116971bbcf37171\n" +
                                         1);
         assert_refused(kernel_6_1(),
-                        (BootWish){},
+                        (BootLineOptions){},
                         "{" SYSTEM "\"probes\":[\"early\",\"typed\"]}",
                         "probes[1]: typed: its args");
         assert_refused(kernel_6_1(),
-                        (BootWish){},
+                        (BootLineOptions){},
                         "{" SYSTEM "\"probes\":[\"comma\"]}",
                         "probes[0]: comma: \"p:ktrace_boot/comma");
         assert_refused(kernel_6_1(),
-                        (BootWish){},
+                        (BootLineOptions){},
                         "{" SYSTEM "\"probes\":[\"program\"]}",
                         "probes[0]: program: raw");
         assert_refused(kernel_6_1(),
-                        (BootWish){},
+                        (BootLineOptions){},
                         "{" SYSTEM "\"probes\":[\"nobody\"]}",
                         "probes[0]: \"nobody\" is in no file of");
         assert_refused(kernel_of(CONFIG_HEAD "CONFIG_EVENT_TRACING=y\n"),
-                        (BootWish){},
+                        (BootLineOptions){},
                         "{" SYSTEM "\"probes\":[\"early\"]}",
                         "CONFIG_KPROBE_EVENTS");
 }
@@ -137,34 +147,37 @@ static void test_instances(void) {
                                    "\"clock\":\"local\",\"events\":[\"a:b\"]}";
 
         assert_made(kernel_6_1(),
-                        (BootWish){},
+                        (BootLineOptions){},
                         spec,
                         "trace_event=a:b trace_buf_size=1024K trace_clock=local "
                         "ktrace.boot=x:3c923f49875d8d81\n");
         assert_made(kernel_6_12(),
-                        (BootWish){},
+                        (BootLineOptions){},
                         spec,
                         "trace_buf_size=1024K trace_instance=x,a:b ktrace.boot=x:d8770f35753b5f44\n");
         assert_made(kernel_6_12(),
-                        (BootWish){ .persistent = "12M" },
+                        (BootLineOptions){ .persistent = "12M" },
                         spec,
                         "reserve_mem=12M:4096:ktrace trace_instance=x^traceoff@ktrace,a:b "
                         "ktrace.boot=x:3d62d5d082503416\n");
-        assert_refused(kernel_6_1(), (BootWish){ .persistent = "12M" }, spec, "--persistent");
+        assert_refused(kernel_6_1(),
+                        (BootLineOptions){ .persistent = "12M" },
+                        spec,
+                        "--persistent");
         /* What no change of the spec would mend is told first. */
         assert_refused(kernel_6_1(),
-                        (BootWish){ .persistent = "12M" },
+                        (BootLineOptions){ .persistent = "12M" },
                         "{" SYSTEM "\"events\":[\"a:b\"]}",
                         "--persistent");
         assert_refused(kernel_6_12(),
-                        (BootWish){ .persistent = "12M" },
+                        (BootLineOptions){ .persistent = "12M" },
                         "{" SYSTEM "\"events\":[\"a:b\"]}",
                         "mode: the kernel's own instances overwrite");
 }
 
 static void test_config(void) {
         assert_made(kernel_6_12(),
-                        (BootWish){ .form = BOOT_CONFIG },
+                        (BootLineOptions){ .form = BOOT_CONFIG },
                         "{" SYSTEM "\"name\":\"x\",\"buffer-kb\":64,\"where\":\"b == 2\","
                         "\"events\":[{\"name\":\"a:b\",\"filter\":\"c == \\\"d\\\"\"},\"a:c\"]}",
                         "kernel.ktrace.boot = \"x:0000000000000000\"\n"
@@ -177,7 +190,7 @@ static void test_config(void) {
                         "\tevent.a.c {\n\t\tenable\n\t\tfilter = \"b == 2\"\n\t}\n"
                         "}\n");
         assert_made(kernel_6_12(),
-                        (BootWish){ .form = BOOT_CONFIG },
+                        (BootLineOptions){ .form = BOOT_CONFIG },
                         "{" SYSTEM "\"mode\":\"flight\",\"events\":[\"a:*\",\"a:c\",\"d\"]}",
                         "kernel.ktrace.boot = \"boot:0000000000000000\"\n"
                         "ftrace.instance.boot {\n"
@@ -187,15 +200,15 @@ static void test_config(void) {
                         "\tevent.a.c {\n\t\tenable\n\t}\n"
                         "}\n");
         assert_refused(kernel_6_1(),
-                        (BootWish){ .form = BOOT_CONFIG },
+                        (BootLineOptions){ .form = BOOT_CONFIG },
                         "{" SYSTEM "\"events\":[\"a:b\"]}",
                         "CONFIG_BOOT_CONFIG");
         assert_refused(kernel_6_12(),
-                        (BootWish){ .form = BOOT_CONFIG },
+                        (BootLineOptions){ .form = BOOT_CONFIG },
                         "{" SYSTEM "\"where\":\"x == 1\",\"events\":[\"a:*\"]}",
                         "events[0]: a:*");
         assert_refused(kernel_6_12(),
-                        (BootWish){ .form = BOOT_CONFIG },
+                        (BootLineOptions){ .form = BOOT_CONFIG },
                         "{" SYSTEM "\"events\":[{\"name\":\"a:b\",\"filter\":\"x == \\\"'\\\"\"}]}",
                         "quotes");
 }
@@ -225,7 +238,7 @@ static void test_refusals(void) {
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
-                assert_refused(kernel_6_1(), (BootWish){}, cases[i].spec, cases[i].said);
+                assert_refused(kernel_6_1(), (BootLineOptions){}, cases[i].spec, cases[i].said);
 }
 
 /* The daemon knows its own words again, and by the hash that they were changed. */
@@ -235,7 +248,7 @@ static void test_mark(void) {
         Reason reason = {};
 
         g_assert_cmpint(make(kernel_6_1(),
-                                        (BootWish){},
+                                        (BootLineOptions){},
                                         "{" SYSTEM "\"name\":\"early\",\"events\":[\"a:b\"]}",
                                         &made,
                                         &reason),

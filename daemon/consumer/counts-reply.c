@@ -7,7 +7,7 @@
  * Sends with send(2), as the sandbox has no sendmsg(2) for sockets other than the control socket.
  */
 
-#include "consumer/counts-teller.h"
+#include "consumer/counts-reply.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,57 +19,57 @@ static int send_message(int fd, const ControlMessage *message) {
         return n < 0 ? -errno : 0;
 }
 
-int counts_teller_begin(CountsTeller *teller,
+int counts_reply_begin(CountsReply *reply,
                 const Counts *counts,
                 uint32_t table,
                 uint64_t lost,
                 int fd) {
-        counts_teller_end(teller);
-        int r = counts_list(counts, table, &teller->rows, &teller->n_rows);
+        counts_reply_end(reply);
+        int r = counts_list(counts, table, &reply->rows, &reply->n_rows);
         if (r < 0) {
                 close(fd);
                 return r;
         }
-        teller->fd = fd;
-        teller->table = table;
-        counts_put_totals(counts, table, lost, &teller->totals);
+        reply->fd = fd;
+        reply->table = table;
+        counts_put_totals(counts, table, lost, &reply->totals);
         return 0;
 }
 
-int counts_teller_continue(CountsTeller *teller, const Counts *counts) {
+int counts_reply_continue(CountsReply *reply, const Counts *counts) {
         int r = 0;
 
-        while (r == 0 && teller->at < teller->n_rows) {
+        while (r == 0 && reply->at < reply->n_rows) {
                 ControlMessage message;
 
-                counts_put_entry(counts, teller->table, &teller->rows[teller->at], &message);
-                r = send_message(teller->fd, &message);
-                teller->at += r == 0;
+                counts_put_entry(counts, reply->table, &reply->rows[reply->at], &message);
+                r = send_message(reply->fd, &message);
+                reply->at += r == 0;
         }
-        if (r == 0 && teller->totals.type != 0) {
-                r = send_message(teller->fd, &teller->totals);
+        if (r == 0 && reply->totals.type != 0) {
+                r = send_message(reply->fd, &reply->totals);
                 if (r == 0)
-                        teller->totals.type = 0;
+                        reply->totals.type = 0;
         }
         if (r == 0)
-                r = send_message(teller->fd,
+                r = send_message(reply->fd,
                                 &(ControlMessage){ .type = CONTROL_ANSWER,
                                                 .version = CONTROL_VERSION });
         if (r == -EAGAIN)
                 return 1;
-        counts_teller_end(teller);
+        counts_reply_end(reply);
         return 0;
 }
 
-void counts_teller_end(CountsTeller *teller) {
-        for (size_t i = 0; i < teller->n_rows; i++)
-                count_row_clear(&teller->rows[i]);
-        free(teller->rows);
-        close_cleanup(&teller->fd);
-        *teller = COUNTS_TELLER_NONE;
+void counts_reply_end(CountsReply *reply) {
+        for (size_t i = 0; i < reply->n_rows; i++)
+                count_row_clear(&reply->rows[i]);
+        free(reply->rows);
+        close_cleanup(&reply->fd);
+        *reply = COUNTS_REPLY_NONE;
 }
 
-void counts_teller_answer(int fd, int error, const char *text) {
+void counts_reply_send_answer(int fd, int error, const char *text) {
         ControlMessage message = {
                 .type = error == 0 ? CONTROL_ANSWER : CONTROL_REFUSED,
                 .version = CONTROL_VERSION,
