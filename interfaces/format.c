@@ -16,6 +16,8 @@
 
 #include "interfaces/format.h"
 
+#include "interfaces/ascii.h"
+
 #define FORMAT_FIELDS_MAX 1024
 #define FORMAT_BYTES_MAX  65536 /* maximum of a record: one sub-buffer */
 #define FORMAT_NAME_MAX   255
@@ -101,8 +103,7 @@ static bool take_number(Line *line, uint32_t *ret) {
 }
 
 static bool format_is_name_character(char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_';
+        return ascii_is_alphanumeric(c) || c == '_';
 }
 
 /* Size of an array's element in bytes. Only types that have one size on every architecture are

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "interfaces/ascii.h"
 #include "interfaces/utf8.h"
 
 #define WORD_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
@@ -18,7 +19,7 @@ bool json_at(const JsonCursor *cursor, char c) {
 }
 
 bool json_at_digit(const JsonCursor *cursor) {
-        return cursor->p < cursor->end && *cursor->p >= '0' && *cursor->p <= '9';
+        return cursor->p < cursor->end && ascii_is_digit(*cursor->p);
 }
 
 void json_skip_space(JsonCursor *cursor) {

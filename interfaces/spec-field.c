@@ -195,6 +195,10 @@ const SpecField spec_fields[] = {
 
 const size_t n_spec_fields = ELEMENTSOF(spec_fields);
 
+uint32_t spec_field_bit(const SpecField *field) {
+        return UINT32_C(1) << (field - spec_fields);
+}
+
 const SpecField *spec_field_find(const char *key) {
         for (size_t i = 0; i < n_spec_fields; i++)
                 if (strcmp(spec_fields[i].name, key) == 0)

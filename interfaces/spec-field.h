@@ -3,6 +3,8 @@
 
 #include "interfaces/spec.h"
 
+/* The field's bit in Spec.set_keys. */
+uint32_t spec_field_bit(const SpecField *field);
 /* NULL: no such key. Keys of later versions are unknown too. */
 const SpecField *spec_field_find(const char *key);
 /* KT_E_UNKNOWN_KEY: the reason names the key and the nearest known one. */

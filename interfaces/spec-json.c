@@ -8,16 +8,17 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "interfaces/ascii.h"
 #include "interfaces/duration.h"
 #include "interfaces/quote.h"
 #include "interfaces/spec-field.h"
 #include "interfaces/spec-json.h"
 #include "interfaces/spec-list.h"
-#include "interfaces/spec-parts.h"
 #include "interfaces/spec-scope.h"
 #include "interfaces/spec-spool.h"
 #include "interfaces/spec-trigger-json.h"
 #include "interfaces/spec-trigger.h"
+#include "interfaces/spec.h"
 
 const char *spec_json_type(json_object *value) {
         switch (json_object_get_type(value)) {

@@ -13,9 +13,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interfaces/ascii.h"
 #include "interfaces/cpu-list.h"
 #include "interfaces/quote.h"
-#include "interfaces/spec-parts.h"
+#include "interfaces/spec.h"
 
 static int spec_kernel_copy(char **target, const char *value) {
         *target = strdup(value);
@@ -43,7 +44,7 @@ int spec_set_tracer(Spec *spec, const char *value, Reason *reason) {
 
 int spec_set_instance(Spec *spec, const char *value, Reason *reason) {
         for (const char *p = value; *p; p++)
-                if (!spec_is_alphanumeric(*p) && !strchr("._-", *p))
+                if (!ascii_is_alphanumeric(*p) && !strchr("._-", *p))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
                                         "instance: %s contains characters other than letters, "
@@ -72,9 +73,9 @@ int spec_add_function(Spec *spec, const char *glob, Reason *reason) {
                                 "functions: more than %d entries: use globs",
                                 SPEC_FUNCTIONS_MAX);
         size_t size = strlen(glob);
-        bool fits = size > 0 && size <= SPEC_FUNCTION_MAX && !spec_is_digit(*glob);
+        bool fits = size > 0 && size <= SPEC_FUNCTION_MAX && !ascii_is_digit(*glob);
         for (const char *p = glob; *p && fits; p++)
-                fits = spec_is_alphanumeric(*p) || strchr("_.*?[]-", *p);
+                fits = ascii_is_alphanumeric(*p) || strchr("_.*?[]-", *p);
         if (!fits)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "interfaces/spec-parts.h"
+#include "interfaces/spec.h"
 
 /* spec-kernel.c */
 int spec_set_cpus(Spec *spec, const char *value, Reason *reason);

@@ -7,9 +7,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interfaces/ascii.h"
 #include "interfaces/quote.h"
+#include "interfaces/spec-field.h"
 #include "interfaces/spec-kernel.h"
-#include "interfaces/spec-parts.h"
 #include "interfaces/spec.h"
 #include "interfaces/utf8.h"
 
@@ -85,7 +86,7 @@ static int spec_list_check_event_name(size_t index, const char *name, Reason *re
                                 size,
                                 SPEC_EVENT_NAME_MAX);
         for (const char *p = name; *p; p++)
-                if (!spec_is_alphanumeric(*p) && !strchr("_-.:*?[]!^", *p))
+                if (!ascii_is_alphanumeric(*p) && !strchr("_-.:*?[]!^", *p))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
                                         "events[%zu].name: %s contains '%.*s': write "
@@ -150,7 +151,7 @@ static int check_probe_name(size_t index, const char *name, Reason *reason) {
 
         for (const char *p = name; *p; p++) {
                 colons += *p == ':';
-                if (!spec_is_alphanumeric(*p) && *p != '_' && *p != ':')
+                if (!ascii_is_alphanumeric(*p) && *p != '_' && *p != ':')
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
                                         "probes[%zu].name: %s is not the name of a probe: "

@@ -8,13 +8,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interfaces/ascii.h"
 #include "interfaces/quote.h"
 #include "interfaces/spec-scope.h"
 #include "interfaces/utf8.h"
-
-static bool spec_scope_is_digit(char c) {
-        return c >= '0' && c <= '9';
-}
 
 /* Parses "12,13" into an allocated array. `value` is the whole scope, for messages. */
 static int parse_pids(const char *list,
@@ -28,13 +25,13 @@ static int parse_pids(const char *list,
         for (;;) {
                 pid_t pid = 0;
 
-                if (!spec_scope_is_digit(*p))
+                if (!ascii_is_digit(*p))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
                                         "scope: %s: expected a pid%s",
                                         quote(value).text,
                                         n == 0 ? "" : " after ','");
-                for (; spec_scope_is_digit(*p) && pid <= SPEC_PID_MAX; p++)
+                for (; ascii_is_digit(*p) && pid <= SPEC_PID_MAX; p++)
                         pid = pid * 10 + (*p - '0');
                 if (pid < 1 || pid > SPEC_PID_MAX)
                         return reason_set(reason,
@@ -98,8 +95,7 @@ static int set_group(Spec *spec, SpecScope scope, const char *group) {
 }
 
 static bool is_unit_char(char c) {
-        return spec_scope_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               (c && strchr(":-_.\\@", c));
+        return ascii_is_alphanumeric(c) || (c && strchr(":-_.\\@", c));
 }
 
 /* The form of the names of systemd units that have a cgroup. Escapes are kept: names are

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "interfaces/quote.h"
+#include "interfaces/spec-field.h"
 #include "interfaces/spec-json.h"
-#include "interfaces/spec-parts.h"
 #include "interfaces/spec.h"
 
 #define KEYS "max-bytes, rotate-bytes, keep, sync"

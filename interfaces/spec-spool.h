@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "interfaces/spec-parts.h"
 #include "interfaces/spec.h"
 
 /* Marks `spool` as given. Its keys are set afterwards. */

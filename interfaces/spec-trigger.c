@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "interfaces/ascii.h"
 #include "interfaces/quote.h"
 #include "interfaces/utf8.h"
 
@@ -260,8 +261,7 @@ static int spec_trigger_check_text(const char *place,
 }
 
 static bool spec_trigger_is_name_character(char c, const char *others) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               (c != '\0' && strchr(others, c));
+        return ascii_is_alphanumeric(c) || (c != '\0' && strchr(others, c));
 }
 
 /* "SYSTEM:EVENT". Neither part may be "." or "..", which name a directory. */

@@ -15,12 +15,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "interfaces/ascii.h"
 #include "interfaces/duration.h"
 #include "interfaces/quote.h"
 #include "interfaces/spec-field.h"
 #include "interfaces/spec-kernel.h"
 #include "interfaces/spec-list.h"
-#include "interfaces/spec-parts.h"
 #include "interfaces/spec-scope.h"
 #include "interfaces/spec-spool.h"
 #include "interfaces/spec-trigger.h"
@@ -75,7 +75,7 @@ static int set_name(Spec *spec, const char *value, Reason *reason) {
                                 "name: %s is a directory: write a name with a letter or a digit",
                                 quote(value).text);
         for (const char *p = value; *p; p++)
-                if (!spec_is_alphanumeric(*p) && !strchr("._-", *p))
+                if (!ascii_is_alphanumeric(*p) && !strchr("._-", *p))
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
                                         "name: %s contains characters other than letters, "
@@ -120,7 +120,7 @@ static int spec_set_clock(Spec *spec, const char *value, Reason *reason) {
         char *clock;
 
         for (const char *p = value; *p; p++)
-                if (!spec_is_digit(*p) && !(*p >= 'a' && *p <= 'z') && *p != '_' && *p != '-')
+                if (!ascii_is_digit(*p) && !(*p >= 'a' && *p <= 'z') && *p != '_' && *p != '-')
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,
                                         "clock: %s contains characters other than a-z, 0-9, "

@@ -11,7 +11,6 @@
 #include <sys/epoll.h>
 
 #include "base/fd.h"
-#include "consumer/consumer-parts.h"
 #include "consumer/consumer.h"
 
 #define QUESTION_WAIT_NSEC (UINT64_C(5) * 1000 * 1000 * 1000)

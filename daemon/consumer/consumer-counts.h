@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "consumer/consumer-parts.h"
+#include "consumer/consumer.h"
 
 /* Takes the plan of the histograms. Must be called before the stream is set up. */
 int consumer_take_counts(Consumer *c, int fd);

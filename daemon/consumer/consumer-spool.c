@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "consumer/consumer-parts.h"
 #include "consumer/consumer.h"
 #include "interfaces/defence.h"
 

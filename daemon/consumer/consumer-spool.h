@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "consumer/consumer-parts.h"
+#include "consumer/consumer.h"
 
 /* consumer-spool.c */
 int consumer_set_up_spool(Consumer *c, const ControlMessage *message);

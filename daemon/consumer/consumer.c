@@ -33,7 +33,6 @@
 
 #include "base/fd.h"
 #include "consumer/consumer-counts.h"
-#include "consumer/consumer-parts.h"
 #include "consumer/consumer-spool.h"
 #include "consumer/hist-reader.h"
 #include "consumer/inspector.h"
