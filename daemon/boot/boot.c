@@ -21,7 +21,7 @@
 #include "base/describe.h"
 #include "base/log.h"
 #include "boot/boot-trace.h"
-#include "feed/feed-spool.h"
+#include "feed/feed.h"
 #include "interfaces/spec-json.h"
 #include "spool/spool-end.h"
 #include "spool/spool-record.h"

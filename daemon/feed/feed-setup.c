@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The first message to a feed's consumer. It describes the trace and the destination of the stream.
- * This file is a part of feed.h; feed.c calls it. */
+ * feed.c calls it. */
 
 #include "feed/feed-setup.h"
 
@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "feed/feed-parts.h"
 #include "spool/spool-record.h"
 #include "trace/metadata.h"
 #include "trace/trace-borrow.h"
@@ -19,7 +18,7 @@
 
 #define PIPE_BYTES (1024 * 1024)
 
-int feed_make_ends(ControlSink kind, int *ret_sink, int *ret_client) {
+int feed_setup_make_ends(ControlSink kind, int *ret_sink, int *ret_client) {
         int fds[2];
 
         if (kind == CONTROL_SINK_SOCKET) {
@@ -53,7 +52,11 @@ static uint64_t get_bytes_per_sec(const Trace *trace) {
                                : trace->grant->limits.max_stream_bytes_per_sec;
 }
 
-int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
+int feed_setup_send(Consumer *consumer,
+                const FeedSetup *setup,
+                const Trace *trace,
+                int *ret_client) {
+        bool is_counting = !setup->is_snapshot && trace_counts(trace);
         _cleanup_close_ int sink = -1, metadata = -1, counts = -1;
         clockid_t clock = CLOCK_MONOTONIC;
 
@@ -62,14 +65,15 @@ int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
                 .type = CONTROL_SETUP,
                 .version = CONTROL_VERSION,
                 .setup = {
-                        .sink = kind,
-                        .snapshot = !feed->is_snapshot    ? CONTROL_SNAPSHOT_NONE
+                        .sink = setup->kind,
+                        .snapshot = !setup->is_snapshot    ? CONTROL_SNAPSHOT_NONE
                                     : trace->has_snapshot ? CONTROL_SNAPSHOT_FROZEN
                                                           : CONTROL_SNAPSHOT_RING,
                         .n_cpus = trace->n_cpus,
                         .subbuf_size = (uint32_t)trace->subbuf_size,
                         .fenced = trace->grant->fenced || trace->grant->redacted,
                         .judged = trace_is_judged(trace),
+                        .counted = is_counting,
                         .fork_id = trace->fork_id,
                         .fork_child_offset = trace->fork_child_offset,
                         .exit_id = trace->exit_id,
@@ -88,21 +92,18 @@ int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
 
         int r = 0;
 
-        feed->is_counting = !feed->is_snapshot && trace_counts(trace);
-        message.setup.counted = feed->is_counting;
-        if (kind == CONTROL_SINK_SPOOL && trace_has_name_list(trace))
+        if (setup->kind == CONTROL_SINK_SPOOL && trace_has_name_list(trace))
                 sink = MAX_OF(tracefs_open_file(trace->tracefs->fd, "saved_cmdlines"), -1);
-        else if (kind != CONTROL_SINK_SPOOL && kind != CONTROL_SINK_NONE)
-                r = feed_make_ends(kind, &sink, &feed->client_fd);
+        else if (setup->kind != CONTROL_SINK_SPOOL && setup->kind != CONTROL_SINK_NONE)
+                r = feed_setup_make_ends(setup->kind, &sink, ret_client);
         r = r ?: metadata_reopen(trace->metadata_fd, &metadata);
-        if (r == 0 && feed->is_counting)
+        if (r == 0 && is_counting)
                 r = metadata_reopen(trace->counts_fd, &counts);
         if (r < 0)
                 return r;
-        feed->is_judged = message.setup.judged;
-        if (feed->entry) {
-                message.setup.spool_file_bytes = spool_get_rotate_bytes(feed->entry);
-                message.setup.spool_sync_sec = spool_get_sync(feed->entry);
+        if (setup->entry) {
+                message.setup.spool_file_bytes = spool_get_rotate_bytes(setup->entry);
+                message.setup.spool_sync_sec = spool_get_sync(setup->entry);
         }
         int fds[3] = { metadata };
         size_t n_fds = 1;
@@ -110,5 +111,5 @@ int feed_set_up(Feed *feed, ControlSink kind, Trace *trace) {
                 fds[n_fds++] = sink;
         if (counts >= 0)
                 fds[n_fds++] = counts;
-        return consumer_send(feed->consumer, &message, fds, n_fds);
+        return consumer_send(consumer, &message, fds, n_fds);
 }

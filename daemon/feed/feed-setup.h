@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "feed/feed-parts.h"
+#include "spool/spool.h"
+#include "trace/trace.h"
+#include "work/spawn.h"
 
-/* feed-setup.c */
-int feed_set_up(Feed *feed, ControlSink kind, Trace *trace);
+typedef struct FeedSetup {
+        ControlSink kind;
+        bool is_snapshot;
+        const SpoolEntry *entry; /* the recording on disk; NULL: none */
+} FeedSetup;
+
+/* Sends the first message. *ret_client: the client's end of the connection, if the kind has one;
+ * set even if the call fails. */
+int feed_setup_send(Consumer *consumer,
+                const FeedSetup *setup,
+                const Trace *trace,
+                int *ret_client);
 /* Makes both ends of a connection to a client. ret_sink is the consumer's end; ret_client is the
  * client's end. */
-int feed_make_ends(ControlSink kind, int *ret_sink, int *ret_client);
+int feed_setup_make_ends(ControlSink kind, int *ret_sink, int *ret_client);

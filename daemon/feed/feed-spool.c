@@ -1,68 +1,61 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The additional parts of the feed of a recording on disk: it writes to files instead of a sink.
- * This file is a part of feed.h. feed.c and the spool call it in the event loop. It opens no file
- * itself. It passes files from the spool to the consumer, and reports from the consumer to the
- * spool. */
+/* The files of a recording on disk, between the spool and the consumer that writes them: it passes
+ * files from the spool on, and reports of the consumer back. feed.c and the spool call it in the
+ * event loop. It opens no file itself. */
 
 #include "feed/feed-spool.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
-#include "feed/feed-parts.h"
-#include "feed/feed.h"
 #include "spool/spool-end.h"
 #include "spool/spool-record.h"
 
-static void feed_spool_send_file(Feed *feed, unsigned number, int fd) {
-        ControlMessage message = {
-                .type = CONTROL_SPOOL_FILE,
-                .version = CONTROL_VERSION,
-                .spool_file = { .number = number },
-        };
-
-        feed_send(feed, &message, &fd, fd >= 0 ? 1 : 0);
+static void feed_spool_report_full(FeedSpool *spool) {
+        if (spool->is_full && spool->wants_file)
+                spool->handlers->on_news(FEED_SPOOL_FULL, spool->full_text, spool->userdata);
 }
 
-static void end_when_full(Feed *feed) {
-        if (feed->is_full && feed->wants_file && feed->handlers->on_spool)
-                feed->handlers->on_spool(feed, FEED_SPOOL_FULL, feed->full_text, feed->userdata);
-}
-
-static void on_file(SpoolEntry *entry _unused_,
+static void feed_spool_on_file(SpoolEntry *entry _unused_,
                 SpoolFileNews news,
                 unsigned number,
                 int fd,
                 const char *text,
                 void *userdata) {
-        Feed *feed = userdata;
+        FeedSpool *spool = userdata;
 
         switch (news) {
         case SPOOL_FILE:
-                feed->wants_file = false;
-                feed_spool_send_file(feed, number, fd);
+                spool->wants_file = false;
+                spool->handlers->on_file(number, fd, spool->userdata);
                 close(fd); /* a regular file without data: close cannot block */
                 break;
         case SPOOL_FULL:
-                feed->is_full = true;
-                (void)snprintf(feed->full_text, sizeof(feed->full_text), "%s", text);
-                feed_spool_send_file(feed, 0, -1);
-                end_when_full(feed);
+                spool->is_full = true;
+                (void)snprintf(spool->full_text, sizeof(spool->full_text), "%s", text);
+                spool->handlers->on_file(0, -1, spool->userdata);
+                feed_spool_report_full(spool);
                 break;
         case SPOOL_WAIT:
-                if (feed->handlers->on_spool)
-                        feed->handlers->on_spool(feed, FEED_SPOOL_WAITS, text, feed->userdata);
+                spool->handlers->on_news(FEED_SPOOL_WAITS, text, spool->userdata);
                 break;
         }
 }
 
-static const SpoolReceiver receiver = { on_file };
+void feed_spool_begin(FeedSpool *spool,
+                SpoolEntry *entry,
+                const FeedSpoolHandlers *handlers,
+                void *userdata) {
+        static const SpoolReceiver receiver = { feed_spool_on_file };
 
-void feed_on_spooled(Feed *feed, const ControlMessage *message) {
+        *spool = (FeedSpool){ .entry = entry, .handlers = handlers, .userdata = userdata };
+        if (entry)
+                spool_start_files(entry, &receiver, spool);
+}
+
+void feed_spool_take_report(FeedSpool *spool, const ControlMessage *message) {
         SpoolNote note = {
                 .number = message->spooled.number,
                 .bytes = message->spooled.bytes,
@@ -74,62 +67,26 @@ void feed_on_spooled(Feed *feed, const ControlMessage *message) {
         };
         int error = message->spooled.error;
 
-        if (!feed->entry)
+        if (!spool->entry)
                 return;
-        feed->wants_file = message->spooled.wants_next;
-        spool_take_note(feed->entry, &note);
-        if (error != 0 && error != feed->spool_error && feed->handlers->on_spool)
-                feed->handlers->on_spool(feed, FEED_SPOOL_WAITS, strerror(error), feed->userdata);
-        feed->spool_error = error;
+        spool->wants_file = message->spooled.wants_next;
+        spool_take_note(spool->entry, &note);
+        if (error != 0 && error != spool->error)
+                spool->handlers->on_news(FEED_SPOOL_WAITS, strerror(error), spool->userdata);
+        spool->error = error;
         if (error != 0)
-                spool_make_room(feed->entry);
-        end_when_full(feed);
+                spool_make_room(spool->entry);
+        feed_spool_report_full(spool);
 }
 
-void feed_end_spool(Feed *feed) {
-        bool has_failed = feed->error != 0 || !feed->finish.type;
-
-        if (!feed->entry)
+void feed_spool_end(FeedSpool *spool, const char *code, const char *text) {
+        if (!spool->entry)
                 return;
-        spool_stop_files(feed->entry);
-        spool_end(TAKE_PTR(feed->entry),
-                        has_failed ? "failed" : feed->finish.finish.code,
-                        feed->error != 0 ? feed->text
-                        : has_failed     ? "the stream worker ended without warning"
-                                         : feed->finish.finish.text);
+        spool_stop_files(spool->entry);
+        spool_end(TAKE_PTR(spool->entry), code, text);
 }
 
-void feed_set_entry(Feed *feed, SpoolEntry *entry) {
-        feed->entry = entry;
-        if (entry)
-                spool_start_files(entry, &receiver, feed);
-}
-
-void feed_leave_spool(Feed *feed) {
-        if (feed->entry)
-                spool_stop_files(TAKE_PTR(feed->entry));
-}
-
-int feed_new_spool(const ConsumerLauncher *launcher,
-                Worker *worker,
-                Trace *trace,
-                SpoolEntry *entry,
-                const FeedHandlers *handlers,
-                void *userdata,
-                Feed **ret,
-                Reason *reason) {
-        const Feed template = {
-                .worker = worker,
-                .trace = trace,
-                .handlers = handlers,
-                .userdata = userdata,
-                .entry = entry,
-        };
-
-        int r = feed_begin(launcher, &template, CONTROL_SINK_SPOOL, ret, reason);
-        if (r == 0)
-                feed_set_entry(*ret, entry);
-        else
-                spool_end(entry, "failed", r > 0 ? reason->text : strerror(-r));
-        return r;
+void feed_spool_leave(FeedSpool *spool) {
+        if (spool->entry)
+                spool_stop_files(TAKE_PTR(spool->entry));
 }

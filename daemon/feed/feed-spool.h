@@ -1,22 +1,38 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "feed/feed-parts.h"
-#include "feed/feed.h"
+#include "interfaces/control.h"
+#include "spool/spool.h"
 
-/* A stream to the disk, without a client. entry comes from spool_make. The feed owns entry from
- * this call on, even if the call fails, and ends it with the feed. on_ready delivers no fd. */
-int feed_new_spool(const ConsumerLauncher *launcher,
-                Worker *worker,
-                Trace *trace,
+typedef enum FeedSpoolNews {
+        FEED_SPOOL_WAITS, /* no space: new data is dropped and counted until there is space */
+        FEED_SPOOL_FULL,  /* the recording has reached its size limit */
+} FeedSpoolNews;
+
+typedef struct FeedSpoolHandlers {
+        /* Passes a file to the consumer; fd is borrowed. fd -1: no file follows. */
+        void (*on_file)(unsigned number, int fd, void *userdata);
+        void (*on_news)(FeedSpoolNews news, const char *text, void *userdata);
+} FeedSpoolHandlers;
+
+/* The recording of a feed that writes to disk. */
+typedef struct FeedSpool {
+        SpoolEntry *entry; /* NULL: none */
+        bool wants_file, is_full;
+        int error; /* as the consumer reported it */
+        char full_text[64];
+        const FeedSpoolHandlers *handlers;
+        void *userdata;
+} FeedSpool;
+
+/* Takes the entry; NULL: the feed does not write to disk. */
+void feed_spool_begin(FeedSpool *spool,
                 SpoolEntry *entry,
-                const FeedHandlers *handlers,
-                void *userdata,
-                Feed **ret,
-                Reason *reason);
-/* feed-spool.c */
-void feed_set_entry(Feed *feed, SpoolEntry *entry);
-void feed_on_spooled(Feed *feed, const ControlMessage *message);
-void feed_end_spool(Feed *feed);
+                const FeedSpoolHandlers *handlers,
+                void *userdata);
+/* message: SPOOLED of the consumer. */
+void feed_spool_take_report(FeedSpool *spool, const ControlMessage *message);
+/* Ends the recording, if there is one. */
+void feed_spool_end(FeedSpool *spool, const char *code, const char *text);
 /* Leaves the entry to the next daemon. */
-void feed_leave_spool(Feed *feed);
+void feed_spool_leave(FeedSpool *spool);

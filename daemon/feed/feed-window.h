@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "feed/feed-parts.h"
+#include "feed/feed-link.h"
 
-/* A snapshot has released the rings. is_whole: the window that it leaves contains all its records.
- */
-void feed_end_turn(Feed *feed, bool is_whole);
-void feed_send_window(Feed *feed);
-/* The consumer holds the complete judged snapshot in memory; looks up its members. Does nothing for
- * other feeds. */
-void feed_prove(Feed *feed);
+/* Sends the window of the last snapshot and an empty memfd for the next window. Returns this memfd,
+ * or -1. Errors are not returned: without a window the consumer takes no rings, so the next step
+ * fails. */
+int feed_window_send(FeedLink *link, const Trace *trace);
+/* The snapshot has released the rings. is_whole: the window contains all its records, and is kept
+ * for the next snapshot. A failed snapshot has consumed records and these are lost; the next
+ * snapshot begins after them. */
+void feed_window_keep(Trace *trace, int *fd, bool is_whole);

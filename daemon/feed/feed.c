@@ -8,40 +8,76 @@
  * The feed never touches a client's fd: the pipe is our own, and a client's own sink goes directly
  * to the consumer. The feed gives up a consumer that hangs on a sink, and does not wait for its
  * process. The kernel sometimes holds the locks for opening a ring for a long time, so a plan on
- * the worker opens the rings. The additional parts of a snapshot are in feed-window.c. */
+ * the worker opens the rings. The messages to the consumer and its time limits are in feed-link.c.
+ * A feed whose consumer counts histograms begins without a reader; readers attach and detach later.
+ * Answers to questions about a histogram do not pass through here: each has its own socket. */
 
 #include "feed/feed.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "feed/feed-counts.h"
-#include "feed/feed-parts.h"
 #include "feed/feed-setup.h"
 #include "feed/feed-spool.h"
 #include "feed/feed-window.h"
+#include "spool/spool-end.h"
 #include "trace/metadata.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-fence.h"
 #include "trace/trace-rings.h"
 
-#define USEC_PER_SEC       1000000ULL
-#define READY_TIMEOUT_USEC (10 * USEC_PER_SEC)
-/* A FUSE server that does not answer blocks the process that examines its file. */
-#define EXAMINE_TIMEOUT_USEC (2 * USEC_PER_SEC)
+#define USEC_PER_SEC 1000000ULL
 /* Reading the largest rings takes well under a second. */
 #define RELEASE_TIMEOUT_USEC (10 * USEC_PER_SEC)
-#define MEMBERS_MAX          65536 /* per message; the consumer's limit */
+#define ATTACH_TIMEOUT_USEC  (10 * USEC_PER_SEC)
+
+struct Feed {
+        Worker *worker;
+        Trace *trace; /* NULL once detached */
+        const FeedHandlers *handlers;
+        void *userdata;
+        FeedLink link;
+        int client_fd; /* open until ready */
+        Plan rings;
+        bool rings_in_flight;
+        bool is_ready, is_released, is_closed, is_given_up;
+        bool is_judged;                        /* the consumer removes records of non-members */
+        bool is_attached, is_armed, has_rings; /* judged: rings need both */
+        bool flush_wanted;
+        bool is_snapshot;
+        bool is_counting, has_reader;
+        int kept_fd; /* snapshot: the window for the next */
+        uint64_t n_interferences, interference_nsec;
+        ControlMessage finish; /* type 0: not requested yet */
+        int finish_names_fd;
+        FeedCounters counters;
+        FeedSpool spool;
+        int error;
+        char text[CONTROL_TEXT_MAX];
+};
+
+/* The next snapshot reports the records of this snapshot again. */
+static void feed_end_turn(Feed *feed, bool is_whole) {
+        if (feed->is_snapshot && feed->has_rings && feed->trace)
+                feed_window_keep(feed->trace, &feed->kept_fd, is_whole);
+}
+
+static void feed_end_spool(Feed *feed) {
+        bool has_failed = feed->error != 0 || !feed->finish.type;
+
+        feed_spool_end(&feed->spool,
+                        has_failed ? "failed" : feed->finish.finish.code,
+                        feed->error != 0 ? feed->text
+                        : has_failed     ? "the stream worker ended without warning"
+                                         : feed->finish.finish.text);
+}
 
 /* Reports what the consumer can no longer report: that it did not become ready, and that the rings
  * are released. */
-void feed_settle(Feed *feed) {
+static void feed_settle(Feed *feed) {
         if (!feed->is_ready) {
                 Reason reason = {};
                 int r = reason_set(&reason,
@@ -61,11 +97,11 @@ void feed_settle(Feed *feed) {
 }
 
 /* The handlers may free the feed before this call returns. */
-void feed_closed(Feed *feed) {
+static void feed_closed(Feed *feed) {
         if (feed->is_closed || feed->rings_in_flight)
                 return;
         feed->is_closed = true;
-        feed->consumer = consumer_free(feed->consumer);
+        feed->link.consumer = consumer_free(feed->link.consumer);
         feed_settle(feed);
         feed_end_spool(feed);
         feed->handlers->on_closed(feed, feed->error, feed->text, feed->userdata);
@@ -75,127 +111,49 @@ void feed_closed(Feed *feed) {
  * process has ended. A client whose file server blocks consumers has that many fewer sessions. The
  * handlers may free the feed before this call returns. */
 static void feed_give_up(Feed *feed) {
-        consumer_kill(feed->consumer);
+        consumer_kill(feed->link.consumer);
         feed->is_given_up = true;
         feed_settle(feed);
 }
 
-static void feed_look_later(Feed *feed) {
-        uint64_t limit_usec = feed->patience.limit_nsec / 1000;
-
-        (void)sd_event_source_set_time_relative(
-                        feed->timer, MIN_OF(limit_usec, PATIENCE_LOOK_USEC));
-        (void)sd_event_source_set_enabled(feed->timer, SD_EVENT_ONESHOT);
-}
-
-static int feed_on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *userdata) {
+static void feed_on_late(void *userdata) {
         Feed *feed = userdata;
 
-        if (!patience_is_over(&feed->patience)) {
-                feed_look_later(feed);
-                return 0;
-        }
         log_write(LOG_WARNING,
                         feed->trace ? &(LogContext){ feed->trace->id,
                                                       NULL,
                                                       feed->trace->owner->uid }
                                     : NULL,
                         "consumer %d does not answer, giving it up",
-                        consumer_get_pid(feed->consumer));
+                        consumer_get_pid(feed->link.consumer));
         if (feed->error == 0) {
                 feed->error = ETIMEDOUT;
                 snprintf(feed->text, sizeof(feed->text), "the sink does not answer");
         }
         feed_give_up(feed);
-        return 0;
-}
-
-/* usec 0 stops the timer. Time in which the consumer waits for a CPU does not count. */
-void feed_set_timer(Feed *feed, uint64_t usec) {
-        if (usec == 0) {
-                (void)sd_event_source_set_enabled(feed->timer, SD_EVENT_OFF);
-                return;
-        }
-        patience_begin(&feed->patience, PATIENCE_WITH_WORK, consumer_get_pid(feed->consumer), usec);
-        feed_look_later(feed);
-}
-
-static void feed_await_sink(Feed *feed) {
-        patience_begin(&feed->patience,
-                        PATIENCE_WITH_CALL,
-                        consumer_get_pid(feed->consumer),
-                        EXAMINE_TIMEOUT_USEC);
-        feed_look_later(feed);
-}
-
-/* The queue of a working consumer is never full. If sending fails here, the timer gives the
- * consumer up. */
-void feed_send(Feed *feed, const ControlMessage *message, const int *fds, size_t n_fds) {
-        int r = feed->consumer ? consumer_send(feed->consumer, message, fds, n_fds) : 0;
-
-        if (r < 0 && r != -EPIPE && r != -ECONNRESET) { /* closed: on_closed reports it */
-                log_errno(r,
-                                LOG_WARNING,
-                                NULL,
-                                "cannot send to consumer %d",
-                                consumer_get_pid(feed->consumer));
-                feed_set_timer(feed, 1);
-        }
 }
 
 static void feed_send_finish(Feed *feed) {
-        feed_send(feed, &feed->finish, &feed->finish_names_fd, feed->finish_names_fd >= 0 ? 1 : 0);
+        feed_link_send(&feed->link,
+                        &feed->finish,
+                        &feed->finish_names_fd,
+                        feed->finish_names_fd >= 0 ? 1 : 0);
         close_cleanup(&feed->finish_names_fd);
 }
 
-static void feed_send_guard(Feed *feed) {
-        const int *fds = feed->trace->guard_fds;
-
-        if (fds[0] >= 0)
-                feed_send(feed,
-                                &(ControlMessage){
-                                                .type = CONTROL_GUARD, .version = CONTROL_VERSION },
-                                fds,
-                                fds[1] >= 0 ? 2 : 1);
-}
-
 static void feed_send_rings(Feed *feed) {
-        const Trace *trace = feed->trace;
-        size_t at = 0;
-
         if (feed->is_judged)
-                feed_send_guard(feed);
+                feed_link_send_guard(&feed->link, feed->trace);
         if (feed->is_snapshot)
-                feed_send_window(feed);
-
-        for (unsigned cpu = 0; cpu < trace->n_cpus;) {
-                size_t n_fds = cpu == 0 ? 1 : 0;
-                unsigned n = MIN_OF(trace->n_cpus - cpu, (unsigned)(FD_SEND_MAX - n_fds) / 2);
-                ControlMessage message = {
-                        .type = CONTROL_RINGS,
-                        .version = CONTROL_VERSION,
-                        .rings = { .first_cpu = cpu, .n = n },
-                };
-
-                n_fds += 2 * (size_t)n;
-                feed_send(feed, &message, trace->ring_fds + at, n_fds);
-                at += n_fds;
-                cpu += n;
-        }
-}
-
-static void feed_send_flush(Feed *feed) {
-        feed_send(feed,
-                        &(ControlMessage){ .type = CONTROL_FLUSH, .version = CONTROL_VERSION },
-                        NULL,
-                        0);
+                feed->kept_fd = feed_window_send(&feed->link, feed->trace);
+        feed_link_send_rings(&feed->link, feed->trace);
 }
 
 static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
         Feed *feed = plan->userdata;
 
         feed->rings_in_flight = false;
-        bool is_reading = result == 0 && feed->consumer && !feed->is_given_up &&
+        bool is_reading = result == 0 && feed->link.consumer && !feed->is_given_up &&
                           !feed->finish.finish.discards;
         if (is_reading)
                 feed_send_rings(feed);
@@ -208,9 +166,9 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
                 feed->error = result < 0 ? -result : ECANCELED;
                 feed->finish.finish.discards = 1;
                 if (feed->is_snapshot)
-                        feed->consumer = consumer_free(feed->consumer);
+                        feed->link.consumer = consumer_free(feed->link.consumer);
         }
-        if (!feed->consumer) {
+        if (!feed->link.consumer) {
                 feed_closed(feed);
                 return;
         }
@@ -226,10 +184,10 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
                 return;
         }
         if (feed->flush_wanted)
-                feed_send_flush(feed);
+                feed_link_send_type(&feed->link, CONTROL_FLUSH, NULL, 0);
         if (feed->is_snapshot && feed->is_judged) {
-                feed_set_timer(feed, RELEASE_TIMEOUT_USEC);
-                feed_send_flush(feed);
+                feed_link_set_timer(&feed->link, RELEASE_TIMEOUT_USEC);
+                feed_link_send_type(&feed->link, CONTROL_FLUSH, NULL, 0);
         } else if (feed->is_snapshot)
                 feed_finish(feed, feed->trace->taken_names_fd, "snapshot", "");
         else if (feed->finish.type)
@@ -260,7 +218,7 @@ static void feed_on_ready(Feed *feed) {
         if (feed->is_ready)
                 return;
         feed->is_ready = true;
-        feed_set_timer(feed, feed->finish.type ? RELEASE_TIMEOUT_USEC : 0);
+        feed_link_set_timer(&feed->link, feed->finish.type ? RELEASE_TIMEOUT_USEC : 0);
         feed->handlers->on_ready(feed, 0, NULL, TAKE_FD(feed->client_fd), feed->userdata);
 }
 
@@ -291,13 +249,87 @@ static void feed_on_released(Feed *feed, const ControlMessage *message) {
                 feed_kill(feed, "the stream worker released rings too early");
                 return;
         }
-        feed_set_timer(feed, 0);
+        feed_link_set_timer(&feed->link, 0);
         feed_on_status(feed, message);
         if (feed->is_released)
                 return;
         feed->is_released = true;
         feed_end_turn(feed, message->status.error == 0);
         feed->handlers->on_released(feed, feed->userdata);
+}
+
+static void feed_add_proven(Feed *feed) {
+        const Trace *trace = feed->trace;
+        _cleanup_free_ ControlMember *members = calloc(trace->n_proven + 1, sizeof(*members));
+
+        for (size_t i = 0; members && i < trace->n_proven; i++)
+                members[i] = trace_make_member(&trace->proven[i]);
+        if (members)
+                feed_add_members(feed, &(FeedMembers){ members, trace->n_proven });
+}
+
+static void feed_on_proven(Plan *plan, int result, const Reason *reason _unused_) {
+        Feed *feed = plan->userdata;
+        Trace *trace = feed->trace;
+
+        feed->rings_in_flight = false;
+        if (!feed->link.consumer) {
+                feed_closed(feed);
+                return;
+        }
+        if (feed->is_given_up) {
+                feed_settle(feed);
+                return;
+        }
+        /* If the plan failed, no task is a member, and all records are removed. */
+        if (result == 0) {
+                feed_add_proven(feed);
+                trace_end_proof(trace);
+        }
+        feed_finish(feed, trace->taken_names_fd, "snapshot", "");
+}
+
+/* The consumer holds the complete judged snapshot in memory. A task that still exists, also as a
+ * zombie, with the start time that it had when it was found fit was the same task all the time.
+ * Births count from the time at which the last ring begins: from there on, no ring misses an exit.
+ * Records of tasks that were born earlier, or that were found fit and have ended, are removed and
+ * counted
+ * (`foreign`), because the pid may have belonged to another task. */
+static void feed_prove(Feed *feed) {
+        if (!feed->is_snapshot || !feed->is_judged || !feed->trace || feed->rings_in_flight ||
+                        feed->finish.type || feed->is_released)
+                return;
+        if (trace_begin_proof(feed->trace) < 0)
+                feed->trace->n_proven = 0;
+        trace_plan_proven(feed->trace, &feed->rings);
+        feed->rings.done = feed_on_proven;
+        feed->rings.userdata = feed;
+        feed->rings_in_flight = true;
+        worker_submit(feed->worker, &feed->rings);
+}
+
+static void feed_on_rose(Feed *feed, const ControlMessage *message) {
+        if (feed->trace && feed->handlers->on_hits)
+                feed->handlers->on_hits(feed,
+                                message->rose.table,
+                                message->rose.delta,
+                                (uint32_t)message->rose.key,
+                                feed->userdata);
+}
+
+static void feed_on_detached(Feed *feed, const ControlMessage *message) {
+        char text[CONTROL_TEXT_MAX];
+
+        if (!feed->has_reader || !feed->is_counting)
+                return;
+        feed->has_reader = false;
+        snprintf(text, sizeof(text), "%.*s", CONTROL_TEXT_MAX - 1, message->status.text);
+        if (feed->handlers->on_detached)
+                feed->handlers->on_detached(feed, message->status.error, text, feed->userdata);
+        /* The counts of each reader start at 0. */
+        feed->counters = (FeedCounters){};
+        feed->error = 0;
+        feed->text[0] = '\0';
 }
 
 static void feed_on_message(Consumer *consumer _unused_,
@@ -311,16 +343,16 @@ static void feed_on_message(Consumer *consumer _unused_,
                 feed_on_ready(feed);
                 break;
         case CONTROL_EXAMINING:
-                feed_await_sink(feed);
+                feed_link_await_sink(&feed->link);
                 break;
         case CONTROL_ATTACHED:
-                feed_set_timer(feed, after);
+                feed_link_set_timer(&feed->link, after);
                 feed_on_status(feed, message);
                 feed->is_attached = true;
                 feed_open_rings(feed);
                 break;
         case CONTROL_REFUSED:
-                feed_set_timer(feed, after);
+                feed_link_set_timer(&feed->link, after);
                 feed_on_status(feed, message);
                 break;
         case CONTROL_RELEASED:
@@ -341,10 +373,10 @@ static void feed_on_message(Consumer *consumer _unused_,
                         feed->handlers->on_doubt(feed, feed->userdata);
                 break;
         case CONTROL_SPOOLED:
-                feed_on_spooled(feed, message);
+                feed_spool_take_report(&feed->spool, message);
                 break;
         case CONTROL_DETACHED:
-                feed_set_timer(feed, after);
+                feed_link_set_timer(&feed->link, after);
                 feed_on_status(feed, message);
                 feed_on_detached(feed, message);
                 break;
@@ -361,7 +393,7 @@ static void feed_on_message(Consumer *consumer _unused_,
 static void feed_on_consumer_closed(Consumer *consumer _unused_, void *userdata) {
         Feed *feed = userdata;
 
-        feed->consumer = consumer_free(feed->consumer);
+        feed->link.consumer = consumer_free(feed->link.consumer);
         feed_closed(feed);
 }
 
@@ -374,44 +406,30 @@ static int feed_make(sd_event *event, const Feed *template, Feed **ret) {
                 return -ENOMEM;
         *feed = *template;
         feed->client_fd = feed->kept_fd = feed->finish_names_fd = -1;
-        feed->entry = NULL; /* set after nothing can fail */
-        int r = sd_event_add_time_relative(event,
-                        &feed->timer,
-                        CLOCK_MONOTONIC,
-                        READY_TIMEOUT_USEC,
-                        0,
-                        feed_on_timer,
-                        feed);
+        int r = feed_link_init(&feed->link, event, feed_on_late, feed);
         if (r < 0)
                 return r;
-        (void)sd_event_source_set_description(feed->timer, "feed");
-        /* The timer runs after the messages: a message that has already arrived is not late. */
-        r = sd_event_source_set_priority(feed->timer, SD_EVENT_PRIORITY_NORMAL + 1);
-        if (r < 0)
-                return r;
-        /* The consumer has no process yet. */
-        patience_begin(&feed->patience, PATIENCE_WITH_WORK, 0, READY_TIMEOUT_USEC);
         *ret = TAKE_PTR(feed);
         return 0;
 }
 
-int feed_begin(const ConsumerLauncher *launcher,
+static int feed_begin(const ConsumerLauncher *launcher,
                 const Feed *template,
-                ControlSink kind,
+                const FeedSetup *setup,
                 Feed **ret,
                 Reason *reason) {
         _cleanup_(feed_free_cleanup) Feed *feed = NULL;
 
         int r = feed_make(launcher->event, template, &feed);
-        r = r ?: consumer_spawn(launcher, &consumer_handlers, feed, &feed->consumer, reason);
+        r = r ?: consumer_spawn(launcher, &consumer_handlers, feed, &feed->link.consumer, reason);
         if (r != 0)
                 return r;
-        feed->entry = template->entry;
-        r = feed_set_up(feed, kind, feed->trace);
-        if (r < 0) {
-                feed->entry = NULL;
+        feed->is_snapshot = setup->is_snapshot;
+        feed->is_judged = trace_is_judged(feed->trace);
+        feed->is_counting = !feed->is_snapshot && trace_counts(feed->trace);
+        r = feed_setup_send(feed->link.consumer, setup, feed->trace, &feed->client_fd);
+        if (r < 0)
                 return r;
-        }
         *ret = TAKE_PTR(feed);
         return 0;
 }
@@ -430,10 +448,54 @@ int feed_new(const ConsumerLauncher *launcher,
                 .trace = trace,
                 .handlers = handlers,
                 .userdata = userdata,
-                .is_snapshot = purpose == FEED_SNAPSHOT,
+        };
+        const FeedSetup setup = { .kind = kind, .is_snapshot = purpose == FEED_SNAPSHOT };
+
+        return feed_begin(launcher, &template, &setup, ret, reason);
+}
+
+static void feed_on_spool_file(unsigned number, int fd, void *userdata) {
+        Feed *feed = userdata;
+        ControlMessage message = {
+                .type = CONTROL_SPOOL_FILE,
+                .version = CONTROL_VERSION,
+                .spool_file = { .number = number },
         };
 
-        return feed_begin(launcher, &template, kind, ret, reason);
+        feed_link_send(&feed->link, &message, &fd, fd >= 0 ? 1 : 0);
+}
+
+static void feed_on_spool_news(FeedSpoolNews news, const char *text, void *userdata) {
+        Feed *feed = userdata;
+
+        if (feed->handlers->on_spool)
+                feed->handlers->on_spool(feed, news, text, feed->userdata);
+}
+
+static const FeedSpoolHandlers spool_handlers = { feed_on_spool_file, feed_on_spool_news };
+
+int feed_new_spool(const ConsumerLauncher *launcher,
+                Worker *worker,
+                Trace *trace,
+                SpoolEntry *entry,
+                const FeedHandlers *handlers,
+                void *userdata,
+                Feed **ret,
+                Reason *reason) {
+        const Feed template = {
+                .worker = worker,
+                .trace = trace,
+                .handlers = handlers,
+                .userdata = userdata,
+        };
+        const FeedSetup setup = { .kind = CONTROL_SINK_SPOOL, .entry = entry };
+
+        int r = feed_begin(launcher, &template, &setup, ret, reason);
+        if (r == 0)
+                feed_spool_begin(&(*ret)->spool, entry, &spool_handlers, *ret);
+        else
+                spool_end(entry, "failed", r > 0 ? reason->text : strerror(-r));
+        return r;
 }
 
 int feed_adopt(sd_event *event,
@@ -463,12 +525,12 @@ int feed_adopt(sd_event *event,
                         &feed);
         if (r < 0)
                 return r;
-        feed_set_timer(feed, 0);
-        r = consumer_adopt(event, control_fd, &consumer_handlers, feed, &feed->consumer);
+        feed_link_set_timer(&feed->link, 0);
+        r = consumer_adopt(event, control_fd, &consumer_handlers, feed, &feed->link.consumer);
         if (r < 0)
                 return r;
-        feed_set_entry(feed, entry);
-        feed_send(feed,
+        feed_spool_begin(&feed->spool, entry, &spool_handlers, feed);
+        feed_link_send(&feed->link,
                         &(ControlMessage){
                                         .type = CONTROL_ADOPT,
                                         .version = CONTROL_VERSION,
@@ -481,31 +543,31 @@ int feed_adopt(sd_event *event,
 }
 
 SpoolEntry *feed_get_entry(const Feed *feed) {
-        return feed->entry;
+        return feed->spool.entry;
 }
 
 int feed_get_fd(const Feed *feed) {
-        return consumer_get_fd(feed->consumer);
+        return consumer_get_fd(feed->link.consumer);
 }
 
 pid_t feed_get_pid(const Feed *feed) {
-        return consumer_get_pid(feed->consumer);
+        return consumer_get_pid(feed->link.consumer);
 }
 
 bool feed_is_reading(const Feed *feed) {
-        return feed->has_rings && !feed->rings_in_flight && feed->consumer && !feed->is_given_up &&
-               !feed->is_released && !feed->finish.type;
+        return feed->has_rings && !feed->rings_in_flight && feed->link.consumer &&
+               !feed->is_given_up && !feed->is_released && !feed->finish.type;
 }
 
 Feed *feed_free(Feed *feed) {
         if (!feed)
                 return NULL;
         if (feed->finish.type) /* the daemon ends, the trace continues */
-                consumer_release(feed->consumer);
+                consumer_release(feed->link.consumer);
         else
-                consumer_free(feed->consumer);
-        feed_leave_spool(feed); /* the daemon ends: the spool records why */
-        sd_event_source_disable_unref(feed->timer);
+                consumer_free(feed->link.consumer);
+        feed_spool_leave(&feed->spool); /* the daemon ends: the spool records why */
+        feed_link_clear(&feed->link);
         close_cleanup(&feed->client_fd);
         close_cleanup(&feed->kept_fd);
         close_cleanup(&feed->finish_names_fd);
@@ -514,31 +576,9 @@ Feed *feed_free(Feed *feed) {
 }
 
 Feed *feed_leave(Feed *feed) {
-        feed_leave_spool(feed);
-        consumer_release(TAKE_PTR(feed->consumer));
+        feed_spool_leave(&feed->spool);
+        consumer_release(TAKE_PTR(feed->link.consumer));
         return feed_free(feed);
-}
-
-/* Sends at most MEMBERS_MAX members, starting with `first`. */
-static void feed_send_members(Feed *feed, const FeedMembers *members, size_t first) {
-        size_t n = MIN_OF(members->n - first, (size_t)MEMBERS_MAX);
-        ControlMessage message = {
-                .type = CONTROL_MEMBERS,
-                .version = CONTROL_VERSION,
-                .members = { .n = (uint32_t)n,
-                                .until_nsec = members->until_nsec,
-                                .gap_nsec = members->gap_nsec,
-                                .read_until_nsec = members->read_until_nsec },
-        };
-
-        _cleanup_close_ int fd = fd_memfd_sealed("members",
-                        n > 0 ? members->members + first : NULL,
-                        n * sizeof(ControlMember));
-        if (fd < 0) { /* their records stay removed */
-                log_errno(fd, LOG_ERR, NULL, "cannot send the members to a consumer");
-                return;
-        }
-        feed_send(feed, &message, &fd, 1);
 }
 
 void feed_add_members(Feed *feed, const FeedMembers *members) {
@@ -547,8 +587,7 @@ void feed_add_members(Feed *feed, const FeedMembers *members) {
 
         if (!feed->is_judged || (members->n == 0 && !has_times))
                 return;
-        for (size_t i = 0; i == 0 || i < members->n; i += MEMBERS_MAX)
-                feed_send_members(feed, members, i);
+        feed_link_send_members(&feed->link, members);
 }
 
 void feed_arm(Feed *feed, const FeedMembers *members) {
@@ -572,9 +611,9 @@ static void feed_fail(Feed *feed, int error, const char *text) {
 
 void feed_kill(Feed *feed, const char *text) {
         feed_fail(feed, ECANCELED, text);
-        if (feed->consumer && !feed->is_given_up)
-                consumer_kill(feed->consumer);
-        feed_set_timer(feed, RELEASE_TIMEOUT_USEC);
+        if (feed->link.consumer && !feed->is_given_up)
+                consumer_kill(feed->link.consumer);
+        feed_link_set_timer(&feed->link, RELEASE_TIMEOUT_USEC);
 }
 
 /* A consumer that got FINISH delivers all its data. Discarding would be too late, so it is killed.
@@ -592,7 +631,7 @@ void feed_discard(Feed *feed, const char *code, const char *text) {
 void feed_flush(Feed *feed) {
         feed->flush_wanted = true;
         if (!feed->rings_in_flight)
-                feed_send_flush(feed);
+                feed_link_send_type(&feed->link, CONTROL_FLUSH, NULL, 0);
 }
 
 void feed_report_interference(Feed *feed, uint64_t n, uint64_t nsec) {
@@ -610,7 +649,7 @@ void feed_finish(Feed *feed, int names_fd, const char *code, const char *text) {
         feed->finish.finish.interferences = feed->n_interferences;
         feed->finish.finish.interference_nsec = feed->interference_nsec;
         feed->finish_names_fd = names_fd >= 0 ? fcntl(names_fd, F_DUPFD_CLOEXEC, 3) : -1;
-        feed_set_timer(feed, RELEASE_TIMEOUT_USEC);
+        feed_link_set_timer(&feed->link, RELEASE_TIMEOUT_USEC);
         if (!feed->rings_in_flight)
                 feed_send_finish(feed);
 }
@@ -631,4 +670,47 @@ bool feed_is_released(const Feed *feed) {
 
 void feed_get_counters(const Feed *feed, FeedCounters *ret) {
         *ret = feed->counters;
+}
+
+bool feed_is_counting(const Feed *feed) {
+        return feed->is_counting;
+}
+
+bool feed_has_reader(const Feed *feed) {
+        return feed->has_reader;
+}
+
+int feed_attach(Feed *feed, ControlSink kind) {
+        const ControlMessage message = {
+                .type = CONTROL_SINK,
+                .version = CONTROL_VERSION,
+                .sink = { .kind = kind },
+        };
+        _cleanup_close_ int sink = -1;
+
+        if (!feed->link.consumer || feed->is_given_up || feed->finish.type)
+                return -ESHUTDOWN;
+        int r = feed_setup_make_ends(kind, &sink, &feed->client_fd);
+        r = r ?: consumer_send(feed->link.consumer, &message, &sink, 1);
+        if (r < 0) {
+                close_cleanup(&feed->client_fd);
+                return r;
+        }
+        feed->has_reader = true;
+        /* The consumer must answer READY before the timeout; otherwise the feed gives it up. */
+        feed->is_ready = false;
+        feed_link_set_timer(&feed->link, ATTACH_TIMEOUT_USEC);
+        return 0;
+}
+
+int feed_ask_counts(Feed *feed, uint32_t trigger, ControlCountsVerb verb, int fd) {
+        const ControlMessage message = {
+                .type = CONTROL_COUNTS,
+                .version = CONTROL_VERSION,
+                .counts = { .table = trigger, .verb = verb },
+        };
+
+        if (!feed->link.consumer || feed->is_given_up || feed->finish.type)
+                return -ESHUTDOWN;
+        return consumer_send(feed->link.consumer, &message, &fd, fd >= 0 ? 1 : 0);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "feed/feed-link.h"
+#include "feed/feed-spool.h"
 #include "spool/spool.h"
 #include "trace/trace.h"
 #include "work/spawn.h"
@@ -14,18 +16,6 @@ typedef enum FeedPurpose {
         FEED_STREAM,
         FEED_SNAPSHOT, /* of a flight recorder: what its ring holds, then the end */
 } FeedPurpose;
-
-typedef enum FeedSpoolNews {
-        FEED_SPOOL_WAITS, /* no space: new data is dropped and counted until there is space */
-        FEED_SPOOL_FULL,  /* the recording has reached its size limit */
-} FeedSpoolNews;
-
-/* Tasks whose records may pass. CONTROL_MEMBERS describes the times. */
-typedef struct FeedMembers {
-        const ControlMember *members;
-        size_t n;
-        uint64_t until_nsec, gap_nsec, read_until_nsec;
-} FeedMembers;
 
 typedef struct FeedHandlers {
         /* The consumer is in its sandbox, or `result` contains the error. fd is the client's end;
@@ -63,6 +53,16 @@ int feed_new(const ConsumerLauncher *launcher,
                 Trace *trace,
                 FeedPurpose purpose,
                 ControlSink kind,
+                const FeedHandlers *handlers,
+                void *userdata,
+                Feed **ret,
+                Reason *reason);
+/* A stream to the disk, without a client. entry comes from spool_make. The feed owns entry from
+ * this call on, even if the call fails, and ends it with the feed. on_ready delivers no fd. */
+int feed_new_spool(const ConsumerLauncher *launcher,
+                Worker *worker,
+                Trace *trace,
+                SpoolEntry *entry,
                 const FeedHandlers *handlers,
                 void *userdata,
                 Feed **ret,
@@ -123,17 +123,13 @@ void feed_detach(Feed *feed, const FeedHandlers *handlers, void *userdata);
 DEFINE_CLEANUP(Feed, feed_free);
 bool feed_is_released(const Feed *feed);
 void feed_get_counters(const Feed *feed, FeedCounters *ret);
-
-/* Sends to the consumer; on_closed reports a closed one. */
-void feed_send(Feed *feed, const ControlMessage *message, const int *fds, size_t n_fds);
-/* The handlers may free the feed before this call returns. */
-void feed_closed(Feed *feed);
-/* Reports what the consumer can no longer report. */
-void feed_settle(Feed *feed);
-/* Makes a feed with the worker, trace, handlers, purpose and entry of the template. */
-int feed_begin(const ConsumerLauncher *launcher,
-                const Feed *template,
-                ControlSink kind,
-                Feed **ret,
-                Reason *reason);
-void feed_set_timer(Feed *feed, uint64_t usec);
+/* True if the feed's consumer counts histograms. Such a consumer reads with or without a reader. */
+bool feed_is_counting(const Feed *feed);
+/* True if a client reads the feed or is being attached. */
+bool feed_has_reader(const Feed *feed);
+/* Attaches a reader to a counting feed that has no reader. on_ready delivers the client's end. */
+int feed_attach(Feed *feed, ControlSink kind);
+/* Asks a counting feed about the histogram of a trigger of the spec, or changes that histogram. The
+ * consumer answers on fd (control.h, COUNTS); -1 requests no answer. The caller keeps fd. Returns
+ * -errno if the message was not sent. */
+int feed_ask_counts(Feed *feed, uint32_t trigger, ControlCountsVerb verb, int fd);

@@ -22,7 +22,7 @@
 #include <sys/socket.h>
 
 #include "base/log.h"
-#include "feed/feed-counts.h"
+#include "feed/feed.h"
 #include "session/registry.h"
 #include "session/session-end.h"
 #include "session/session-run.h"

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "feed/feed-counts.h"
+#include "feed/feed.h"
 #include "interfaces/defence.h"
 #include "scope/scope.h"
 #include "session/keep.h"

@@ -13,8 +13,7 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "feed/feed-counts.h"
-#include "feed/feed-spool.h"
+#include "feed/feed.h"
 #include "session/drain.h"
 #include "session/keep.h"
 #include "session/registry-idle.h"

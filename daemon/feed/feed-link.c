@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A feed's connection to its consumer: the messages to it, and the time limit for its answers.
+ * feed.c uses it in the event loop. The queue of a working consumer is never full, so a message
+ * that cannot be sent ends the wait at once. */
+
+#include "feed/feed-link.h"
+
+#include <errno.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+
+#define USEC_PER_SEC       1000000ULL
+#define READY_TIMEOUT_USEC (10 * USEC_PER_SEC)
+/* A FUSE server that does not answer blocks the process that examines its file. */
+#define EXAMINE_TIMEOUT_USEC (2 * USEC_PER_SEC)
+#define MEMBERS_MAX          65536 /* per message; the consumer's limit */
+
+static void feed_link_look_later(FeedLink *link) {
+        uint64_t limit_usec = link->patience.limit_nsec / 1000;
+
+        (void)sd_event_source_set_time_relative(
+                        link->timer, MIN_OF(limit_usec, PATIENCE_LOOK_USEC));
+        (void)sd_event_source_set_enabled(link->timer, SD_EVENT_ONESHOT);
+}
+
+static int feed_link_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
+        FeedLink *link = userdata;
+
+        if (patience_is_over(&link->patience))
+                link->on_late(link->userdata);
+        else
+                feed_link_look_later(link);
+        return 0;
+}
+
+int feed_link_init(FeedLink *link,
+                sd_event *event,
+                void (*on_late)(void *userdata),
+                void *userdata) {
+        *link = (FeedLink){ .on_late = on_late, .userdata = userdata };
+        int r = sd_event_add_time_relative(event,
+                        &link->timer,
+                        CLOCK_MONOTONIC,
+                        READY_TIMEOUT_USEC,
+                        0,
+                        feed_link_on_timer,
+                        link);
+        if (r < 0)
+                return r;
+        (void)sd_event_source_set_description(link->timer, "feed");
+        /* The consumer has no process yet. */
+        patience_begin(&link->patience, PATIENCE_WITH_WORK, 0, READY_TIMEOUT_USEC);
+        /* The timer runs after the messages: a message that has already arrived is not late. */
+        return sd_event_source_set_priority(link->timer, SD_EVENT_PRIORITY_NORMAL + 1);
+}
+
+void feed_link_clear(FeedLink *link) {
+        link->timer = sd_event_source_disable_unref(link->timer);
+}
+
+void feed_link_set_timer(FeedLink *link, uint64_t usec) {
+        if (usec == 0) {
+                (void)sd_event_source_set_enabled(link->timer, SD_EVENT_OFF);
+                return;
+        }
+        patience_begin(&link->patience, PATIENCE_WITH_WORK, consumer_get_pid(link->consumer), usec);
+        feed_link_look_later(link);
+}
+
+void feed_link_await_sink(FeedLink *link) {
+        patience_begin(&link->patience,
+                        PATIENCE_WITH_CALL,
+                        consumer_get_pid(link->consumer),
+                        EXAMINE_TIMEOUT_USEC);
+        feed_link_look_later(link);
+}
+
+void feed_link_send(FeedLink *link, const ControlMessage *message, const int *fds, size_t n_fds) {
+        int r = link->consumer ? consumer_send(link->consumer, message, fds, n_fds) : 0;
+
+        if (r < 0 && r != -EPIPE && r != -ECONNRESET) { /* closed: on_closed reports it */
+                log_errno(r,
+                                LOG_WARNING,
+                                NULL,
+                                "cannot send to consumer %d",
+                                consumer_get_pid(link->consumer));
+                feed_link_set_timer(link, 1);
+        }
+}
+
+void feed_link_send_type(FeedLink *link, ControlType type, const int *fds, size_t n_fds) {
+        feed_link_send(link,
+                        &(ControlMessage){ .type = type, .version = CONTROL_VERSION },
+                        fds,
+                        n_fds);
+}
+
+void feed_link_send_guard(FeedLink *link, const Trace *trace) {
+        const int *fds = trace->guard_fds;
+
+        if (fds[0] >= 0)
+                feed_link_send_type(link, CONTROL_GUARD, fds, fds[1] >= 0 ? 2 : 1);
+}
+
+void feed_link_send_rings(FeedLink *link, const Trace *trace) {
+        size_t at = 0;
+
+        for (unsigned cpu = 0; cpu < trace->n_cpus;) {
+                size_t n_fds = cpu == 0 ? 1 : 0;
+                unsigned n = MIN_OF(trace->n_cpus - cpu, (unsigned)(FD_SEND_MAX - n_fds) / 2);
+                ControlMessage message = {
+                        .type = CONTROL_RINGS,
+                        .version = CONTROL_VERSION,
+                        .rings = { .first_cpu = cpu, .n = n },
+                };
+
+                n_fds += 2 * (size_t)n;
+                feed_link_send(link, &message, trace->ring_fds + at, n_fds);
+                at += n_fds;
+                cpu += n;
+        }
+}
+
+/* Sends at most MEMBERS_MAX members, starting with `first`. */
+static void feed_link_send_some(FeedLink *link, const FeedMembers *members, size_t first) {
+        size_t n = MIN_OF(members->n - first, (size_t)MEMBERS_MAX);
+        ControlMessage message = {
+                .type = CONTROL_MEMBERS,
+                .version = CONTROL_VERSION,
+                .members = { .n = (uint32_t)n,
+                                .until_nsec = members->until_nsec,
+                                .gap_nsec = members->gap_nsec,
+                                .read_until_nsec = members->read_until_nsec },
+        };
+
+        _cleanup_close_ int fd = fd_memfd_sealed("members",
+                        n > 0 ? members->members + first : NULL,
+                        n * sizeof(ControlMember));
+        if (fd < 0) { /* their records stay removed */
+                log_errno(fd, LOG_ERR, NULL, "cannot send the members to a consumer");
+                return;
+        }
+        feed_link_send(link, &message, &fd, 1);
+}
+
+void feed_link_send_members(FeedLink *link, const FeedMembers *members) {
+        for (size_t i = 0; i == 0 || i < members->n; i += MEMBERS_MAX)
+                feed_link_send_some(link, members, i);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "trace/trace.h"
+#include "work/patience.h"
+#include "work/spawn.h"
+
+/* Tasks whose records may pass. CONTROL_MEMBERS describes the times. */
+typedef struct FeedMembers {
+        const ControlMember *members;
+        size_t n;
+        uint64_t until_nsec, gap_nsec, read_until_nsec;
+} FeedMembers;
+
+/* A feed's connection to its consumer, and the time limit for the consumer's next answer. */
+typedef struct FeedLink {
+        Consumer *consumer; /* NULL: closed */
+        sd_event_source *timer;
+        Patience patience; /* the time limit that the timer checks */
+        void (*on_late)(void *userdata);
+        void *userdata;
+} FeedLink;
+
+/* on_late is called when the consumer has not answered in time. The link has no consumer yet; the
+ * time in which it must become ready begins now. */
+int feed_link_init(FeedLink *link,
+                sd_event *event,
+                void (*on_late)(void *userdata),
+                void *userdata);
+/* Frees the timer. The consumer is the caller's. */
+void feed_link_clear(FeedLink *link);
+/* usec 0 stops the timer. Time in which the consumer waits for a CPU does not count. */
+void feed_link_set_timer(FeedLink *link, uint64_t usec);
+/* The consumer examines a client's file, which may take a call of any length. */
+void feed_link_await_sink(FeedLink *link);
+/* on_closed reports a closed consumer. If sending fails, the timer gives the consumer up. */
+void feed_link_send(FeedLink *link, const ControlMessage *message, const int *fds, size_t n_fds);
+/* A message without contents. */
+void feed_link_send_type(FeedLink *link, ControlType type, const int *fds, size_t n_fds);
+void feed_link_send_guard(FeedLink *link, const Trace *trace);
+void feed_link_send_rings(FeedLink *link, const Trace *trace);
+void feed_link_send_members(FeedLink *link, const FeedMembers *members);
