@@ -92,7 +92,7 @@ build_part() {
         esac
         case $1 in
         asan*) configure build-asan all -Db_sanitize=address,undefined -Db_lundef=false --optimization=0 ;;
-        tsan) configure build-tsan tests/session/test-worker -Db_sanitize=thread -Db_lundef=false ;;
+        tsan) configure build-tsan tests/work/test-work-worker -Db_sanitize=thread -Db_lundef=false ;;
         attack*)
                 configure build all --werror &&
                         configure build-attack 'daemon/manager/ktraced daemon/consumer/ktrace-consumer' --werror \
@@ -121,7 +121,7 @@ run_part() {
         native-upgrade) tests/native/upgrade.sh build ;;
         asan-programs) programs build-asan --suite unit --suite native --timeout-multiplier 12 ;;
         asan-cases) TAP_TAG=asan tests/native/run.sh build-asan ;;
-        tsan) programs build-tsan session-worker ;;
+        tsan) programs build-tsan work-worker ;;
         trixie) tests/trixie/unit.sh ;;
         guest-boots) tests/guest/boots.sh build ;;
         guest-*) tests/guest/suite.sh build "${1#guest-}/$guest_parts" ;;

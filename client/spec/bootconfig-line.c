@@ -10,8 +10,8 @@
  * buffer.
  *
  * To add a word: write it here; interfaces/boot-mark.c recognises our words, and
- * boot/boot-line.c and boot-steps.c act on them; tests/client/spec/test-bootconfig.c,
- * tests/session/test-boot-line.c, tests/guest/boots/early.sh. */
+ * boot/boot-line.c and boot-trace.c act on them; tests/client/spec/test-bootconfig.c,
+ * tests/boot/test-line.c, tests/guest/boots/early.sh. */
 
 #include "spec/bootconfig-line.h"
 

@@ -6,7 +6,7 @@
  *
  * To add a word, change this file and parse.c. evaluate.c finds its place (in programs
  * evaluate-user.c), and fetch.c writes it (for events fetch-field.c). Add it to
- * tests/probe/test-compile.c, test-user.c, test-field.c. */
+ * tests/define/test-compile.c, test-user.c, test-field.c. */
 
 #include "define/lex.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The top-level buffer, for boot traces. Called only by boot/boot-steps.c, on the worker thread;
+/* The top-level buffer, for boot traces. Called only by boot/boot-trace.c, on the worker thread;
  * that file documents when. It relies on set_event: opened without O_TRUNC, "!SYSTEM:EVENT" turns
  * one event off and does not change the others. */
 

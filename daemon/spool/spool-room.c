@@ -6,7 +6,7 @@
  * spool-record.c and by the tests.
  *
  * To add a limit of the spool: the table in policy/limit.c, the count here, the check in
- * spool-record.c, and a key of the spec in interfaces/spec-spool.c; tests/session/test-spool.c. */
+ * spool-record.c, and a key of the spec in interfaces/spec-spool.c; tests/spool/test-entry.c. */
 
 #include "spool/spool-room.h"
 

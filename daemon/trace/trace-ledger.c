@@ -19,7 +19,7 @@
  *
  * To add a kind of interference: compare it here, or in trace-ledger-files.c if it concerns the
  * whole instance; watch/ledger.c decides when to look and how often to repair, watch/interference.c
- * ends a judged trace; tests/session/test-ledger.c, tests/e2e/interference.sh,
+ * ends a judged trace; tests/watch/test-ledger.c, tests/e2e/interference.sh,
  * tests/guest/interference.sh. */
 
 #include "trace/trace-ledger.h"

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../stream/hist-sample.h"
+#include "../consumer/hist-sample.h"
 #include "fuzz.h"
 
 const char *const fuzz_words[] = { "{ ",

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "../probe/btf-fixture.h"
+#include "../define/btf-fixture.h"
 #include "define/compile-user.h"
 #include "define/compile.h"
 #include "define/show.h"

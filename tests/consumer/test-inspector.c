@@ -277,7 +277,7 @@ static void test_daemon_leaves(Fixture *f, gconstpointer data _unused_) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, function) \
-        g_test_add("/stream/inspector/" name, Fixture, NULL, set_up, function, tear_down)
+        g_test_add("/consumer/inspector/" name, Fixture, NULL, set_up, function, tear_down)
         ADD("facts", test_facts);
         ADD("answers", test_answers);
         ADD("refuses-place", test_refuses_place);

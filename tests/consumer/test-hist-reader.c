@@ -230,11 +230,11 @@ static void test_interval(void) {
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
-        g_test_add_func("/stream/hist-reader/once", test_once);
-        g_test_add_func("/stream/hist-reader/huge", test_huge);
-        g_test_add_func("/stream/hist-reader/texts", test_texts);
-        g_test_add_func("/stream/hist-reader/refused", test_refused);
-        g_test_add_func("/stream/hist-reader/rises", test_rises);
-        g_test_add_func("/stream/hist-reader/interval", test_interval);
+        g_test_add_func("/consumer/hist-reader/once", test_once);
+        g_test_add_func("/consumer/hist-reader/huge", test_huge);
+        g_test_add_func("/consumer/hist-reader/texts", test_texts);
+        g_test_add_func("/consumer/hist-reader/refused", test_refused);
+        g_test_add_func("/consumer/hist-reader/rises", test_rises);
+        g_test_add_func("/consumer/hist-reader/interval", test_interval);
         return g_test_run();
 }

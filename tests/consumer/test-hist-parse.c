@@ -238,12 +238,12 @@ static void test_cut(void) {
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
-        g_test_add_func("/stream/hist-parse/all-forms", test_all_forms);
-        g_test_add_func("/stream/hist-parse/numbers", test_numbers);
-        g_test_add_func("/stream/hist-parse/names", test_names);
-        g_test_add_func("/stream/hist-parse/hostile", test_hostile);
-        g_test_add_func("/stream/hist-parse/forged", test_forged);
-        g_test_add_func("/stream/hist-parse/choice", test_choice);
-        g_test_add_func("/stream/hist-parse/cut", test_cut);
+        g_test_add_func("/consumer/hist-parse/all-forms", test_all_forms);
+        g_test_add_func("/consumer/hist-parse/numbers", test_numbers);
+        g_test_add_func("/consumer/hist-parse/names", test_names);
+        g_test_add_func("/consumer/hist-parse/hostile", test_hostile);
+        g_test_add_func("/consumer/hist-parse/forged", test_forged);
+        g_test_add_func("/consumer/hist-parse/choice", test_choice);
+        g_test_add_func("/consumer/hist-parse/cut", test_cut);
         return g_test_run();
 }

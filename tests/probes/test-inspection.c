@@ -684,7 +684,7 @@ static void test_places(Fixture *f _unused_, gconstpointer data _unused_) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, function) \
-        g_test_add("/session/inspection/" name, Fixture, NULL, set_up, function, tear_down)
+        g_test_add("/probes/inspection/" name, Fixture, NULL, set_up, function, tear_down)
         ADD("ticket", test_ticket);
         ADD("early", test_early);
         ADD("refused", test_refused);
@@ -695,7 +695,7 @@ int main(int argc, char **argv) {
         ADD("free", test_free);
         ADD("path", test_path);
         ADD("silent-server", test_silent_server);
-        g_test_add("/session/inspection/silent-server-by-path",
+        g_test_add("/probes/inspection/silent-server-by-path",
                         Fixture,
                         "",
                         set_up,

@@ -109,9 +109,9 @@ static void test_head(void) {
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
-        g_test_add_func("/session/hist-rows/numbers", test_numbers);
-        g_test_add_func("/session/hist-rows/texts", test_texts);
-        g_test_add_func("/session/hist-rows/unsound", test_unsound);
-        g_test_add_func("/session/hist-rows/head", test_head);
+        g_test_add_func("/trace/hist-rows/numbers", test_numbers);
+        g_test_add_func("/trace/hist-rows/texts", test_texts);
+        g_test_add_func("/trace/hist-rows/unsound", test_unsound);
+        g_test_add_func("/trace/hist-rows/head", test_head);
         return g_test_run();
 }

@@ -392,7 +392,7 @@ int main(int argc, char **argv) {
         return 77;
 #endif
 #define ADD(name, function) \
-        g_test_add("/stream/inspect-hostile/" name, Fixture, NULL, set_up, function, tear_down)
+        g_test_add("/consumer/inspect-hostile/" name, Fixture, NULL, set_up, function, tear_down)
         ADD("cut", test_cut);
         ADD("shrinks", test_shrinks);
         ADD("no-program", test_no_program);

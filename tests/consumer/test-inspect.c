@@ -408,7 +408,7 @@ static void test_others_markers(Fixture *f, gconstpointer data _unused_) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, function) \
-        g_test_add("/stream/inspect/" name, Fixture, NULL, set_up, function, tear_down)
+        g_test_add("/consumer/inspect/" name, Fixture, NULL, set_up, function, tear_down)
         ADD("program", test_program);
         ADD("libraries", test_libraries);
         ADD("symbols", test_symbols);
