@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What is in the bytes: nothing but what a granted field owns.
+# Attacks on the bytes of records: only bytes of granted fields may be readable.
 
 case_holes() { # read stale bytes between fields and in padding, after the ring has wrapped around
         defended_by holes

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What is in granted events' fields: no address of the kernel's, nothing of tasks outside the session.
+# Attacks on the fields of granted events: no kernel address and no foreign task may be readable.
 
-# granted_load EVENT...: the user's own process works while these are recorded, into t.kts.
+# granted_load EVENT...: records these events of the user's own process into t.kts.
 granted_load() {
         attack "$@" <<'EOS'
 from attack import *
@@ -48,7 +48,7 @@ EOS
         verdict "$(wc -l <found.1)" "$(wc -l <found.2)" "addresses"
 }
 
-# neighbour: the stranger's process secret-name on the first CPU, and the user's own one beside it, recorded.
+# neighbour: runs the stranger's process secret-name and a recorded process of the user on the first CPU.
 neighbour() {
         chmod 711 .
         cp "$TARGET" secret-name
@@ -105,13 +105,13 @@ EOS
                 "records that a foreign value chose"
 }
 
-# system KEYS: all processes are the user's to trace, of these systems.
+# system KEYS: a rule that lets the user trace all processes, with these keys.
 system() {
         rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}],
                 \"scopes\": [\"system\"], \"processes\": \"any\", $1}"
 }
 
-# of_all EVENT...: what everybody does while root is busy, into t.kts; then again into 2.kts.
+# of_all EVENT...: records all processes while root is busy, into t.kts and then into 2.kts.
 of_all() {
         roots_part sh -c 'for i in 1 2 3 4 5 6; do ls -lR /usr/share/dbus-1 >/dev/null; sleep 0.1; done'
         attack "$@" <<'EOS'

@@ -154,7 +154,7 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of a process with capabilities"
 }
 
-# A thread that is not listed takes the number of its leader, which is, when it executes a program.
+# A thread that executes a program gets the pid of its leader. The thread is not listed, but its leader is.
 case_late_thread() { # trace a root program that a new thread executes while its siblings are listed
         defended_by threads credentials guard guard-hist lifetimes members
         rooted 4755 rooted
@@ -237,7 +237,7 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's process"
 }
 
-# swarm GO N: processes of the user's end one after the other, and root's get their numbers at once.
+# swarm GO N: processes of the user end one after the other, and root processes get their pids at once.
 swarm() { "$ATTACK_TOOLS/actor" swarm "$USER_UID" $VICTIM_CALL "$1" "$2" && touch reused; }
 
 case_pid_reuse_at_stop() { # [deep] trace root processes with pids of processes that ended while the session was stopped
@@ -260,8 +260,8 @@ EOS
 
 doomed() { "$ATTACK_TOOLS/actor" doomed "$USER_UID" $VICTIM_CALL started 300 100 && touch reused; }
 
-# A process that has ended keeps its number until its parent waits for it. So these end while the daemon judges the
-# processes on its list, and their numbers are given to others when the daemon has finished.
+# A process that has ended keeps its pid until its parent waits for it. So these processes end while the daemon checks
+# its list, and their pids are used again when the daemon has finished.
 doomed_newcomers() {
         within 60 [ -e running ]
         doomed
@@ -345,8 +345,8 @@ EOS
 
 reborn() { "$ATTACK_TOOLS/actor" reborn "$USER_UID" $VICTIM_CALL armed "$1" && touch reused; }
 
-# The kernel remembers the first event of a pair by a number. A traced process has it, then a process of root's, which
-# is traced until the kernel's list forgets the number, then a traced process again.
+# The kernel stores the first event of a pair under a pid. The pid belongs to a traced process, then to a root process,
+# which is traced until the kernel removes the pid from its list, and then to a traced process again.
 case_pid_reuse_and_pairs() { # use a root process with a reused pid as the first event of a pair
         defended_by pair-start
         roots_part reborn 20

@@ -2,7 +2,7 @@
 # Attacks through probes in programs: a breakpoint is written into every process that maps the file, and a counter
 # into its data, in every process that runs it.
 
-# roots_program: root's own, running; its pid is in $VICTIM, its path in $PROGRAM.
+# roots_program: starts a root program; its pid is in $VICTIM, its path in $PROGRAM.
 roots_program() {
         PROGRAM=/usr/local/bin/ktrace-probed
         install -m 755 "$PROBED" "$PROGRAM"
@@ -11,7 +11,7 @@ roots_program() {
         started+=("$VICTIM")
 }
 
-# traces PLACE: the attacker defines a probe there and records processes of their own, whatever of it is allowed.
+# traces PLACE: the attacker defines a probe there and records own processes. Both may be refused.
 traces() {
         user ktracectl --no-ask-password probes add mine --on "$1" &&
                 user ktracectl create mine --probe mine --scope own --lifetime linger && user ktracectl start mine ||
@@ -26,7 +26,7 @@ traces_end() {
         rm -f "$PROGRAM"
 }
 
-# changed_bytes: of the victim's code, against the file.
+# changed_bytes: the number of bytes of the victim's code that differ from the file.
 changed_bytes() {
         python3 - "$VICTIM" "$PROGRAM" <<'EOS'
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Rules that an attacker wrote.
 
-# own_rule: what the attacker would write.
+# own_rule: the rule that the attacker writes.
 own_rule() {
         echo "{\"rules\": [{\"name\": \"mine\", \"subjects\": [\"any\"],
                 \"scopes\": [\"command\", \"own\", \"pids\"], \"events\": [\"*:*\"]}]}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Attacks on what has no switch, because it is how the thing is made: run in the first pass only. A script says
-# GAINED for each thing that it got, and must say DONE.
+# Attacks on defences without a switch, which cannot be left out of a build. They run in the first pass only. A script
+# prints GAINED for each success, and must print DONE.
 
-# boasts: how many things the script of the attack says it gained.
+# boasts: how often the script printed GAINED.
 boasts() {
         grep -q '^DONE' said || fail "the attack did not come to its end: $(cat said)"
         cat said

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Attacks on what lies on disk: others' recordings, more of the disk than one may have, by a worker that was taken over
-# too, and what others have recorded in the top buffer.
+# Attacks on recordings on disk: to read other users' recordings, to use more of the disk than allowed, also with a
+# compromised worker, and to get other users' events from the top buffer.
 QUOTA=2048 # kB, of a user
 
-# a_spool: the machine's disk is a small one.
+# a_spool: mounts a small disk for the spool.
 a_spool() {
         echo "{\"spool-keep-free-kb\": 1024, \"max-spool-kb-per-uid\": $QUOTA}" >"$CONFIG/ktraced.json"
         trap a_spool_end EXIT
@@ -19,7 +19,7 @@ a_spool_end() {
 }
 spooled() { ktracectl spool list --json=short; }
 nothing_records() { spooled | jq -e 'all(.state == "ended" or .state == "crashed")'; }
-# recorded_by WHO: a recording of the victim's call, at its end; its id is in $id.
+# recorded_by WHO: makes a recording of the victim's call that has ended; its id is in $id.
 recorded_by() {
         chmod 711 .
         echo '{"name": "secret", "spool": {"rotate-bytes": 524288}}' >spec.json
@@ -27,7 +27,7 @@ recorded_by() {
         within 20 nothing_records || fail "it has no end: $(spooled)"
         id=$(spooled | jq -r '.[0].id')
 }
-# or_nothing FILE COMMAND...: what a refused one says is nothing.
+# or_nothing FILE COMMAND...: writes the output to FILE, or nothing if the command fails.
 or_nothing() {
         local file=$1
         shift
@@ -76,7 +76,7 @@ EOS
 held_files() { find /proc/[0-9]*/fd -lname "$SPOOL_DIR/*.kts (deleted)" 2>/dev/null | wc -l; }
 none_held() { [ "$(held_files)" = 0 ]; }
 
-# taken_over KEEP N BYTES: see puppet.c; what it prints is in $held and $longest.
+# taken_over KEEP N BYTES: runs a compromised worker (puppet.c); its output is in $held and $longest.
 taken_over() {
         echo "{\"spool\": {\"rotate-bytes\": 262144, \"keep\": \"$1\"}}" >spec.json
         user ktracectl create mine --spec spec.json --scope own -e raw_syscalls:sys_enter -f "id == $OWN_CALL"
@@ -110,8 +110,8 @@ case_boundless_worker() { # fill the disk with one endless file
         verdict $((longest > 262144 ? longest : 0)) "bytes in a file of 262144"
 }
 
-# booted_with WORDS: as the daemon reads them; then it starts, for the first time in this boot. How many recordings it
-# has taken from the top buffer is in $n_taken.
+# booted_with WORDS: starts the daemon as if for the first time in this boot, with these words on the kernel's command
+# line. The number of recordings that it took from the top buffer is in $n_taken.
 booted_with() {
         trap booted_end EXIT
         mkdir -p /etc/systemd/system/ktraced.service.d

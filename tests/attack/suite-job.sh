@@ -11,7 +11,7 @@ status=0
 cases='attack/members.sh attack/windows.sh attack/bytes.sh attack/fields.sh attack/rules.sh attack/programs.sh
         attack/spool.sh'
 
-# without_defences: each attack without its defence: it gains, at the latest at the eighth try.
+# without_defences: runs each attack without its defence. It must succeed in at most eight tries.
 without_defences() {
         systemctl stop ktraced.service
         cp -a open/. /

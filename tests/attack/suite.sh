@@ -14,10 +14,10 @@ result=$(mktemp -d)
 trap 'rm -rf "$job" "$result"' EXIT
 trap 'exit 143' HUP INT TERM
 "$here/../guest/product.sh" "$build" "$job/root"
-# Of the second build only the programs that have switches are needed.
+# Only the programs with switches are needed from the second build.
 install -D "$open/daemon/manager/ktraced" "$job/open/usr/sbin/ktraced"
 install -D "$open/daemon/consumer/ktrace-consumer" "$job/open/usr/libexec/ktrace/ktrace-consumer"
-# The same two are the builds of an upgrade.
+# The upgrade test uses the same two builds.
 install -D -t "$job/upgrades/first" "$job/root/usr/sbin/ktraced" "$job/root/usr/libexec/ktrace/ktrace-consumer"
 install -D -t "$job/upgrades/second" "$job/open/usr/sbin/ktraced" "$job/open/usr/libexec/ktrace/ktrace-consumer"
 cp -r "$here/../upgrade" "$job/upgrade"
@@ -34,7 +34,7 @@ TAP_CASE='${ATTACK_CASE:-}'
 TAP_DEEP='${TAP_DEEP:-}'
 EOS
 status=0
-# Memory that the kernel takes holds what it held before: Debian has it zeroed, other distributions do not.
+# The kernel does not clear the memory that it allocates. Debian's default clears it, other distributions do not.
 GUEST_TIMEOUT=3600 GUEST_APPEND="init_on_alloc=0 init_on_free=0" "$here/../guest/run-guest.sh" "$job" "$result" ||
         status=$?
 [ "$status" = 0 ] || [ ! -s "$result/journal" ] || tail -n 60 "$result/journal" | sed 's/^/# /'

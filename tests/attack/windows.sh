@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What triggers do when the trace has been ended, and what they tell.
+# Attacks through triggers: after the end of the trace, and through what triggers reveal.
 
 case_window_resumed() { # trace a root program by a trigger that restarts the trace after the guard has ended it
         defended_by latch guard-hist
@@ -21,8 +21,8 @@ EOS
 case_histogram_goes_on() { # [open] trace a root program by a histogram that counts after the guard has ended the trace
         defended_by guard-hist judged-counts
         rooted 4755 rooted
-        # What the kernel holds for the attacker is what whoever reads it for him would tell. The daemon would end the
-        # session within milliseconds: it is as slow as on a busy machine, from the first call that is counted on.
+        # The test reads the kernel's histogram, as a worker would do for the attacker. The daemon would end the session
+        # within milliseconds, so it is slowed down from the first counted call on, as on a busy machine.
         roots_part bash -c "n=0 wanted='id: *$VICTIM_CALL } hitcount: *([0-9]+)' daemon= until=
                 while [ ! -e over ]; do
                         for h in $TRACEFS/instances/ktrace-*/events/raw_syscalls/sys_enter/hist; do
@@ -95,7 +95,7 @@ EOS
         verdict "$(cat reported)" "calls of the root program that were reported"
 }
 
-# counted_by EXPRESSION EVENT KEY...: how many rows of histograms that count by these have a value that is so.
+# counted_by EXPRESSION EVENT KEY...: counts the rows of histograms with these keys that match EXPRESSION.
 counted_by() {
         attack "$@" <<'EOS'
 from attack import *

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Bad input: the exit status as designed, one line that names the thing, nothing left in tracefs.
+# Bad input: the documented exit status, one line that names the mistake, and nothing is left in tracefs.
 E='-e raw_syscalls:sys_enter'
 
 spec_refused() { # PATTERN JSON
@@ -45,8 +45,8 @@ case_bad_name() { # a session name with a slash is refused
         refused 2 'NAME: "a/b"' user ktracectl create a/b $E --scope own
 }
 
-# said_in_words COMMAND: for each line `STATUS^LINE^ARGUMENTS` of stdin, what COMMAND ARGUMENTS prints first. LINE may
-# begin and end with `*`. ARGUMENTS may be a line of their own. No word of the spec is in it.
+# said_in_words COMMAND: for each line `STATUS^LINE^ARGUMENTS` of stdin, COMMAND ARGUMENTS prints LINE first. LINE may
+# begin and end with `*`. ARGUMENTS may be on a line of their own. The message must not contain keys of the spec.
 said_in_words() {
         local command=$1 status line arguments
         local specs='(events|probes|triggers|functions|args|key)\[|max-bytes'
@@ -197,7 +197,7 @@ case_unfit_pid() { # -p refuses an own process that is not dumpable or that may 
         background user setpriv --no-new-privs "$TARGET" undumpable
         within 30 sh -c "[ \$(stat -c %u /proc/$BACKGROUND/stat) = 0 ]" || fail "it is dumpable"
         refused 3 "$BACKGROUND" user ktracectl record $E -o t.kts -p "$BACKGROUND"
-        # A kernel with kprobes guards against it.
+        # With kprobes the guard protects against this.
         [ ! -e /sys/kernel/tracing/kprobe_events ] || return 0
         background user sleep 100
         refused 3 "$BACKGROUND.*(NoNewPrivs|no_new_privs|privileges)" user ktracectl record $E -o t.kts -p "$BACKGROUND"
@@ -252,7 +252,7 @@ case_disk_full_converting() { # if the disk is too small for another format, the
         refused 1 'small/t.dat: .*No space left on device' user ktracectl convert t.kts -o small/t.dat
         same '' "$(ls -A small)" "files of a conversion that failed"
         umount small
-        # The same for a limit on the size of files: no signal ends the recording.
+        # The same with a limit on the file size: the signal does not end the recording.
         expect 125 user bash -c "ulimit -f 200; exec ktracectl record -q $E -o l.dat -- '$TARGET' calls 30000 110"
         grep -q 'l.dat: cannot be written: File too large; the recording is kept in l.dat.kts' err || fail "$(cat err)"
         [ -s l.dat.kts ] || fail "no recording is kept"
@@ -356,7 +356,7 @@ case_silent_fuse_program() { # a FUSE file that does not answer blocks only the 
         [ -c /dev/fuse ] || skip "no /dev/fuse here"
         [ -e "$TRACEFS/uprobe_events" ] || skip "this kernel has no uprobes"
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
-        # ktracectl would hang before it asks.
+        # ktracectl would hang before it calls the daemon.
         cat >give.py <<'PY'
 import dbus, os, socket, sys
 bus = dbus.SystemBus()

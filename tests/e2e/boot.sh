@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What the kernel has recorded before the daemon was there, as kernels that make instances at boot have it: the instance
-# is made by hand, and the command line is one of this mount namespace's. The kernel's own words:
-# ../guest/boots/early.sh.
+# A boot trace in an instance, as kernels make it that know trace_instance=. Here the test makes the instance, and the
+# command line is a file in this mount namespace. ../guest/boots/early.sh tests the kernel's own words.
 
 boot_begin() { # SPEC [MORE]: as booted with the words for the spec, and more
         service_manager && skip "the daemon sees the command line that the kernel has"
@@ -25,7 +24,7 @@ boot_entry() {
 has_entry() { [ -n "$(boot_entry)" ]; }
 is_over() { test -e "$STATE_DIR/.boot.json"; }
 
-# daemon_anew: one that has not looked yet.
+# daemon_anew: starts a daemon that has not looked for a boot trace yet.
 daemon_anew() {
         ! service_is_up || kill "$(daemon_pid)"
         within 30 is_down || fail "the daemon does not end"
@@ -33,7 +32,7 @@ daemon_anew() {
         ktracectl status >/dev/null
 }
 
-# boot_instance EVENT...: as the kernel would have made it, with something in it.
+# boot_instance EVENT...: makes an instance with events, as the kernel would at boot.
 boot_instance() {
         mkdir "$TRACEFS/instances/boottest"
         for event in "$@"; do

@@ -13,7 +13,7 @@ borrowed_end() {
         [ ! -d "$TRACEFS/instances/$BORROWED" ] || within 20 rmdir "$TRACEFS/instances/$BORROWED"
         leave_case
 }
-# What a session may change.
+# state: everything that a session may change.
 state() {
         local file
         for file in tracing_on buffer_percent buffer_size_kb trace_clock current_tracer options/overwrite set_event \
@@ -55,7 +55,7 @@ case_borrowed_events() { # events, filters and tracing_on of an existing instanc
         ends_well 10
         same '5 5' "$(count t.kts '.event == "sys_enter"') $(count t.kts '.event == "sys_exit"')" "events"
         same "$before" "$(state)" "the instance"
-        # It was stopped by its maker: nothing more.
+        # The owner has stopped it: nothing else is recorded.
         "$TARGET" calls 3 1000
         same 0 "$(grep -vc '^#' "$theirs/trace")" "records that are left"
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Several sessions at once on the same events, and what their clocks say of the time of day.
+# Several sessions with the same events, and the time of day of their clocks.
 
 clocks_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
@@ -41,12 +41,12 @@ case_clocks_several() { # one event in five sessions with different filters, win
         same 28 "$(count count.kts true)" "count: 11 + 17"
         same 48 "$(count both.kts '.event == "sys_enter"')" "both, in: 7 + 11 + 13 + 17"
         same 48 "$(count both.kts '.event == "sys_exit"')" "both, out"
-        # A counter counts: no two records have one number.
+        # Each value of a counter occurs once.
         same 28 "$(ktracectl report --json=short count.kts | jq -c 'select(.event != null) | .ts' | sort -u | wc -l)" \
                 "numbers"
 }
 
-# between NSEC: the time of day is after $before and before $after, but for 10 ms by which clocks may be read apart.
+# between NSEC: the time of day is between $before and $after. The clocks may be read up to 10 ms apart.
 between() { [ -n "$1" ] && [ "$1" -gt $((before - 10000000)) ] && [ "$1" -lt $((after + 10000000)) ]; }
 to_nsec() { date -u -d "$1" +%s%N; }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What is changed of a session while it goes on: events on and off, an empty buffer.
+# Changes of a running session: events on and off, clear, the buffer size.
 
 control_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true

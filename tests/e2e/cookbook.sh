@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# ktrace-cookbook(7): each of its examples, as it stands in the page. tests/tree/docs.py checks that no section is
-# missing here.
+# The examples of ktrace-cookbook(7), word for word. tests/tree/docs.py checks that no section is missing here.
 
-# cookbook: the beginning of a case; ./app is the user's.
+# cookbook: begins a case; ./app belongs to the user.
 cookbook() {
         trap cookbook_end EXIT
         install -o "$USER_UID" -g "$USER_UID" -m 755 "$APP" app
@@ -13,14 +12,14 @@ cookbook_end() {
                 xargs -rn 1 ktracectl spool remove || true
         leave_case
 }
-# service: app.service, as the user.
+# service: starts app.service as the user.
 service() {
         lives_in app.service "$USER_UID" "$T/app" serve
         SERVICE=$BACKGROUND
 }
-# has_ended NAME: the recording.
+# has_ended NAME: whether the recording has ended.
 has_ended() { ktracectl spool list --json=short | jq -e ".[] | select(.name == \"$1\") | .state == \"ended\""; }
-# needs FILE WHAT: of tracefs.
+# needs FILE WHAT: skips the case if tracefs has no FILE.
 needs() { [ -e "$TRACEFS/$1" ] || skip "this kernel has no $2"; }
 
 case_cookbook_files() { # [guest] ktrace-cookbook(7): which files a program opens

@@ -7,7 +7,7 @@ event_probes() { # the rest of the case is for kernels that have them
         ktracectl probes remove tried
 }
 
-# refuses_field COLUMN PATTERN EVENT ARG: not defined; the reason and a caret below the place.
+# refuses_field COLUMN PATTERN EVENT ARG: the definition is refused with the reason and a caret below the column.
 refuses_field() {
         local column=$1 pattern=$2
         expect 2 ktracectl probes add bad --event "$3" -- "$4"
@@ -104,7 +104,7 @@ reported() {
         head -n 1 err | grep -qE -- "$2" || fail "no '$2': $(cat err)"
 }
 
-# refuses_pair COLUMN PATTERN KEY ARG: not defined; the reason and a caret below the place in the one that is named.
+# refuses_pair COLUMN PATTERN KEY ARG: the definition is refused with the reason and a caret below the column.
 refuses_pair() {
         local column=$1 pattern=$2
         expect 2 ktracectl probes add bad --from sched:sched_waking --to sched:sched_switch --key "$3" -- "$4"
@@ -138,7 +138,7 @@ case_pair_mistakes() { # each mistake in a pair of events is reported with its p
                 --to sched:sched_swich --key pid '$latency'
         refused 1 'no such probe' ktracectl probes add bad --from nothing --to sched:sched_switch --key pid '$latency'
         refused 2 'not together with' ktracectl probes add bad $both --on vfs_read --key 'pid = next_pid' '$latency'
-        # A pointer that a program has handed in, which the kernel would follow without a look.
+        # A pointer from a program, which the kernel would follow without a check.
         reported 2 'to any address' ktracectl probes add bad --from syscalls:sys_enter_openat \
                 --to syscalls:sys_exit_openat \
                 --key common_pid from.filename
@@ -164,14 +164,14 @@ case_pair_latency() { # [guest] a pair of events shows the duration of each call
         ktracectl convert t.kts --to json >t.json
         same 4 "$(jq -c 'select(.event == "slept")' t.json | wc -l)" "calls"
         same 4 "$(jq -c 'select(.event == "slept_us")' t.json | wc -l)" "calls in us"
-        # A sleep may be longer than it was asked to be; how long it was, the records of both events say below.
+        # A sleep may be longer than requested. The records of both events contain its real length.
         same '[true,true,true,true]' "$(jq -cs 'map(select(.event == "slept") | .fields.took / 1e6) |
                 [., [50, 100, 200, 300]] | transpose | map(.[0] >= .[1] and .[0] < 20000)' t.json)" \
                 "how long they slept: $(jq -cs 'map(select(.event == "slept") | .fields.took)' t.json)"
         same "$(jq -cs 'map(select(.event == "slept") | .fields.took / 1000 | floor | . / 1000 | floor)' t.json)" \
                 "$(jq -cs 'map(select(.event == "slept_us") | .fields.latency / 1000 | floor)' t.json)" "ns and us"
         same '[0]' "$(jq -cs 'map(select(.event == "slept") | .fields.ret) | unique' t.json)" "results"
-        # The second event's time less the first one's, by the records of both.
+        # The difference between the times of both events.
         same "$(jq -cs '[.[] | select(.event == "sys_enter_clock_nanosleep")] as $from | [.[] |
                 select(.event == "sys_exit_clock_nanosleep")] |
                 [range(length) as $i | .[$i].ts - $from[$i].ts]' t.json)" \
@@ -267,7 +267,7 @@ case_pair_block_io() { # [guest] the catalogue's disk latency covers each reques
                 fail "not what lies between the events: $(cat t.json)"
 }
 
-# streamed SESSION FILE: all that it has recorded; it goes with that.
+# streamed SESSION FILE: saves everything that the session has recorded, and destroys the session.
 streamed() {
         background ktracectl stream "$1" -o "$2"
         within 30 test -s "$2" || fail "no stream: $(cat background.err)"
@@ -370,7 +370,7 @@ case_pair_fence() { # [guest] a user's pairs cover only own processes, one task 
                 --key common_pid '$latency' to.next_pid
         refused 3 'to: .*not granted' user ktracectl probes add bad --from raw_syscalls:sys_enter \
                 --to sched:sched_waking --key common_pid '$latency'
-        # A copy of an event that speaks of others: neither its fields by another copy nor a filter.
+        # A copy of an event that describes other tasks can be neither copied again nor filtered.
         user ktracectl probes add copy --event sched:sched_switch next_comm prev_pid
         refused 2 'made of events itself: name sched:sched_switch' user ktracectl probes add bad --from copy \
                 --to raw_syscalls:sys_exit --key common_pid 'c = from.next_comm'
@@ -393,7 +393,7 @@ case_pair_fence() { # [guest] a user's pairs cover only own processes, one task 
                 t.json)" "tasks that are not the user's"
         [ "$(jq -s 'map(select(.event == "calls" and .fields.latency > 99000000)) | length' t.json)" -gt 0 ] ||
                 fail "no sleep"
-        # su, by a process that is traced: its calls begin and end beyond the change of credentials.
+        # A traced process runs su, whose calls begin and end after the change of credentials.
         background user sh -c 'while [ ! -e go ]; do sleep 0.2; done; /bin/su --version; sleep 100'
         pid=$BACKGROUND
         background user ktracectl record -q --probe calls -e raw_syscalls:sys_enter -o su.kts -p "$pid"
@@ -405,7 +405,7 @@ case_pair_fence() { # [guest] a user's pairs cover only own processes, one task 
         grep -q 'changed its credentials' background.err || fail "$(cat background.err)"
         has_calls || fail "nothing was recorded before"
         same 0 "$(count su.kts '.comm == "su"')" "records of su"
-        # The session that the guard has ended may still be leaving the kernel.
+        # The session that the guard has ended may not be removed from the kernel yet.
         within 20 user ktracectl probes remove calls || fail "$(user ktracectl probes remove calls 2>&1)"
         for probe in others switched; do user ktracectl probes remove $probe; done
         nothing_paired

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A stream on its way out of the machine while it is recorded: over a network, over a serial line.
+# A stream leaves the machine during the recording: over a network or a serial line.
 
 extraction_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
@@ -13,7 +13,7 @@ traced() { # NAME KB
 calls() { "$TARGET" calls "$1" 1000; }
 lost() { ktracectl convert "$1" --to json 2>/dev/null | jq -s 'map(select(.lost != null) | .lost) | add // 0'; }
 
-# over LISTEN CONNECT: socat's addresses of both ends.
+# over LISTEN CONNECT: records through socat with these two addresses.
 over() {
         traced box 8192
         rm -f remote.kts
@@ -46,11 +46,11 @@ case_extraction_serial() { # a slow serial line loses events, which are counted,
         trap extraction_end EXIT
         background socat PTY,link="$T/near",raw,echo=0 PTY,link="$T/far",raw,echo=0
         within 30 test -e far || fail "no line"
-        # With its last writer what is still in it would go.
+        # Without a writer the remaining data would be lost.
         exec 8<>near
         traced slow 64
         traced other 8192
-        # 115200 baud, until the file "fast" is there.
+        # The line has 115200 baud until the file "fast" exists.
         background python3 -c '
 import os, sys, time
 far = os.open("far", os.O_RDONLY | os.O_NOCTTY)

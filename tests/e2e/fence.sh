@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What ends a session of a user's: privileges gained by what it traces, and others who change it.
+# Events that end a user's session: a traced process gains privileges, or another program changes the session.
 
 fence_target() { background user setpriv --no-new-privs "$TARGET" paced 2000 50000; }
 
-# fence_recording ARGUMENTS...: in the background into t.kts, running when this returns.
+# fence_recording ARGUMENTS...: starts a recording into t.kts in the background.
 fence_recording() {
         background user ktracectl record -q -e raw_syscalls:sys_enter -e sched:sched_process_exec -o t.kts "$@"
         within 30 is_running || fail "did not start: $(cat background.err)"
         RECORDING=$BACKGROUND
 }
 fence_instance() { echo "$TRACEFS"/instances/ktrace-*; }
-# fence_ends REASON: the recording has failed with it.
+# fence_ends REASON: the recording fails with this reason.
 fence_ends() {
         local status=0
         wait "$RECORDING" || status=$?
@@ -70,7 +70,7 @@ case_fence_setuid() { # [guest] a session ends when a traced process gains privi
         within 30 has_calls || fail "nothing is recorded"
         touch go
         fence_ends 'changed its credentials'
-        # The kernel tells of a program only once its new credentials are in force.
+        # The kernel reports a program only after its new credentials are in force.
         same 0 "$(count t.kts '.event == "sched_process_exec" and .fields.filename == "/bin/su"')" "records of su"
         has_calls || fail "nothing was recorded before"
 }
@@ -85,12 +85,12 @@ case_fence_setuid_while_stopped() { # [guest] a session ends when a process gain
         within 30 sh -c '! ktracectl list --json=short | grep -q halted' || fail "it is still there"
 }
 
-# fence_sudo: a set-uid program that takes the user's own ids again, as sudo does for the user's own name.
+# fence_sudo: makes a set-uid program that returns to the user's ids, as sudo does for the user's own name.
 fence_sudo() {
         install -d -m 755 "$T.door"
         install -m 4755 "$TARGET" "$T.door/sudo"
 }
-# guard_ended FILE: the stream has an end that names the guard and what happened.
+# guard_ended FILE: the end of the stream names the guard and the cause.
 guard_ended() {
         ktracectl report --receipt --json=short "$1" | jq -c .end >end.json || fail "no receipt of $1"
         same guard "$(jq -r .code end.json)" "the code at the end of $1"
@@ -113,7 +113,7 @@ case_fence_sudo_at_create() { # [guest] set-uid programs that run while sessions
         needs_kprobes
         fence_sudo
         local n=0
-        # Most sessions are refused at the start: the program is not the user's then. An own process goes on in between.
+        # Most sessions are refused at the start, because the program has other ids then. Some begin in between.
         background user sh -c 'while :; do "$0" own true; "$0" own sleep 1; done' "$T.door/sudo"
         for i in $(seq 20); do
                 ! user ktracectl record -q -e raw_syscalls:sys_enter -p "$BACKGROUND" -o "t$i.kts" 2>err ||

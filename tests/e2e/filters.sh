@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Filters: what is asked for is what is recorded, mistakes are shown where they are, and what the kernel
-# would not take never starts.
+# Filters: only matching events are recorded, mistakes are shown with their place, and a filter that the kernel refuses
+# prevents the start.
 SYSCALL='-e raw_syscalls:sys_enter'
 
-# caret COLUMN PATTERN OPTIONS...: refused as bad usage; the reason matches, and below it stands the filter
-# with a caret under this column.
+# caret COLUMN PATTERN OPTIONS...: the filter is refused with status 2 and a matching reason. The next lines show the
+# filter and a caret below this column.
 caret() {
         local column=$1 pattern=$2 line
         shift 2
@@ -26,7 +26,7 @@ case_filter() { # only events that match the filter are recorded
         calls $SYSCALL -f 'id == 110'
         calls $SYSCALL -f "id > 109 && id < 111 && comm == '$(basename "$TARGET")'"
         calls $SYSCALL -f '!(id != 110 || CPU > 1000)'
-        # The same event twice: either of both.
+        # The same event twice: records that match either filter.
         calls $SYSCALL -f 'id == 110' $SYSCALL -f 'id == 9999'
 }
 
@@ -52,7 +52,7 @@ case_filter_mistakes() { # [asan] a mistake in a filter is reported with its col
         caret 4 '--where "id = 3" column 4: filters have no single =' $SYSCALL --where 'id = 3'
         caret 1 '-f "\(id == 3" column 1: this \( has no \)' $SYSCALL -f '(id == 3'
         caret 17 '-f "common_flags == 256" column 17: 256 is out of the range' $SYSCALL -f 'common_flags == 256'
-        # One of two events lacks the field.
+        # One of the two events does not have the field.
         caret 1 'raw_syscalls:sys_enter: --where .* column 1: no field "filename"' \
                 $SYSCALL -e sched:sched_process_exec --where 'filename ~ "*"'
 }
@@ -84,7 +84,7 @@ symbol() { awk -v name="$1" '$3 == name { print $1; exit }' /proc/kallsyms; }
 
 case_filter_the_kernel_refuses() { # if the kernel refuses a filter that passed our check, nothing is recorded
         at_least 6 3 || skip "this kernel compares with no functions"
-        # Whether a function exists only the kernel knows.
+        # Only the kernel knows whether a function exists.
         refused 1 'kernel refuses the filter of kmem:kmalloc' \
                 ktracectl record -q -a -e kmem:kmalloc -f 'call_site.function == no_such_function_1' -o t.kts \
                 -- touch ran

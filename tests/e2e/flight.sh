@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Flight recorders: what a snapshot has of the time before it, and that nothing waits for its reader.
+# Flight recorders: a snapshot has the last events, and nothing waits for its reader.
 
 flight_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
@@ -14,7 +14,7 @@ recorder() {
         ktracectl start "$1"
 }
 calls() { "$TARGET" calls "$1" "$2"; }
-# has FILE NR: how many calls of this number are in it.
+# has FILE NR: counts the calls of this number in the file.
 has() { count "$1" ".fields.id == $2"; }
 
 case_flight_repeated() { # [guest] a snapshot does not stop the trace, and the next snapshot has the same events again
@@ -256,7 +256,7 @@ case_flight_record_event() { # [guest] record --snapshot-on EVENT keeps the firs
         [ "$(has t.1.kts 1003)" = 1 ] && [ "$(has t.1.kts 1002)" -gt 100 ] ||
                 fail "the second: $(has t.1.kts 1003) $(has t.1.kts 1002)"
         [ ! -e t.2.kts ] || fail "a third"
-        # Without a condition, and at once.
+        # Without a condition: the first hit.
         expect 0 ktracectl record --flight --snapshot-on sched:sched_process_exec -o e.kts -e sched:sched_process_exec \
                 -- \
                 sh -c '/bin/true; until grep -q "e.kts: " err; do sleep 0.1; done'

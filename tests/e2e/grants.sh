@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What rules give and what they cut, as who records sees it.
+# Rules: which events and fields a user gets.
 RULES=$CONFIG_DIR/policy.d/10-case.json
 GETPPID=110
 
-# grant KEYS: the first rule, for the user, with these keys; taken away with the case.
+# grant KEYS: adds a first rule for the user with these keys, for this case.
 grant() {
         mkdir -p "${RULES%/*}"
         printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], %s}]}\n' "$USER_UID" "$1" >"$RULES"
@@ -17,7 +17,7 @@ grant_end() {
         leave_case
 }
 
-# member COMMAND...: as the user with the group ktrace.
+# member COMMAND...: runs the command as the user, with the group ktrace.
 member() {
         local gid
         gid=$(getent group ktrace | cut -d: -f3)
@@ -34,7 +34,7 @@ case_grant_switch() { # a user sees own sched_switch events; names of other task
         own=$(basename "$TARGET")
         fields t.kts sched_switch '.prev_comm' | grep -qx "${own:0:15}" ||
                 fail "prev_comm: $(fields t.kts sched_switch .prev_comm)"
-        # Before it is the target it is ktracectl.
+        # Before exec the command is ktracectl.
         fields t.kts sched_switch '.next_comm' | grep -vxE "|${own:0:15}|ktracectl|env|setpriv" >foreign || true
         same '' "$(cat foreign)" "names of others"
         same 0 "$(fields t.kts sched_switch 'select(.next_comm == "") | .next_pid')" "their pids"
@@ -103,7 +103,7 @@ case_grant_group() { # the group ktrace may trace the whole system; kernel addre
                 [ "$(wc -l <$n.ptr)" -gt 20 ] || fail "few allocations: $(wc -l <$n.ptr)"
                 [ "$(fields $n.kts sched_switch .next_comm | wc -l)" -gt 1 ] || fail "no other task is visible"
         done
-        # Equal stays equal in one recording, and in another it is another.
+        # An address has the same replacement in one recording and a different one in the next.
         fields 1.kts kfree .ptr | grep -qFxf 1.ptr || fail "nothing was freed that had been allocated"
         [ "$(sort 1.ptr 2.ptr | uniq -d | wc -l)" -lt 3 ] || fail "the same names twice"
         ! grep -qi ffff[89a-f] 1.ptr || fail "addresses: $(grep -i ffff 1.ptr | head -n 3)"
@@ -152,7 +152,7 @@ case_grant_allow_setuid() { # [guest] with allow-setuid a process is traced unti
         [ $status != 0 ] || fail "the recording went on: $(cat err)"
         grep -q 'credentials' err || fail "$(cat err)"
         same 0 "$(count t.kts '.event == "sched_process_exec" and (.fields.filename | test("/su$"))')" "execs of su"
-        # Without the option it runs as anybody's command does.
+        # Without the option the command runs without new privileges.
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- sh -c 'su --version; true'
 }
 

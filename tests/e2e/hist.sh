@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Histograms: what is counted is what was done, and nothing else. The whole examples of ktracectl.1 are run here.
+# Histograms: the counts are exact. The examples of ktracectl(1) are run here.
 
 # Histograms of a user's own processes are counted by the stream worker, on any kernel; those of all processes by the
 # kernel.
@@ -15,7 +15,7 @@ hist_end() {
 ENTER=raw_syscalls:sys_enter
 WRITE=syscalls:sys_enter_write
 
-# row FILE EXPRESSION: the hits of the one row for which the jq expression holds.
+# row FILE EXPRESSION: prints the hits of the one row that matches the jq expression.
 row() { jq -c "[.rows[] | select($2)] | if length == 1 then .[0].hitcount else \"\(length) rows\" end" "$1"; }
 
 case_hist_of_command() { # [guest] a histogram of a user's command counts each write in the range of its size
@@ -41,7 +41,7 @@ case_hist_of_command() { # [guest] a histogram of a user's command counts each w
 }
 
 case_hist_table() { # [guest] the table has titles, bars and also the empty ranges in between
-        # Two sizes, two ranges apart.
+        # Two sizes, with one range between them.
         printf 'dd if=/dev/zero of=/dev/null status=none bs=%d count=%d\n' 512 40 2048 10 >job
         COLUMNS=80 LC_ALL=C expect 0 user ktracectl hist --bars -e $WRITE --key count.log2 -- sh job
         grep -qE '^ *count +hits' out || fail "$(cat out)"
@@ -76,7 +76,7 @@ case_hist_of_session() { # [guest] a histogram can be read, cleared, paused and 
         same calls "$(jq -r .name out)" "name"
         refused 2 '2 histograms match' ktracectl hist box
         refused 1 'no such histogram' ktracectl hist box other
-        # More than the session has and is asked for: those of the event's own, which has two.
+        # An index that does not exist, and one of the event, which has two.
         refused 2 '2 histograms match' ktracectl hist box $ENTER
         ktracectl hist box calls --pause
         "$TARGET" calls 7 1000
@@ -130,7 +130,7 @@ own_calls() { # N NUMBER
         echo "$1 $2" >&7
         read -r _ <&8
 }
-# counted EXPRESSION NAME: of a user's session box.
+# counted EXPRESSION NAME: whether the histogram of the user's session box matches the jq expression.
 counted() {
         expect 0 user ktracectl --json=short hist box "$2"
         jq -c "$1" out
@@ -183,7 +183,7 @@ case_hist_beside_stream() { # [guest] a histogram counts with and without a read
         user ktracectl start box
         own_calls 5 1000
         own_calls 6 1001
-        # What was counted before is not in the stream.
+        # Events that were counted before are not in the stream.
         same 11 "$(counted .hits $ENTER)" "without a reader"
         streamed() { # FILE
                 background user ktracectl stream box -o "$1"
@@ -200,7 +200,7 @@ case_hist_beside_stream() { # [guest] a histogram counts with and without a read
                 '.event == "sys_exit"')" "the stream"
         own_calls 20 1000
         same 32 "$(counted '.rows[] | select(.keys.id == 1000).hitcount' $ENTER)" "when the reader has gone"
-        # Whether the reader has gone is seen at the next record.
+        # The next record shows that the reader has gone.
         own_calls 1 1000
         same 33 "$(counted '.rows[] | select(.keys.id == 1000).hitcount' $ENTER)" "when that was seen"
         streamed u.kts
@@ -346,7 +346,7 @@ for name in [b"{ a: 1 } hitcou", b"a\nb", b"\"q\", x: 1", b"} hitcount: 9\n",
         same '{ a: 1 } hitcou' "$(jq -r '.rows[].keys.common_pid.comm' out | head -n 1)" "the first name of the thread"
         same 21 "$(jq .hits out)" "hits"
         hists
-        # A rename tells both names, as text of the record.
+        # A record of a rename contains both names.
         expect 0 ktracectl --json=short hist -a -e task:task_rename --key newcomm --key pid -- python3 names.py
         for name in '{ a: 1 } hitcou' 'a\\x0ab' '"q", x: 1' '} hitcount: 9\\x0a' '\\xff\\x01' '\\x0a\\x0aTotals:\\x0a' \
                 ' } hitcount:1\\x0a{'; do
@@ -375,7 +375,7 @@ case_hist_latency() { # [guest] a histogram of the time between two events, as d
         grep -q '^sched:sched_waking..sched:sched_switch: [0-9,]* hits in' background.out ||
                 fail "no name: $(cat background.out)"
         grep -qE '[0-9]+ \.\. [0-9]+ us  ' background.out || fail "$(cat background.out background.err)"
-        # A sleep of 20 ms, five times, and what the kernel's own clock says of it.
+        # Five sleeps of 20 ms, with their times by the kernel's clock.
         expect 0 ktracectl --json=short hist \
                 -a --latency syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep --key common_pid \
                 --by ret -- \

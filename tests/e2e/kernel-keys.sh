@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Keys of a spec that are the kernel's own words for a whole trace: CPUs, stacks, tracers; and sessions that are locked.
+# Keys of a spec that apply to the whole trace: cpus, stacktrace, tracer and locked.
 
 keys_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
@@ -83,7 +83,7 @@ has_tracer() { # NAME
         [[ " $known " == *" $1 "* ]]
 }
 
-# What sync(2) is to the kernel: of several names of one function it lists one.
+# The kernel's name of sync(2). The kernel lists only one of several names of a function.
 sync_function() { grep -m 1 -xE '__(x64|ia32|arm64)_sys_sync|ksys_sync' "$TRACEFS/available_filter_functions"; }
 
 case_keys_tracer() { # [guest] tracer: each call of the chosen function is recorded by name, and no other function

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# How sessions end, wanted or not.
+# How sessions end.
 
-# The session has no time set that would end it.
+# Whether no timer will end the session.
 case_client_killed() { # [asan] if the client is killed, its session and instance are removed
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 100
         within 30 is_running || fail "did not start: $(cat background.err)"

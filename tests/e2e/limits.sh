@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What a session may take at most, and what it costs.
+# Limits of sessions, and their cost.
 GETPPID=110
 
-# limit KEY VALUE: as the administrator sets it, for what comes from now on; as before when the case is over.
+# limit KEY VALUE: sets a limit for new sessions, until the end of the case.
 limit() {
         cp "$CONFIG_DIR/ktraced.json" before.json
         trap limit_end EXIT
@@ -41,7 +41,7 @@ case_limit_stream() { # events beyond the stream's byte rate are dropped, counte
         [ "$n" -gt 100 ] || fail "nothing is left: $n"
         [ "$n" -lt 100000 ] || fail "nothing was cut: $n"
         lost=$(ktracectl convert t.kts --to json | jq -s 'map(select(.lost != null) | .lost) | add')
-        # Besides, a program makes some calls before and after those.
+        # The program also makes some calls before and after these.
         [ $((n + lost)) -ge 200000 ] && [ $((n + lost)) -lt 201000 ] || fail "$n reported, $lost lost"
         grep -q 'lost' err || fail "not reported: $(cat err)"
 }

@@ -121,7 +121,7 @@ EOS
         same 2003 "$(wc -l <marks)" "marks"
         grep -qx 'y\{997\}…' marks || fail "$(grep yy marks)"
         grep -qx 'a?b?c' marks || fail "$(tail -n 3 marks)"
-        # What is closed makes room for others.
+        # A closed pipe makes room for another one.
         cat >close.py <<'EOS'
 import dbus, os, sys
 bus = dbus.SystemBus()

@@ -6,8 +6,8 @@ notify_end() {
         leave_case
 }
 
-# listening FILE COMMAND...: a reader of notifications in the background, subscribed when this returns; pid in
-# $LISTENER.
+# listening FILE COMMAND...: starts a reader of notifications in the background and waits until it has subscribed. Its
+# pid is in $LISTENER.
 listening() {
         local file=$1
         shift
@@ -18,7 +18,7 @@ listening() {
 }
 # reported_soon MSEC LIMIT: an emulated machine is given ten times as long.
 reported_soon() { [ "$1" -lt $(($2 * $(service_manager && echo 10 || echo 1))) ]; }
-# sums_up FILE FILTER N: the counts of these are N by now.
+# sums_up FILE FILTER N: whether the sum of these counts is N.
 sums_up() { jq -se "map(select($2) | .count) | add == $3" "$1"; }
 # reported FILE N: whether the file has at least N lines.
 reported() { [ "$(wc -l <"$1")" -ge "$2" ]; }
@@ -32,7 +32,7 @@ ends() { # STATUS: of the listener
 case_notify_lost_events() { # [asan] lost events are reported for each CPU, at most ten times a second
         trap notify_end EXIT
         local begin end late
-        # As soon as there was something to tell: the ring is full within a few ms. The machine may stand still once.
+        # The ring is full within a few ms. One delay of the machine is allowed.
         for _ in 1 2 3; do
                 ktracectl create box -a -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'
                 ktracectl start box
@@ -98,7 +98,7 @@ notify_limit_end() {
         notify_end
 }
 
-# hooked: skips where the kernel has no histograms.
+# hooked: skips the case if the kernel has no histograms.
 hooked() {
         [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] || skip "this kernel has no histograms"
 }
@@ -124,7 +124,7 @@ EOS
         same '[0,1,1] [0,1,2] [0,1,3] ' "$(jq -c 'select(.kind == "notify") | [.trigger, .count, .total]' json |
                 tr '\n' ' ')" "hits"
         same raw_syscalls:sys_enter "$(head -n 1 json | jq -r .event)" "event"
-        # The machine may stand still once.
+        # One delay of the machine is allowed.
         soonest=$(paste -d ' ' <(jq '."realtime-nsec"' json) times | awk '{ printf "%d\n", ($1 - $2) / 1000000 }' |
                 sort -n | head -n 1)
         reported_soon "$soonest" 100 || fail "reported $soonest ms later"
