@@ -14,18 +14,18 @@ outputs_end() {
                 xargs -r ktracectl spool remove || true
         leave_case
 }
-# The file that the attacks aim at is as it was, and the directory has nothing new.
+# The target of the attacks is unchanged, and the directory has no new file.
 unharmed() {
         same secret "$(cat "$OWN/secret")" "root's file"
         same secret "$(ls -A "$OWN")" "root's directory"
 }
-# no_output COMMAND...: is refused and does not follow what stands at the name that it gets.
+# no_output COMMAND...: the command is refused and does not follow the file at its output name.
 no_output() {
         refused 1 "${SAID:-symbolic link}" "$@"
         unharmed
 }
 
-# recorder: a session of root's that records into memory, one of the spool that has ended, and a recording to convert.
+# recorder: makes a flight recorder of root, a recording on disk that has ended, and a file to convert.
 recorder() {
         expect 0 ktracectl record -q $EXECS -o "$T/t.dat" -- true
         echo '{"spool": {"rotate-bytes": 262144}}' >spec.json
@@ -39,7 +39,7 @@ recorder() {
         ktracectl start box
         ktracectl create events --scope system -b 256 $EXECS
 }
-# each_output PATH: every way to write a file, to this path.
+# each_output PATH: tries every command that writes a file, with this path.
 each_output() {
         no_output ktracectl record -q $EXECS -o "$1" --to kts -- true
         no_output ktracectl record -q $EXECS -o "$1" --to dat -- true
@@ -69,7 +69,7 @@ case_outputs_links() { # output files of root do not follow a user's symbolic li
         done
         no_output ktracectl spool fetch "$id" -o in
         no_output ktracectl spool fetch "$id" -o dir.kts
-        # Numbered snapshots get their names later.
+        # The names of numbered snapshots are chosen later.
         user ln -s "$OWN/planted" f.1.kts
         recording ktracectl record --flight --snapshot-on SIGUSR1 -a $EXECS -o f.kts
         within 30 two_run || fail "did not start: $(cat background.err)"
@@ -124,14 +124,14 @@ case_outputs_private() { # files that root writes are private, even if a user ha
         same '' "$(find . -regex '.*\.\(kts\|txt\|json\|dat\)' ! -name spec.json -perm /077)" "what others may read"
         user sh -c 'for file in new.kts t.dat in/*; do ! cat $file || exit 1; done' 2>/dev/null ||
                 fail "a user reads it"
-        # An older file of root's, which a user has open and has a second name for.
+        # An older file of root that a user has open and has linked.
         install -m 644 /dev/null old.kts
         ln old.kts second.kts
         exec 7<old.kts
         expect 0 ktracectl record -q $EXECS -o old.kts -- true
         [ -s old.kts ] && [ ! -s second.kts ] && [ -z "$(cat <&7)" ] || fail "the older file was written to"
         same 600 "$(stat -c %a old.kts)" mode
-        # A hard link to root's file, where the kernel allows it, and a file of the user's own.
+        # A hard link to a file of root, if the kernel allows it, and an own file of the user.
         ln "$OWN/secret" hard.kts
         expect 0 ktracectl record -q $EXECS -o hard.kts -- true
         user install -m 666 /dev/null theirs.kts
@@ -150,7 +150,7 @@ case_outputs_exchanged() { # exchanging a directory during a recording does not 
                 user sh -c "mv dir$to away$to; ln -s $OWN dir$to"
                 ends_well
                 [ -s "away$to/planted.$to" ] || fail "nothing where the directory is now"
-                # A link at the name itself, when the file gets it.
+                # A link appears at the name when the file is renamed.
                 recording ktracectl record -a $EXECS -o "t$to.$to"
                 within 30 recorded 1 || fail "it records nothing"
                 user sh -c "rm -f t$to.$to; ln -s $OWN/planted t$to.$to"
@@ -158,7 +158,7 @@ case_outputs_exchanged() { # exchanging a directory during a recording does not 
                 wait "$RECORDING" || true
                 unharmed
         done
-        # What could not get its name is kept under another one.
+        # A file that could not be renamed is kept under another name.
         [ -s tdat.dat.kts ] || fail "lost: $(cat background.err)"
 }
 
@@ -209,7 +209,7 @@ case_outputs_older_stays() { # an older output file is kept until a complete new
         keeps ktracectl spool fetch "$id" --file nothing -o old.kts
         expect 0 ktracectl spool fetch "$id" -o old.kts
         expect 0 ktracectl report old.kts
-        # Whoever looks at a file sees it grow.
+        # A reader of the file sees it grow.
         rm old.kts
         recording ktracectl record -a $EXECS -o old.kts
         within 30 test -s old.kts || fail "not seen while it grows: $(cat background.err)"

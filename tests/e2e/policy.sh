@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Rules: looked at before they are in force, explained, and read anew while sessions run.
+# Rules: check, explain, and reload while sessions run.
 RULES=$CONFIG_DIR/policy.d/10-case.json
 GETPPID=110
 
-# rule TEXT: a file of one rule of the administrator's; taken away with the case, and then the rules are as shipped.
+# rule TEXT: a file of the administrator with one rule, until the end of the case. Then the shipped rules apply.
 rule() {
         mkdir -p "${RULES%/*}"
         printf '{"rules": [\n%s\n]}\n' "$1" >"$RULES.new"
@@ -173,7 +173,7 @@ case_policy_reload_ends() { # a session that the new rules forbid ends, and its 
                 background.err ||
                 fail "no reason: $(cat background.err)"
         within 20 no_instance || fail "the instance is still there"
-        # What was recorded until then was allowed until then.
+        # Events that were recorded before the reload are kept.
         [ "$(count t.kts ".fields.id == $GETPPID")" -gt 10 ] || fail "too few calls"
 }
 
@@ -193,7 +193,7 @@ case_policy_reload_user() { # a user may reload the rules only if polkit allows 
         deny "$STRANGER_UID"
         expect 3 user ktracectl --no-ask-password policy reload
         grep -q 'org.ktrace1.reload\|polkit\|authentication' err || fail "$(cat err)"
-        # Nothing was read.
+        # The rules were not read.
         expect 0 stranger ktracectl create y --scope own -e raw_syscalls:sys_enter
         stranger ktracectl destroy y
 }
@@ -213,7 +213,7 @@ case_policy_receipt() { # a recording names its user, the rules that allowed it,
         same "$(uname -r)" "$(jq -r .kernel out)" "kernel"
         jq -e '.statistics.cpus | map(.recorded) | add > 0' out >/dev/null || fail "no counts: $(cat out)"
         mv out of-stream
-        # In every format.
+        # The receipt is in every format.
         expect 0 user ktracectl convert t.kts -o t.dat
         expect 0 user ktracectl report --receipt --json=short t.dat
         same "$(jq -cS . of-stream)" "$(jq -cS . out)" "receipt of a trace.dat"
@@ -221,7 +221,7 @@ case_policy_receipt() { # a recording names its user, the rules that allowed it,
         same "$(jq -cS 'del(.statistics, .end)' of-stream)" "$(cat of-json)" "receipt in JSON"
         expect 0 user ktracectl report --receipt t.dat
         grep -q "Requester: $USER_UID" out || fail "$(cat out)"
-        # Of an event that speaks of others.
+        # An event that describes other tasks.
         expect 0 user ktracectl record -q -e sched:sched_switch -o t.kts -- true
         expect 0 user ktracectl report --receipt --json=short t.kts
         same next_pid "$(jq -r '.redactions."sched:sched_switch"[] | select(.field == "next_comm") | .pid' out)" \
@@ -230,7 +230,7 @@ case_policy_receipt() { # a recording names its user, the rules that allowed it,
                 "prev_pid is in the recording"
         expect 0 user ktracectl report --receipt t.kts
         grep -q 'next_comm (member of next_pid)' out || fail "$(cat out)"
-        # Other rules, another hash.
+        # Different rules have a different hash.
         deny "$STRANGER_UID"
         expect 0 ktracectl policy reload
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- true

@@ -32,7 +32,7 @@ case_probes_of_rules() { # [guest] a rule limits the functions and the arguments
         refused 3 'probes: ext4_sync_fs: not granted' user ktracectl probes add bad --on ext4_sync_fs wait
         expect 3 user ktracectl probes add bad --on tcp_sendmsg sk.__sk_common.skc_dport
         grep -q 'probes: members: not granted' err || fail "$(cat err)"
-        # Half of a pointer is more than a value.
+        # Half of a pointer also needs the right to read memory.
         kprobes
         expect 3 user ktracectl probes add bad --on vfs_read 'file : u32'
         expect 3 user ktracectl probes add bad --raw 'p:bad vfs_read a=+0($arg1):u64'
@@ -43,7 +43,7 @@ kprobes() { # the rest of the case is for kernels that have them
         [ -e "$TRACEFS/kprobe_events" ] || skip "this kernel has no kprobes"
 }
 
-# refuses COLUMN PATTERN FUNCTION ARG: not defined; the reason and a caret below the place.
+# refuses COLUMN PATTERN FUNCTION ARG: the definition is refused with the reason and a caret below the column.
 refuses() {
         local column=$1 pattern=$2
         expect 2 ktracectl probes add bad --on "$3" -- "$4"
@@ -60,7 +60,7 @@ case_probes_mistakes() { # [asan] each mistake in a definition is reported with 
         refused 2 'a letter first' ktracectl probes add 9bad --on tcp_sendmsg
         refused 1 'did you mean' ktracectl probes add bad --on tcp_sendmsgs
         refused 2 'on: missing|--on FUNCTION' ktracectl probes add bad
-        # With the caret below.
+        # A caret is below the column.
         expect 2 ktracectl probes add bad --raw 'e:x sched.sched_switch'
         grep -q -e '--raw .* column 1: expected "p:NAME FUNCTION' err || fail "$(cat err)"
         expect 2 ktracectl probes add bad --raw 'p:x vfs_read a=$arg1 # b'
@@ -106,7 +106,7 @@ case_probes_values() { # [guest] a probe records the true texts, numbers, flags 
 case_probes_kernel_says() { # [guest] an error that only the kernel finds is reported in its words, and nothing is left
         kprobes
         refused 1 'no instruction begins there' ktracectl probes add bad --on do_sys_openat2+4 %di
-        # With the caret below.
+        # A caret is below the column.
         expect 1 ktracectl probes add bad --on do_sys_openat2 %nothing
         grep -q 'ARG .* column 1: the kernel refuses the probe' err || fail "$(cat err)"
         ! grep -q ktrace_u "$TRACEFS/kprobe_events" || fail "$(cat "$TRACEFS/kprobe_events")"
@@ -206,7 +206,7 @@ case_probes_crash() { # [guest] after a killed daemon the next one has the defin
         ! grep -q ktrace_u0 "$TRACEFS/kprobe_events" || fail "left: $(cat "$TRACEFS/kprobe_events")"
 }
 
-# usable: the state of an entry without a mistake: it is ready where the kernel has kprobes.
+# usable: the state of a correct entry: ready if the kernel has kprobes.
 usable() {
         if [ -e "$TRACEFS/kprobe_events" ]; then
                 echo ready
@@ -280,7 +280,7 @@ case_probes_catalogue_use() { # [guest] probes of the catalogue exist in the ker
         within 20 sh -c "! grep -q ktrace_catalogue $TRACEFS/kprobe_events" || fail "left"
 }
 
-# recorded PROBE EXPRESSION COMMAND...: some record of the probe, of a trace of everything, has these values.
+# recorded PROBE EXPRESSION COMMAND...: a trace of all processes has a record of the probe with these values.
 recorded() {
         local probe=$1 expression=$2
         shift 2

@@ -8,7 +8,7 @@ uprobes() { # a copy of the program that is the user's, as ./prog
         install -o "$USER_UID" -g "$USER_UID" -m 755 "$PROBED" prog
 }
 
-# Whatever becomes of the case, its probes go, and the administrator's files.
+# At the end of each case its probes and files are removed.
 programs_end() {
         local name
         for name in $(ktracectl --json probes list | jq -r '.[] | select(.uid != null) | .event' || true); do
@@ -19,12 +19,12 @@ programs_end() {
         leave_case
 }
 
-# adds NAME ARG...: the user defines it.
+# adds NAME ARG...: the user defines the probe.
 adds() {
         same "ktrace_u$USER_UID:$1" "$(user ktracectl probes add "$@")" "event of $1"
 }
 
-# records PROBE... -- COMMAND...: the user, into t.kts.
+# records PROBE... -- COMMAND...: the user records the probes into t.kts.
 records() {
         local probes=()
         while [ "$1" != -- ]; do
@@ -35,7 +35,7 @@ records() {
         expect 0 user ktracectl record -q "${probes[@]}" -o t.kts -- "$@"
 }
 
-# values PROBE EXPRESSION: of all its records, sorted, each once, in a line.
+# values PROBE EXPRESSION: prints the values in all its records, sorted and unique, on one line.
 values() { ktracectl convert t.kts --to json |
         jq -rs "[.[] | select(.event == \"$1\") | $2] | unique | map(tostring) | join(\" \")"; }
 n_of() { count t.kts ".event == \"$1\""; }
@@ -58,7 +58,7 @@ case_programs_functions() { # [asan] a user can probe functions of an own progra
         same "0 1 2 3 4" "$(values text .fields.tail)" "the text after the first letters"
         same "114 117" "$(values text .fields.first) $(values text .fields.third)" "r and u"
         same 7 "$(values length .fields.ret)" "lengths"
-        # Its own addresses are its own: nothing of them is cut.
+        # Addresses of the user's own program are not hidden.
         [ "$(count t.kts '.event == "add" and .fields.__probe_ip > 0')" = 5 ] || fail "no addresses"
         ktracectl report t.kts >report
         grep -q 'text: .*text="round 3"' report || fail "$(cat report)"
@@ -316,7 +316,7 @@ case_programs_restart() { # [asan] a recording of a user's program continues whe
                 fail "$(ktracectl --json probes show "ktrace_u$USER_UID:add")"
         records add step -- ./prog 5
         same "5 5" "$(n_of add) $(n_of step)" "calls recorded by the last daemon"
-        # Somebody takes it away: the daemon puts it back, in the file that it was handed.
+        # Another program removes it. The daemon restores it, in the same file.
         echo "-:ktrace_u$USER_UID/add" >>"$TRACEFS/uprobe_events"
         within 20 grep -q "ktrace_u$USER_UID/add" "$TRACEFS/uprobe_events" || fail "not put back"
         removes add step
@@ -326,13 +326,13 @@ case_programs_restart() { # [asan] a recording of a user's program continues whe
                 "probes after they were removed"
 }
 
-# opens: a session of the user's that has the probe on and records ./prog.
+# opens: starts a session of the user that records ./prog with the probe.
 opens() {
         background user setpriv --no-new-privs ./prog until stop
         expect 0 user ktracectl create open --probe add --lifetime linger --scope pids:"$BACKGROUND"
         expect 0 user ktracectl start open
 }
-# away COMMAND...: it is done while no daemon watches; then another one is there.
+# away COMMAND...: runs the command while no daemon runs, and then starts one.
 away() {
         kill -STOP "$(daemon_pid)"
         "$@"
@@ -466,7 +466,7 @@ EOS
                 jq -r '[.[] | select(.name == ("step", "none", "gone")) | .state] | join(" ")')" "states"
         records step -- ./rooted 3
         same "0 1 2" "$(values step .fields.arg1)" "rounds"
-        # A daemon that the first call starts has looked before it answers.
+        # A daemon that the first call starts inspects the programs before it answers.
         local pid
         pid=$(daemon_pid)
         kill -KILL "$pid"
@@ -526,7 +526,7 @@ case_readme_programs() { # [guest] README: a function of bash by the program's n
         uprobes
         ktracectl probes resolve bash:readline >/dev/null || skip "a bash without its symbols"
         ktracectl probes add lines --on bash:readline --return 'line = $retval : string'
-        # An interactive shell reads its lines with it, also from a pseudo terminal.
+        # An interactive shell reads its lines with readline, also from a pseudo terminal.
         command -v script >/dev/null || skip "no script(1)"
         expect 0 ktracectl record -q --probe lines -a -o t.kts -- script -qec "bash --norc -i" /dev/null \
                 < <(printf 'echo hello\nexit\n'; sleep 1)

@@ -5,7 +5,7 @@ GETUID=102
 SCHED_YIELD=24
 ENTER='.event == "sys_enter"'
 
-# ls may be denied a folder: the recording's status is the command's.
+# ls may fail in a directory: the status of record is that of the command.
 record_readme() {
         local status=0
         user ls -R /usr/share >/dev/null 2>&1 || status=$?
@@ -194,7 +194,7 @@ case_stream_worker_killed() { # [guest asan] a stream whose worker was killed is
         wait "$pid" || status=$?
         same 4 "$status" "status: $(cat stream.err)"
         same 1 "$(grep -c 'standard output: the stream has no end: cut after' stream.err)" "lines: $(cat stream.err)"
-        # Whoever leaves it by ^C has not been cut off.
+        # A reader that ends with ^C is not reported as cut.
         ktracectl create box -a -e raw_syscalls:sys_enter -f 'id == 1000'
         ktracectl start box
         ktracectl stream box -o u.kts 2>stream.err &

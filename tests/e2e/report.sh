@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What is printed of a recording, and what is not.
+# report: what it prints and what it refuses.
 EXECS='-e sched:sched_process_exec'
 
 case_report_escaped() { # control characters in task names are escaped, except with --raw; UTF-8 is kept

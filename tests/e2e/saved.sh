@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Saved sessions: files, which of them counts, what is wrong with them, and the process that runs one.
+# Saved sessions: which file counts, mistakes in files, and the process that runs a session.
 
 saved() { ktracectl saved --config-dir="$CONFIG_DIR" --lib-dir="$LIB_DIR" "$@"; }
 
-# saved_dirs: empty ones; they go with the case.
+# saved_dirs: makes empty directories for this case.
 saved_dirs() {
         trap saved_end EXIT
         mkdir -p "$CONFIG_DIR/sessions.d" "$LIB_DIR/sessions.d"
@@ -46,7 +46,7 @@ mine stream own true' "$(jq -r '.[] | "\(.name) \(.mode) \(.scope) \(.valid)"' l
                 "mistake in its column"
 }
 
-# mistake TEXT PATTERN: the file is refused with line, column and what to do.
+# mistake TEXT PATTERN: the file is refused with line, column and remedy.
 mistake() {
         printf '%b' "$1" >bad.json
         refused 1 "bad.json:$2" saved check ./bad.json

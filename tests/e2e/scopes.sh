@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Whose events are recorded: threads, all of a user, units, cgroups, containers, and who comes to them later.
+# Scopes: threads, all processes of a user, units, cgroups, containers, and processes that are added later.
 GETPPID=110
 
 paced() { background user setpriv --no-new-privs "$TARGET" paced 2000 50000; }
@@ -16,7 +16,7 @@ case_scope_every_thread() { # -p records every thread of a running process and n
         within 20 sh -c "[ \$(ls /proc/$BACKGROUND/task | wc -l) = 5 ]" || fail "no threads"
         process=$BACKGROUND
         recording user "${CALLS[@]}" -p "$process"
-        # Each calls every 10 ms.
+        # Each thread makes a call every 10 ms.
         ends_well 400
         tids=$(cd "/proc/$process/task" && ls)
         same 4 "$(ktracectl convert t.kts --to json |
@@ -99,7 +99,8 @@ case_scope_cgroup_mixed() { # a cgroup with another user's process is refused to
         same 0 "$(count t.kts ".pid != $mine and .pid != $roots")" "others' events"
 }
 
-# in_unit NAME UID: the target in a unit; by systemd, or what systemd would make of it. Its pid is in $BACKGROUND.
+# in_unit NAME UID: starts the target in a unit, with systemd or in a cgroup like that of systemd. Its pid is in
+# $BACKGROUND.
 in_unit() {
         if [ -d /run/systemd/system ]; then
                 systemd-run -q --collect --unit="$1" -p User="$2" -p NoNewPrivileges=yes "$TARGET" paced 2000 50000
@@ -154,7 +155,7 @@ case_scope_unit_shadowed() { # -u ignores a user's cgroups of the same name, als
         recording "${CALLS[@]}" -u kt-shadowed
         ends_well 20
         [ "$(calls_of "$mine")" -gt 3 ] || fail "too few of the unit's"
-        # What nothing in the system is called is not taken from a user.
+        # A name that no system unit has is not taken from a user.
         refused 1 'a user or a container has made: write cgroup:.*/kt-other.service' \
                 ktracectl record -e raw_syscalls:sys_enter -o t.kts -u kt-other
         recording "${CALLS[@]}" --scope cgroup:/system.slice/kt-shadowed.service
@@ -173,7 +174,7 @@ case_scope_container() { # -p in a pid namespace takes the pid in that namespace
         [ "$(count t.kts ".fields.id == $GETPPID")" -gt 3 ] || fail "too few"
         same 1 "$(ktracectl convert t.kts --to json |
                 jq -n '[inputs | select(.event != null) | .pid] | unique | length')" "processes seen"
-        # A number of ours is none in there.
+        # A pid of the host is unknown in the namespace.
         paced
         expect 0 unshare --pid --fork --mount-proc setpriv --reuid="$USER_UID" --regid="$USER_UID" \
                 --clear-groups sh -c \

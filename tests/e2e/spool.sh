@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What is recorded onto the machine's disk: files and their counts, limits, who may read, what survives.
+# Recordings on disk: files, limits, access, and what survives a crash.
 
 spool_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
@@ -15,7 +15,7 @@ spool_begin() {
         trap spool_end EXIT
         spool_limits '{"spool-keep-free-kb": 1024}'
 }
-# spool_limits OBJECT: as the administrator sets them, until the end of the case.
+# spool_limits OBJECT: sets limits until the end of the case.
 spool_limits() {
         [ -f before.json ] || cp "$CONFIG_DIR/ktraced.json" before.json
         jq '. + $ARGS.positional[0]' --jsonargs "$1" <before.json >"$CONFIG_DIR/ktraced.json"
@@ -201,7 +201,7 @@ case_spool_record() { # record --spool exits with the command's status and write
 case_spool_names_of_files() { # each file has the names of its own commands, and no others for a user
         spool_begin
         jq -n '{spool: {"max-bytes": 16777216, "rotate-bytes": 262144}, events: ["raw_syscalls:sys_enter"]}' >own.json
-        # The kernel notes a name when its process leaves the CPU: it sleeps between the calls.
+        # The kernel saves a name when its process leaves the CPU. So the process sleeps between the calls.
         expect 0 user ktracectl record -q --spec own.json -- "$TARGET" paced 9000 20
         ended
         mkdir files
@@ -296,7 +296,7 @@ case_spool_fetch_restart() { # [asan] a fetch that a restart of the daemon cuts 
 }
 
 listed() { spooled | jq '.[0].files | length'; }
-# The quota has room for 3 MiB of whole files, beside the one that is written and the next one. How large a file is
+# The quota has room for 3 MiB of whole files, in addition to the current file and the next one. The size of a file
 # depends on the machine.
 whole_bytes() { spooled | jq '[.[0].files[] | select(.state == "whole") | .bytes] | add // 0'; }
 pinned_bytes() {
@@ -430,7 +430,7 @@ case_spool_shutdown() { # [guest] when the daemon stops, a recording gets its en
         same crashed "$(jq -r .code "$SPOOL_DIR/$id/session.json")" "session.json"
 }
 
-# A file system of its own for the spool.
+# Mounts a small file system for the spool.
 small_disk() { # SIZE
         spool_limits '{"spool-keep-free-kb": 0}'
         spool_daemon
@@ -530,7 +530,7 @@ case_spool_disk_hangs() { # a disk that hangs delays only its own session, which
         wait "$BACKGROUND" && fail "made on a disk that hangs"
         grep -q 'its disk does not answer' background.err || fail "$(cat background.err)"
         within 20 no_name waits || fail "it is there: $(ktracectl list)"
-        # A worker that hangs is left alone, whatever the daemon says to it, but for the end.
+        # The daemon does not kill a worker that hangs before the end of the session.
         soon ktracectl stop box
         soon ktracectl start box
         sleep 7
@@ -547,12 +547,12 @@ case_spool_disk_hangs() { # a disk that hangs delays only its own session, which
         [ "$lost" -gt 0 ] || fail "no loss reported: $(spooled)"
         same 24500 "$(($(has all.kts 1000) + lost))" "recorded and lost"
 }
-# written N: so many events are on the disk.
+# written N: whether N events are on the disk.
 written() {
         ktracectl spool fetch box -o part.kts
         [ "$(has part.kts 1000)" -ge "$1" ]
 }
-# steady: no more of them come to it, the rings are read out.
+# steady: whether no more events are written, because the rings are empty.
 steady() {
         written 0
         local n
@@ -593,7 +593,7 @@ case_spool_disk_hangs_at_the_end() { # [deep] the daemon stops while a disk hang
         ktracectl report all.kts >all.txt 2>cut || true
         grep -q 'no end frame' cut || fail "not reported as cut: $(cat cut)"
 }
-# all_accounted: of 1000 calls; the worker may still write what it had when its daemon ended.
+# all_accounted: whether all 1000 calls are recorded or counted as lost. The worker may still be writing.
 all_accounted() {
         rm -f all.kts
         ktracectl spool fetch box -o all.kts

@@ -25,7 +25,7 @@ case_status_resources() { # status shows memory, CPU time and buffers of the dae
                 "worker in the statistics"
         user ktracectl status >out
         grep -q "worker $pid of $id" out || fail "$(cat out)"
-        # Others see nothing of it, root all.
+        # Other users see nothing of it, root sees everything.
         same '0 []' "$(stranger ktracectl --json=short status | jq -rc '"\(.daemon.sessions) \(.daemon.consumers)"')" \
                 "a stranger's"
         same 1 "$(ktracectl --json=short status | jq '.daemon.consumers | length')" "root's"

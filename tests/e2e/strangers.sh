@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What a second user sees of the first one's session: nothing.
+# Another user sees nothing of a session.
 MANAGER="org.ktrace1 /org/ktrace1 org.ktrace1.Manager"
 
 case_stranger_sees_no_session() { # other users get "no such session" from list, show, destroy and GetSession
@@ -18,7 +18,7 @@ case_stranger_sees_no_session() { # other users get "no such session" from list,
         user ktracectl destroy mine
 }
 
-# no_of_polkit FILE COMMAND...: what it says goes to FILE; false while polkit is too busy to say anything.
+# no_of_polkit FILE COMMAND...: writes the error to FILE. Fails while polkit is too busy to answer.
 no_of_polkit() {
         local file=$1
         shift
@@ -40,7 +40,7 @@ case_stranger_no_administrator() { # a user whom polkit refuses gets the same er
                 same "$(cat known)" "$(cat none)" "answers about a session and about none"
         done
         n_instances 1
-        # One's own is no matter of polkit's.
+        # The user's own session does not require polkit.
         user ktracectl --no-ask-password destroy mine --administrator
 }
 

@@ -7,16 +7,16 @@
 # The first line of a case is its title. Tags may stand before the title:
 #         case_NAME() { # [deep guest] title
 #   deep   slow or repeated: only `test.sh deep` runs it
-#   guest  a case in tests/e2e that systemd, kprobes, histograms or snapshot buffers make a different case:
-#          the default run repeats it in the guest. The cases in tests/guest need no tag for this.
+#   guest  systemd, kprobes, histograms or snapshot buffers change this case of tests/e2e: the default run repeats it
+#          in the guest. The cases in tests/guest need no tag for this.
 #   asan   the default run repeats it with the sanitizers
 #   open   an attack that the default run also makes with its defence removed
 #
 # TAP_DEEP=1: all cases, whatever their tags. TAP_TAG=TAG: only cases with this tag.
 # TAP_CASE=PATTERN: only cases whose names match this shell pattern, whatever their tags; @(a|b) for several.
 # TAP_TRIES=N: a case passes if it passes once in N tries. Only for attacks without their defence: an attack that needs
-# luck, such as a number that is used again in time, has to gain once.
-# TAP_WORD: what the names of the functions begin with (case).
+# luck, such as a pid that is used again in time, must succeed once.
+# TAP_WORD: the prefix of the functions (case).
 # TAP_DOOR=varlink: all cases call ktracectl with --varlink. Cases that end the daemon fail then, except in the guest,
 # where the socket starts it again.
 set -u

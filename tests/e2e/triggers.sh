@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Triggers: what the kernel does at the moment of an event, counted before, at and after it.
+# Triggers: what the kernel does at an event, with the events before, at and after it counted.
 
 triggers_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
         leave_case
 }
 ENTER=raw_syscalls:sys_enter EXIT=raw_syscalls:sys_exit
-# made WHO NAME ARGUMENT...: a running session of one's own processes, or root's of all, with a target in it.
+# made WHO NAME ARGUMENT...: starts a session of own processes, or of all processes for root, with a target in it.
 # No other program makes its system calls.
 made() {
         local who=$1 name=$2
@@ -31,7 +31,7 @@ calls() {
         read -r _ <&8
 }
 has() { count "$1" ".fields.id == $2"; }
-# recorded_by WHO NAME: what its stream has up to now, in t.kts.
+# recorded_by WHO NAME: saves the stream up to now in t.kts.
 streamed() {
         rm -f t.kts
         background "$1" ktracectl stream "$2" -o t.kts
@@ -193,7 +193,7 @@ case_trigger_refused() { # an impossible trigger is refused with its place, and 
         try 2 '--trigger "raw_syscalls:\* do stop": .*is not one event' --trigger "raw_syscalls:* do stop"
         try 2 'not printable' --trigger "$ENTER if id
 == 1 do stop"
-        # With the caret below.
+        # A caret is below the column.
         expect 2 user ktracectl create bad --scope own -e $ENTER --trigger "$ENTER if nosuch == 1 do stop"
         grep -q 'column 27: no field "nosuch"' err || fail "$(cat err)"
         try 3 'sched:sched_waking do stop": not granted' --trigger "sched:sched_waking do stop"
@@ -217,7 +217,7 @@ case_trigger_refused() { # an impossible trigger is refused with its place, and 
                 --trigger "$ENTER do stop"
         # shellcheck disable=SC2046 # 65 of them
         try 2 'more than 64' $(yes -- "--trigger=$ENTER" | head -n 65)
-        # As they stand in the file.
+        # In the order of the file.
         echo '{"scope": "own",
                 "events": [{"name": "raw_syscalls:sys_enter", "triggers": [{"when": "id == 1", "do": "stop"}]}],
                 "triggers": [{"when": "raw_syscalls:sys_enter if id == 2", "do": "start"}]}' >two.json
@@ -243,7 +243,7 @@ case_trigger_refused() { # an impossible trigger is refused with its place, and 
         no_instance || fail "an instance is left"
 }
 
-# What only kernels with the parts have.
+# Cases for kernels that support these triggers.
 needs_hist() { [ -e "$TRACEFS/events/sched/sched_switch/hist" ] || skip "the kernel has no histograms"; }
 needs_snapshots() { [ -e "$TRACEFS/snapshot" ] || skip "the kernel has no snapshot buffers"; }
 
@@ -264,7 +264,7 @@ case_trigger_snapshot() { # [guest] a snapshot trigger keeps the events around t
         expect 0 ktracectl snapshot box -o later.kts
         [ "$(has later.kts 1002)" -gt 100 ] || fail "what came later: $(has later.kts 1002)"
         [ "$(has later.kts 1000)" -ge 3 ] || fail "the newest: $(has later.kts 1000)"
-        # A new start catches a new moment.
+        # After a new start the next hit takes a snapshot.
         ktracectl stop box
         ktracectl clear box
         ktracectl start box

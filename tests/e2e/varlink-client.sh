@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# ktracectl --varlink: every verb does over the socket what it does over the bus, also where there is no bus, and tells
-# what is different. Where nothing is said of a door it is the bus. (Any other case runs over Varlink too: TAP_DOOR,
-# tap.sh.)
+# ktracectl --varlink: every verb works over the socket as over the bus, also without a bus. Cases use the bus unless
+# they say otherwise. (Any other case runs over Varlink too: TAP_DOOR, tap.sh.)
 
 varlink_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
         leave_case
 }
 # shellcheck disable=SC2086 # the word splits
-# The socket is there because the daemon is: here the bus starts it, in the guest systemd.
+# The daemon makes the socket. Here the bus starts the daemon; in the guest systemd does.
 begin() {
         trap varlink_end EXIT
         ktracectl list >/dev/null
 }
-# alike STATUS AS COMMAND...: ktracectl's status and output are the same over both doors.
+# alike STATUS AS COMMAND...: the status and output of ktracectl are the same over D-Bus and Varlink.
 alike() {
         local status=$1 who=$2
         shift 2
