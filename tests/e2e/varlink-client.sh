@@ -131,7 +131,7 @@ case_varlink_record() { # record works over Varlink as over D-Bus: events, statu
         same 10 "$(count i.kts '.fields.id == 1000')" "calls until ^C"
         alike 3 user record -a -e sched:sched_switch -o x.kts
         alike 127 user record -e raw_syscalls:sys_enter -o x.kts -- ./no-such-command
-        # What the owner ends elsewhere has ended early.
+        # A session that its owner destroys elsewhere has ended early.
         background $no_bus ktracectl --varlink record -a -e raw_syscalls:sys_enter -f 'id == 1000' -o e.kts
         within 30 is_running || fail "$(cat background.err)"
         ktracectl destroy "$(ktracectl list --json=short | jq -r '.[0].id')"
@@ -162,7 +162,7 @@ case_varlink_nobody() { # a missing socket, a dead socket and a bad address each
         python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("dead")'
         refused 1 'dead: Connection refused' env KTRACE_VARLINK_ADDRESS="unix:$T/dead" ktracectl --varlink list
         refused 1 'KTRACE_VARLINK_ADDRESS: expected unix:PATH' env KTRACE_VARLINK_ADDRESS=tcp:1 ktracectl --varlink list
-        # One that takes the call and goes.
+        # A server that reads the call and closes.
         python3 - <<'EOP' &
 import socket
 import os
@@ -180,13 +180,13 @@ case_varlink_early() { # without a bus ktracectl uses Varlink by itself, and can
         expect 0 unshare -m sh -c 'mkdir -p /run/dbus && mount -t tmpfs none /run/dbus &&
                 exec env -u DBUS_SYSTEM_BUS_ADDRESS ktracectl list'
         grep -q box out || fail "$(cat out)"
-        # A variable that names a bus is obeyed.
+        # DBUS_SYSTEM_BUS_ADDRESS has precedence.
         refused 1 '/no/bus' unshare -m sh -c 'mount -t tmpfs none /run/dbus &&
                 exec env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/no/bus ktracectl list'
         ktracectl destroy box
 }
 
-# died: the daemon, and the next one is there.
+# died: kills the daemon and waits for the next one.
 died() {
         local pid
         pid=$(daemon_pid)

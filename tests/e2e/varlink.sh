@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The Varlink socket, by calls as raw as they get, from processes of real users.
+# The Varlink socket with raw messages, from processes of real users.
 
-# door: the socket is there, and the module door.py in the current folder.
+# door: waits for the socket, and writes the module door.py into the current directory.
 door() {
         user ktracectl status >/dev/null
         export VARLINK=${STATE_DIR%/state}/org.ktrace1 GETPPID=110 PYTHONDONTWRITEBYTECODE=1
@@ -49,7 +49,7 @@ class Door:
 EOS
 }
 
-# lower LIMIT VALUE: as the administrator sets it, as before when the case is over.
+# lower LIMIT VALUE: sets a limit until the end of the case.
 lower() {
         cp "$CONFIG_DIR/ktraced.json" before.json
         trap lower_end EXIT
@@ -115,7 +115,7 @@ EOS
         same "$(cat known)" "$(sed 's/0123456789abcdef/ID/' out)" "answers about a session and about none"
         same 16 "$(grep -c 'org.ktrace1.NoSuchSession' known)" "refusals"
         same 16 "$(grep -c '"ID": no such session: ListSessions returns yours' known)" "refusals that name it"
-        # root's reach is everybody's.
+        # root reaches all sessions.
         expect 0 python3 - "$id" <<'EOS'
 from door import *
 assert Door().do("Describe", session=sys.argv[1])["session"]["name"] == "mine"
@@ -137,7 +137,7 @@ answer, error = Door().call("CreateSession", spec=json.loads(sys.argv[1]))
 assert error.startswith("org.ktrace1.")
 print(answer["reason"])
 EOS
-                # The client checks a file itself first; what it says of it has the same words in it.
+                # The client checks a file first. Its message contains the same words.
                 grep -qF "$(cut -c1-60 by-socket)" by-bus || fail "$(cat by-bus) / $(cat by-socket)"
         done
 }

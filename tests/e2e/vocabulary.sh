@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The words of the cases. The environment has set: WORK (a folder for the cases), USER_UID and STRANGER_UID,
+# The functions of the cases. The environment has set: WORK (a folder for the cases), USER_UID and STRANGER_UID,
 # TARGET and SILENT_FUSE (paths), TRACEFS, CONFIG_DIR, LIB_DIR; ktracectl is in PATH and DBUS_SYSTEM_BUS_ADDRESS right.
-# Each case has $T, an empty folder of the user's, as its current folder.
+# The current directory of each case is $T, an empty directory of the user.
 
 as() { # UID COMMAND...
         local uid=$1
@@ -22,7 +22,7 @@ skip() {
         exit 77
 }
 
-# expect STATUS COMMAND...: its output is in $T/out and $T/err afterwards.
+# expect STATUS COMMAND...: the command exits with STATUS. Its output is in $T/out and $T/err.
 expect() {
         local wanted=$1 got=0
         shift
@@ -44,7 +44,7 @@ over_varlink() {
         local real
         real=$(command -v ktracectl)
         $real list >/dev/null
-        # Beside $T, which strangers may not enter: they would take the one that calls the bus.
+        # Not in $T, which other users cannot enter: they would run the ktracectl that calls the bus.
         install -d -m 755 "$T.door"
         printf '#!/bin/sh\nexec %s --varlink "$@"\n' "$real" >"$T.door/ktracectl"
         chmod 755 "$T.door/ktracectl"
@@ -52,10 +52,10 @@ over_varlink() {
         same "$T.door/ktracectl" "$(stranger sh -c 'command -v ktracectl')" "what strangers call"
 }
 
-# of_the_bus: the first word of a case that is about the bus itself.
+# of_the_bus: begins a case that is about the bus itself.
 of_the_bus() { [ "${TAP_DOOR:-bus}" = bus ] || skip "about the bus itself"; }
 
-# within SECONDS COMMAND...: until it succeeds.
+# within SECONDS COMMAND...: repeats the command until it succeeds.
 within() {
         local end
         end=$(awk -v s="$1" '{ printf "%d", ($1 + s) * 1000 }' /proc/uptime)
@@ -68,7 +68,7 @@ within() {
 
 same() { [ "$1" = "$2" ] || fail "${3:-values}: '$1' and '$2' differ"; }
 
-# background COMMAND...: its pid is in $BACKGROUND; ended with the case.
+# background COMMAND...: runs the command until the end of the case. Its pid is in $BACKGROUND.
 background() {
         AS_EXEC=exec "$@" >"$T/background.out" 2>"$T/background.err" &
         BACKGROUND=$!
@@ -81,7 +81,7 @@ background() {
                 ;;
         esac
 }
-# has_become PID: its command, or nothing any more.
+# has_become PID: whether the process runs its command or has ended.
 has_become() {
         local stat shell words
         { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
@@ -93,7 +93,7 @@ has_become() {
 }
 started=()
 
-# new_cgroup PATH: made by hand, removed with the case; its directory is in $CGROUP. Those around it must be there.
+# new_cgroup PATH: makes a cgroup for this case; its directory is in $CGROUP. Its parents must exist.
 new_cgroup() {
         local root
         for root in /sys/fs/cgroup/unified /sys/fs/cgroup; do
@@ -107,8 +107,8 @@ new_cgroup() {
 }
 cgroups=()
 
-# lives_in UNIT UID [COMMAND...]: a process of the uid in such a unit, which sleeps or runs COMMAND in the case's
-# folder; its pid is in $BACKGROUND.
+# lives_in UNIT UID [COMMAND...]: starts a process of the uid in this unit, which sleeps or runs COMMAND in the current
+# directory. Its pid is in $BACKGROUND.
 lives_in() {
         local unit=$1 uid=$2
         shift 2
@@ -133,26 +133,26 @@ no_instance() { [ "$(instances)" = 0 ]; }
 n_instances() { [ "$(instances)" = "$1" ]; }
 
 is_running() { ktracectl list --json=short | jq -e 'any(.state == "running")'; }
-# recorded N: at least so many events, by the session that is there.
+# recorded N: whether the only session has recorded at least N events.
 recorded() {
         ktracectl show --json=short "$(ktracectl list --json=short | jq -r '.[0].id')" |
                 jq -e ".statistics.recorded >= $1"
 }
 
-# recording COMMAND...: a recording in the background, running when this returns.
+# recording COMMAND...: starts a recording in the background and waits until it runs.
 recording() {
         background "$@"
         RECORDING=$BACKGROUND
         within 30 is_running || fail "did not start: $(cat background.err)"
 }
-# ends_well [N]: by ^C, when it has recorded so many events.
+# ends_well [N]: ends the recording with ^C after N events. It must succeed.
 ends_well() {
         within 30 recorded "${1:-0}" || fail "it has not recorded $1 events"
         kill -INT "$RECORDING"
         wait "$RECORDING" || fail "status $?: $(cat background.err)"
 }
 
-# killed: and another one is there.
+# killed: kills the daemon and waits for the next one.
 killed() {
         local pid
         pid=$(daemon_pid)
@@ -160,8 +160,8 @@ killed() {
         within 30 sh -c "! kill -0 $pid 2>/dev/null" || fail "not killed"
         within 30 another "$pid" || fail "no daemon came"
 }
-# killed_when STATE: kills the daemon when that is what it keeps of a session, for who is in the background; false when
-# that was too short.
+# killed_when STATE: kills the daemon when the saved state of the session of the background process is STATE. Returns
+# false if the state was too short.
 killed_when() {
         local pid was=0
         pid=$(daemon_pid)
@@ -207,15 +207,15 @@ leave_case() {
         rm -rf --one-file-system "$T" "$T.door"
 }
 
-# What a case that failed has left is no failure of the next one's.
+# Removes what a failed case has left, so that the next one does not fail.
 clear_up() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
         ktracectl --json=short probes list | jq -r '.[] | select(.uid != null) | .event' |
                 xargs -rn 1 ktracectl probes remove
 }
 
-# disk_to_freeze DIRECTORY: there a file system of its own, of which a freeze (fsfreeze -f) makes every write hang,
-# beyond SIGKILL.
+# disk_to_freeze DIRECTORY: mounts a file system there. When it is frozen (fsfreeze -f), every write hangs, even after
+# SIGKILL.
 # This also happens if the case fails, because otherwise it could not be unmounted.
 disk_to_freeze() {
         truncate -s 16M "$T/image"
@@ -224,16 +224,16 @@ disk_to_freeze() {
         setsid bash -c 'read -rt 80 <> <(:); fsfreeze -u "$1" 2>/dev/null' - "$1" &
         started+=("$!")
 }
-# soon COMMAND...: it is done well before a disk is given up.
+# soon COMMAND...: the command ends well before a disk is given up.
 soon() {
         timeout 4 "$@" >out 2>err || fail "status $? from: $*: $(cat err)"
 }
 
-# count FILE EXPRESSION: events for which the jq expression holds. In one word: jq writes each result for itself.
+# count FILE EXPRESSION: prints the number of events that match the jq expression.
 count() { ktracectl convert "$1" --to json | count_events "$2"; }
 count_events() { jq -n "reduce (inputs | select(.event != null) | select($1)) as \$event (0; . + 1)"; }
 
-# all_called STREAM: who calls `until stop` does it no more; the recording ends well and has each of the calls once.
+# all_called STREAM: ends the target `until stop`. The recording must succeed and have each call once.
 all_called() {
         local n
         : >stop
@@ -245,10 +245,10 @@ all_called() {
         seq "$n" | cmp - called || fail "not each of the $n calls: $(wc -l <called): $(cat background.err)"
 }
 
-# session_id NAME: of the user's session.
+# session_id NAME: prints the id of the user's session.
 session_id() { user ktracectl list --json=short | jq -r ".[] | select(.name == \"$1\") | .id"; }
 
-# probe_rule PROBES: what a rule says of the user's probes, beside what they have anyway; taken away with the case.
+# probe_rule PROBES: adds a rule about the user's probes, in addition to the default rules, for this case.
 probe_rule() {
         trap files_end EXIT
         mkdir -p "$CONFIG_DIR/policy.d"
@@ -263,14 +263,14 @@ probe_rule_end() {
         leave_case
 }
 
-# Whatever becomes of the case, the administrator's files go.
+# Removes the administrator's files, also if the case fails.
 files_end() {
         rm -rf "$CONFIG_DIR/probes.d" "$CONFIG_DIR/policy.d/10-case.json"
         ktracectl policy reload || true
         leave_case
 }
 
-# section PAGE HEADING: the examples (.EX) in this section of a man page, as a reader sees them.
+# section PAGE HEADING: prints the examples (.EX) in this section of a man page, as a reader sees them.
 section() {
         manual "$1" | awk -v heading="$2" '
                 /^\.S[HS] / { here = substr($0, 5); gsub(/"/, "", here); gsub(/\\-/, "-", here); in_example = 0 }
@@ -283,7 +283,7 @@ section() {
 
 # example PAGE HEADING [STATUS...]: runs the commands of the section in their order, those after "$" as the user, those
 # after "#" as root, and compares the output that the page shows. Each command ends with its STATUS, by default 0. One
-# with the line "^C" below it is ended by it, when it has printed what the page shows. The last output is in $T/out.
+# with the line "^C" below it is interrupted when it has printed what the page shows. The last output is in $T/out.
 example() {
         local heading=$2 line text='' who='' shown=() n=0 statuses=("${@:3}")
         section "$1" "$heading" >section
@@ -300,7 +300,7 @@ example() {
         [ -n "$text" ] || fail "no command in $heading"
         example_command
 }
-# is_whole TEXT: the command has no further lines.
+# is_whole TEXT: whether TEXT is a complete command.
 is_whole() {
         local word
         [[ $1 != *[\\\|] ]] || return 1
@@ -329,14 +329,14 @@ example_command() {
         example_shown out || fail "not shown: $(cat patterns); $(head -c 4000 out)"
 }
 before_command() { :; } # a case may wait here
-# example_shown FILE: each line that the page shows.
+# example_shown FILE: whether FILE has each line that the page shows.
 example_shown() {
         local pattern
         while IFS= read -r pattern; do
                 grep -qE -- "$pattern" "$1" || return 1
         done <patterns
 }
-# Numbers differ, "..." is what the page leaves out, and the name of a process may be unknown in a trace of all.
+# Numbers may differ, "..." stands for omitted text, and a trace of all processes may not know a process name.
 as_patterns() {
         sed -E -e '/^(\^C|)$/d' -e 's/^ +//' \
                 -e 's/[][(){}*+?|^$\\]/\\&/g' -e 's/\.\.\./\x02/g' -e 's/\./\\./g' -e 's/\x02/.*/g' \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What the journal has of each decision. The ids are those of daemon/work/audit.h.
+# The journal's record of each decision. The ids are those of daemon/work/audit.h.
 
 ALLOWED=a4b27a71ac4a471abbd6b797664a68e2
 DENIED=1a8c2326fa374af3aa43d7faa482a3fb
@@ -14,7 +14,7 @@ AUDIT_RULES=/etc/ktrace/policy.d/10-audit.json
 
 # A cursor does not work: with a match journalctl leaves out the first record after it.
 audit_begin() { date +@%s.%6N >since; }
-# records ID: of this case, as JSON lines.
+# records ID: prints the records of this case as JSON lines.
 records() { journalctl -q --no-pager --since="$(cat since)" -o json "MESSAGE_ID=$1"; }
 record() { # ID: the only one, into `record`
         within 20 sh -c "journalctl -q --no-pager --since=\$(cat since) MESSAGE_ID=$1 | grep -q ." ||
@@ -22,7 +22,7 @@ record() { # ID: the only one, into `record`
         records "$1" >record
         same 1 "$(wc -l <record)" "records"
 }
-# Rules of this case, in force.
+# Puts a rule of this case into force.
 audit_rule() {
         mkdir -p "${AUDIT_RULES%/*}"
         trap 'rm -f "$AUDIT_RULES"; systemctl reload-or-restart ktraced.service; leave_case' EXIT
@@ -49,7 +49,7 @@ case_audit_allowed() { # the journal records who was allowed what, and by which 
         has KTRACE_COMMAND ktracectl
         has _SYSTEMD_UNIT ktraced.service
         user ktracectl destroy reported
-        # And what the catalog has to say of it.
+        # The explanation in the journal's catalog.
         journalctl -q --no-pager -x --since="$(cat since)" MESSAGE_ID=$ALLOWED |
                 grep -q "User $(id -nu "$USER_UID") was allowed to trace" ||
                 fail "not in the catalog"
@@ -94,7 +94,7 @@ case_audit_command() { # a record contains the caller's command name, which cann
 
 case_audit_polkit() { # the journal records polkit's answer and the rule that asked
         audit_begin
-        # Nothing is decided by a call that does not let polkit ask.
+        # A call that does not let polkit ask decides nothing.
         expect 3 user ktracectl --no-ask-password create x -e irq:irq_handler_entry --scope system
         # ktracectl calls once without and once with polkit's question: one refusal is one record.
         expect 3 user setsid ktracectl create x -e irq:irq_handler_entry --scope system
@@ -119,7 +119,7 @@ case_audit_flood() { # a user who is denied again and again does not fill the jo
         wait
         journalctl --sync
         n=$(records $DENIED | wc -l)
-        # Some may have been written by cases before, of the same half minute.
+        # Earlier cases of the same half minute may have written some.
         [ "$n" -le 10 ] && [ "$n" -ge 7 ] || fail "$n records"
         within 70 sh -c "journalctl -q --no-pager --since=\$(cat since) MESSAGE_ID=$SUPPRESSED | grep -q ." ||
                 fail "not counted"

@@ -7,7 +7,7 @@ TAP_WORD=boot$BOOT bash e2e/tap.sh "$PWD/guest/environment.sh" boots.sh || touch
 journalctl -b --no-pager -o short-monotonic >>out/journal
 if grep -q "^boot$((BOOT + 1))_" boots.sh; then
         sync
-        # What the file does instead of a reboot, if it does.
+        # The file may define another end than a reboot.
         bash -c '. ./boots.sh; ! declare -F "end_$BOOT" >/dev/null || "end_$BOOT"'
         exit 96
 fi

@@ -3,7 +3,7 @@
 # boots.sh BUILD-DIR [FILE...]: the installed product in guests that are rebooted and crashed; TAP. A machine for each
 # file of tests/guest/boots, or for those that are named: its functions boot1_NAME, boot2_NAME, … are the cases of its
 # first boot, its second, and so on (as case_NAME elsewhere, see ../e2e/tap.sh). After a boot's cases the machine is
-# rebooted, or end_N is run, which may crash it; it is over with the last boot that has cases. A line `# append: WORDS`
+# rebooted, or end_N is run, which may crash it. The last boot with cases is the end. A line `# append: WORDS`
 # in the file is for the kernel.
 # The build's prefix must be /usr.
 set -eu

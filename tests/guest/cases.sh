@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What only a machine with systemd, D-Bus and polkitd can show.
+# Cases that need a machine with systemd, D-Bus and polkitd.
 
 case_activation() { # the first D-Bus call starts the daemon, although no unit is enabled
         systemctl stop ktraced.service
@@ -21,7 +21,7 @@ case_varlink_activation() { # the first Varlink call starts the daemon, also wit
         same active "$(systemctl is-active ktraced.service)" state
         systemctl stop ktraced.service
         same "$inode" "$(stat -c %i /run/ktrace/org.ktrace1)" "the socket is systemd's"
-        # … also over a restart, and beside the bus.
+        # This also holds after a restart, and together with the bus.
         user ktracectl --varlink list >/dev/null
         systemctl restart ktraced.service
         user ktracectl --varlink list >/dev/null

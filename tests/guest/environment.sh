@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Where the cases run in the guest: the installed product, the system bus, systemd.
+# The environment of the cases in the guest: the installed product, the system bus, systemd.
 WORK=/var/tmp
 USER_UID=1000
 STRANGER_UID=1001
@@ -24,10 +24,10 @@ kept() { :; }
 kept_end() { :; }
 bus_ends() { systemctl stop dbus.socket dbus.service; }
 bus_starts() { systemctl start dbus.socket dbus.service; }
-# As a package does.
+# Installs the files as a package does.
 restart_daemon() {
         systemctl daemon-reload
         systemctl try-restart ktraced.service
 }
-# manual PAGE: its source.
+# manual PAGE: prints the source of the page.
 manual() { cat "/usr/share/man/man${1##*.}/$1"; }

@@ -7,13 +7,13 @@ tools_end() {
         ktracectl probes remove opens 2>/dev/null || true
         leave_case
 }
-# listening NAME FILE: notifications of a session.
+# listening NAME FILE: writes the notifications of the session to FILE.
 listening() {
         ktracectl --json stream "$1" --notify >"$2" 2>"$2.err" &
         started+=("$!")
         within 20 grep -q waiting "$2.err" || fail "$(cat "$2.err")"
 }
-# numbered USEC: a system session `box`, streaming to t.kts, of calls of a target that numbers them, until `counted`.
+# numbered USEC: starts a system session `box` that streams the numbered calls of a target to t.kts, until `counted`.
 numbered() {
         ktracectl create box --scope system -b 1024 -e raw_syscalls:sys_enter -f 'id == 110'
         listening box reported
@@ -26,33 +26,33 @@ numbered() {
         started+=("$CALLER")
         more_recorded
 }
-# more_recorded: after this was called.
+# more_recorded: waits until another event is recorded.
 more_recorded() {
         local n
         n=$(ktracectl --json=short show box | jq .statistics.recorded)
         within 20 recorded_beyond "$n" || fail "no new event is recorded: $(ktracectl show box) $(tail -n 2 reported)"
 }
 recorded_beyond() { ktracectl --json=short show box | jq -e ".statistics.recorded > $1"; }
-# uptime_nsec: of the machine, in nanoseconds, as the records have it.
+# uptime_nsec: prints the machine's uptime in nanoseconds, as in the records.
 uptime_nsec() { awk '{ printf "%.0f\n", $1 * 1e9 }' /proc/uptime; }
-# foreign COMMAND...: another program that reads the session's instance. Until it ends, it takes records that the
-# session then misses; when is in the file foreign.
+# foreign COMMAND...: runs another program that reads the session's instance, and takes records from it. The time is in
+# the file foreign.
 foreign() {
         local began
         began=$(uptime_nsec)
         "$@" || true
         echo "[$began, $(uptime_nsec)]" >>foreign
 }
-# is_restored: the session's instance records again as the session wants it.
+# is_restored: whether the session's instance has its settings again.
 is_restored() {
         local instance
         instance=$TRACEFS/instances/ktrace-$(ktracectl --json=short show box | jq -r .id)
         [ "$(cat "$instance/tracing_on")" = 1 ] && [ "$(cat "$instance/events/raw_syscalls/sys_enter/enable")" = 1 ] &&
                 [ "$(cat "$instance/events/raw_syscalls/sys_enter/filter")" = 'id == 110' ]
 }
-# counted: the target makes no more calls; how many it has made is in $MADE. Each that is missing is in a gap that was
-# reported, which begins when it was noticed: on this slow machine at most 100 ms late. Or it was made while a foreign
-# program read the instance. Where the clock was another one, times may run backwards.
+# counted: ends the target; the number of its calls is in $MADE. Each missing call must be in a reported gap, which
+# begins at most 100 ms late on this slow machine, or at a time when a foreign program read the instance. If the clock
+# was changed, times may run backwards.
 counted() {
         within 20 is_restored || fail "does not record again: $(cat reported)"
         more_recorded
@@ -140,7 +140,7 @@ case_tools_beside() { # [deep] trace-cmd, perf and bpftrace count the same with 
         local other=$!
         started+=("$other")
         numbered 3000
-        # trace-cmd loses some of so many by itself here, also without other traces.
+        # Of so many events trace-cmd itself loses some here, also without other traces.
         trace-cmd record -q -e raw_syscalls:sys_enter -f 'id == 111' -o top.dat "$TARGET" calls 1000 111 >/dev/null
         [ "$(trace-cmd report -i top.dat 2>/dev/null | grep -c 'NR 111')" -gt 0 ] || fail "trace-cmd"
         same '' "$(trace-cmd report -i top.dat 2>/dev/null | grep sys_enter | grep -v 'NR 111')" \
@@ -167,7 +167,7 @@ case_tools_beside() { # [deep] trace-cmd, perf and bpftrace count the same with 
         snapshot_top >after
         diff before after || fail "the top of tracefs is not as it was"
 }
-# What others have set at the top of tracefs.
+# Prints the settings of the top buffer.
 snapshot_top() {
         local file
         for file in set_event current_tracer buffer_size_kb trace_clock tracing_on kprobe_events uprobe_events \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What daemon/kernel relies on, asked of the guest's kernel by the tests' own programs.
+# The tests of tests/kernel on the guest's kernel: the behaviour that daemon/kernel relies on.
 
 kernel_test() { # PROGRAM [ARGUMENT...]
         local status=0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Probes beside the field's own tools, of the same calls at the same time: what they say has to be the same.
+# Probes compared with other tracing tools, which record the same calls at the same time: the values must be equal.
 
-# beside PROGRAM: bpftrace watches the calls of the command `peer` and writes a line each to ./peer.
+# beside PROGRAM: bpftrace traces the calls of the command `peer` and writes a line for each to ./peer.
 # Its output is in ./theirs, sorted, when stop_peer returns.
 beside() {
         cat >peer.bt <<<"BEGIN { printf(\"watching\\n\"); } $1"
@@ -9,7 +9,7 @@ beside() {
         PEER=$BACKGROUND
         within 60 grep -q watching background.out || fail "bpftrace: $(cat background.err)"
 }
-# bpftrace looks for an interrupt only where its wait for events was cut short. One that comes while it prints is lost.
+# bpftrace checks for an interrupt only when its wait for events was interrupted. A signal during its output is lost.
 stop_peer() {
         for _ in 1 2 3; do
                 kill -INT "$PEER" 2>/dev/null || break
@@ -21,7 +21,7 @@ stop_peer() {
         [ -s theirs ] || fail "bpftrace has seen nothing"
 }
 
-# ours EXPRESSION: a line a record.
+# ours EXPRESSION: prints a line for each record.
 ours() { ktracectl convert t.kts --to json | jq -r "select(.event != null) | $1" | sort >ours; }
 
 agree() {
@@ -55,7 +55,7 @@ case_peers_bpftrace_returns() { # arguments and results of a system call functio
                 kretprobe:do_sys_openat2 /comm == "peer"/ { printf("ret %ld\n", retval); }'
         expect 1 ktracectl record -q --probe opening --probe opened -o t.kts -- ./peer a-file no-such-file
         stop_peer
-        # The dynamic loader runs under the new name already; what comes before the exec does not.
+        # The dynamic loader already has the new name. Calls before the exec have the old name.
         ours 'select(.comm == "peer") | .fields | if has("ret") then "ret \(.ret)" else
                 "open \(.dfd) \(.filename) \(.flags) \(.mode)" end'
         agree "do_sys_openat2"
@@ -100,7 +100,7 @@ case_peers_trace_cmd() { # trace-cmd records the same values with the same probe
         trace-cmd record -q -B peers -e ktrace_u0:reads -o their.dat \
                 ktracectl record -q --probe reads -o t.kts -- ./peer -n 1 /etc/passwd /etc/hostname >/dev/null
         ktracectl convert t.kts --to dat -o our.dat
-        # Before the command runs it waits at a pipe, which our recording does not begin with.
+        # The command first waits at a pipe. Our recording begins after that.
         trace-cmd report -i their.dat 2>/dev/null | sed -n 's/^.* peer-[0-9]* .*reads: *//p' |
                 grep -v 'count=1 ' >theirs
         trace-cmd report -i our.dat 2>/dev/null | sed -n 's/^.* peer-[0-9]* .*reads: *//p' >ours
@@ -125,7 +125,7 @@ case_peers_perf_probe() { # a perf probe on the same function has the same numbe
         ktracectl probes remove counts
 }
 
-# The kernel's own answer to a place.
+# Asks the kernel whether it accepts this place.
 kernel_takes() { echo "p:peers/place $1" 2>/dev/null >>"$TRACEFS/kprobe_events" &&
         echo '-:peers/place' >>"$TRACEFS/kprobe_events"; }
 

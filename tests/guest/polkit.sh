@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What a rule leaves to polkit, with the real polkit. Each case writes the rules that it needs and takes them away.
+# Rules that require polkit, with the real polkit. Each case writes its own rules and removes them.
 
 KTRACE_RULES=/etc/ktrace/policy.d/10-polkit.json
 POLKIT_RULES=/etc/polkit-1/rules.d/10-ktrace.rules
 ROOT_PASSWORD=correct-horse
 USER_PASSWORD=battery-staple
 
-# Scopes own and command as an administrator, scope pids as oneself.
+# Scopes own and command require an administrator's password, scope pids the user's own.
 polkit_begin() { # [JAVASCRIPT]
         mkdir -p "${KTRACE_RULES%/*}" "${POLKIT_RULES%/*}"
         cat >"$KTRACE_RULES" <<'EOS'
@@ -59,7 +59,7 @@ case_polkit_rule_allows() { # a polkit rule sees scope, events and owner, and ca
                         return polkit.Result.YES; });'
         user ktracectl --no-ask-password create allowed -e task:task_rename --scope own
         user ktracectl destroy allowed
-        # An answer is about its question: other events are asked about anew.
+        # An answer applies to its question only: polkit is asked again for other events.
         denied 'needs authentication' out user ktracectl --no-ask-password create other -e sched:sched_process_exec \
                 --scope own
 }
@@ -134,9 +134,9 @@ case_polkit_nobody_to_ask() { # a user who cannot be asked for a password is den
         polkit_begin
         denied 'leave out --no-ask-password' out user ktracectl --no-ask-password create x -e task:task_rename \
                 --scope own
-        # No terminal, no agent.
+        # Without a terminal there is no agent.
         denied 'there is no polkit agent' out user ktracectl create x -e task:task_rename --scope own
-        # Others have nothing to do with that rule.
+        # The rule does not apply to other users.
         stranger ktracectl --no-ask-password create y -e task:task_rename --scope own
         stranger ktracectl destroy y
 }
@@ -207,7 +207,7 @@ case_polkit_administrator() { # a user whom polkit allows can see, stop and end 
         grep -q "$id" out || fail "not listed: $(cat out)"
         typing "$ROOT_PASSWORD" ktracectl show "$id" --administrator >out || fail "$(cat out)"
         grep -q raw_syscalls:sys_enter out || fail "not shown: $(cat out)"
-        # By its name as well; each time anew.
+        # Also by name. Polkit is asked each time.
         typing "$ROOT_PASSWORD" ktracectl stop theirs --administrator >out || fail "$(cat out)"
         same stopped "$(stranger ktracectl list --json=short | jq -r '.[0].state')" state
         denied_to_manage 'leave out --no-ask-password' user ktracectl --no-ask-password destroy "$id" --administrator
@@ -267,7 +267,7 @@ case_polkit_programs() { # a probe in a root program requires an administrator, 
         same 3 "$(count t.kts '.event == "mine"')" "calls"
         user ktracectl probes remove mine
         no_agent_left
-        # By a rule of polkit's, which may look at the same.
+        # A polkit rule sees the same details.
         echo 'polkit.addRule(function(action, subject) {
                 if (action.id == "org.ktrace1.define-probe" && subject.user == "u1000" &&
                     action.lookup("ktrace.probe").indexOf("/usr/local/bin/ktrace-probed:0x") == 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Limits of the service manager's on all stream workers together, by ktrace.slice.
+# The limits that systemd sets on all stream workers together, through ktrace.slice.
 
 slice_end() {
         systemctl set-property --runtime ktrace.slice MemoryMax=infinity CPUQuota=

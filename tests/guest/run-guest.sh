@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # run-guest.sh JOB-DIR [RESULT-DIR]: boots the test guest, runs JOB-DIR/run in it as root and exits with its
-# status; prints its output. What the job leaves in `out` comes back in RESULT-DIR.
+# status; prints its output. The job's directory `out` is copied to RESULT-DIR.
 # GUEST_SUITE: the guest's Debian, bookworm or trixie. The default is this machine's.
 # GUEST_TIMEOUT: seconds that the job may take (600). GUEST_APPEND: more words for the kernel.
-# GUEST_BOOTS=1: a reset is none of QEMU's ends, so the job may reboot or crash the machine (see image/guest-run). The
-# memory survives that, and what was written to the disk lives as long as QEMU. By a triple fault (reboot=t), which is
-# the one reset that also works after a panic on this machine type.
+# GUEST_BOOTS=1: a reset does not end QEMU, so the job may reboot or crash the machine (see image/guest-run). Memory and
+# disk survive until QEMU ends. The reset is a triple fault (reboot=t), the only one that also works after a panic on
+# this machine type.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 job=$1
@@ -21,9 +21,9 @@ trap 'exit 143' HUP INT TERM
 result=${2:-$work/result}
 mkdir -p "$result"
 
-# boot ACCELERATOR CPU SECONDS: one run of the guest over the disks in $work; in a subshell, which becomes it.
-# norandmaps: emulation translates code once for each address at which it stands, so a program that is started a second
-# time takes a third of the time when its libraries stand where they stood.
+# boot ACCELERATOR CPU SECONDS: runs the guest with the disks in $work. Call it in a subshell, which execs QEMU.
+# norandmaps: emulation translates code once for each address. A program that starts again takes a third of the time if
+# its libraries have the same addresses.
 boot() {
         exec timeout -k 5 "$3" qemu-system-x86_64 -M microvm,rtc=on -accel "$1" -cpu "$2" -smp 2 -m 2048 \
                 -nodefaults -no-user-config $no_reboot -display none \
@@ -40,7 +40,7 @@ boot() {
                 -device isa-debug-exit,iobase=0xf4,iosize=1
 }
 
-# disks DIR SECONDS: the guest's input and output.
+# disks DIR SECONDS: makes the disks for the guest's input and output.
 disks() {
         rm -rf "$work/in" "$work/out.raw"
         cp -a "$1" "$work/in"
@@ -50,7 +50,7 @@ disks() {
         : >"$work/console"
 }
 
-# Some hosts show a /dev/kvm that hangs or aborts, so it is believed only after a boot; remembered with the image.
+# On some hosts /dev/kvm hangs or aborts, so it is used only after a trial boot. The result is kept with the image.
 accelerator() {
         if [ ! -e "$image/accelerator" ]; then
                 choice='tcg,thread=single,tb-size=512'
@@ -70,13 +70,12 @@ khz=$("$image/tsc-khz")
 accel=$(accelerator)
 case $accel in
 kvm) cpu=host ;;
-# Four-level page tables, as nearly everywhere: with five, the end of user space looks like an address of the kernel's.
-# What hardware does faster by one instruction for a whole page, or checks at each access, emulation does slower by it.
-# QEMU 7.2's cmpxchg16b makes Linux 6.12 panic.
+# Four-level page tables, as on most machines: with five, the end of user space looks like a kernel address. CPU
+# features that make hardware faster or safer but emulation slower are off. QEMU 7.2's cmpxchg16b makes Linux 6.12 panic.
 *) cpu=max,cx16=off,la57=off,erms=off,fsrm=off,smap=off,smep=off ;;
 esac
-# Emulation hangs now and then, mostly before the kernel's first word, which comes after half a second. Later a guest
-# speaks every five seconds. One that hangs is started again, and this is reported.
+# Emulation sometimes hangs, mostly before the kernel's first message, which comes after half a second. Later a guest
+# prints something every five seconds. One that hangs is started again, and this is reported.
 status=1
 for _ in 1 2 3 4 5; do
         disks "$job" "$timeout"

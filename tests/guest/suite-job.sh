@@ -4,13 +4,13 @@ cd /run/job || exit 1
 chmod 755 . tools
 sh guest/install.sh
 mkdir -p /etc/ktrace
-# The machine's disk is a small one.
+# The machine has a small disk.
 echo '{"setup-timeout-usec": 20000000, "spool-keep-free-kb": 4096}' >/etc/ktrace/ktraced.json
 modprobe -a fuse loop
 IFS=/ read -r part parts <part
 . ./selection
 export TAP_CASE TAP_DOOR TAP_DEEP
-# of_this_part FILE...: the files that this part runs.
+# of_this_part FILE...: prints the files that this part runs.
 of_this_part() { printf '%s\n' "$@" | awk -v "part=$part" -v "parts=$parts" 'NR % parts == part % parts'; }
 status=0
 # cases FILE...: runs the cases in this part's share of the files.
@@ -25,7 +25,7 @@ cases guest/polkit.sh guest/audit.sh guest/cases.sh guest/kernel.sh guest/peers.
 # shellcheck disable=SC2046 # names without blanks
 TAP_TAG=guest cases $(grep -l "^case_" e2e/*.sh)
 
-# Once more over Varlink, where only the guest can show it: a dialog, probes, histograms and notifications.
+# Again over Varlink, for features that only the guest has: a dialog, probes, histograms and notifications.
 if [ "$part" = "$parts" ] && [ "$TAP_CASE/$TAP_DOOR" = '/bus' ]; then
         TAP_DOOR=varlink TAP_CASE='@(polkit_password|hist_of_command|probes_of_users|notify_trigger)' \
                 bash e2e/tap.sh "$PWD/guest/environment.sh" guest/polkit.sh e2e/hist.sh e2e/probes.sh e2e/notify.sh \

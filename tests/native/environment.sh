@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Where the cases run natively; run.sh has exported NATIVE.
+# The environment of the native cases; run.sh has exported NATIVE.
 WORK=$NATIVE/work
 USER_UID=61000
 STRANGER_UID=61001
@@ -25,8 +25,8 @@ STATE_DIR=$NATIVE/run/state
 SPOOL_DIR=$NATIVE/state
 service_manager() { false; }
 
-# kept: for the rest of the case the daemon's descriptors are kept, as a service manager does; those that ./lost names
-# then are lost when the daemon ends.
+# kept: keeps the daemon's descriptors for the rest of the case, as a service manager does. Those in the file ./lost are
+# lost when the daemon ends.
 kept() {
         local command
         read -r -a command <<<"$(sed -n 's/^Exec=//p' "$NATIVE/services/org.ktrace1.service")"
@@ -64,7 +64,7 @@ bus_starts() {
         within 10 busctl status || fail "no bus"
 }
 no_daemon() { ! daemon_pid 2>/dev/null; }
-# Of one that is kept.
+# For a daemon whose descriptors are kept.
 restart_daemon() { kill -HUP "$KEEPER"; }
-# manual PAGE: its source.
+# manual PAGE: prints the source of the page.
 manual() { cat "$here/../../man/$1"; }

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The shell in which one tries ktracectl without installing it. A stage is there already: what `demo.sh --shell` does in
-# its own.
+# The shell for trying ktracectl without installing it. The stage already exists; `demo.sh --shell` makes its own.
 
 play() { (cd "$here/../.." && ./demo.sh play "$1") >out 2>err; }
 

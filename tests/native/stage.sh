@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# stage.sh BUILD-DIR COMMAND...: runs COMMAND as root beside a ktraced of its own: a private mount namespace with
-# tracefs and two users more (61000, 61001), a private bus that starts the daemon on demand, a temporary folder
+# stage.sh BUILD-DIR COMMAND...: runs COMMAND as root with a private ktraced: a private mount namespace with
+# tracefs and two more users (61000, 61001), a private bus that starts the daemon on demand, a temporary folder
 # ($NATIVE). Everything is removed at the end.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
 if [ "${NATIVE_STAGE:-}" != inside ]; then
-        # One at a time on a machine: a starting daemon takes the instances of another for orphans.
+        # One at a time on a machine: a starting daemon removes the instances of another as orphans.
         exec env NATIVE_STAGE=inside flock -o /run/lock/ktrace-native unshare -m --propagation private "$0" "$@"
 fi
 
@@ -34,7 +34,7 @@ leave() {
 trap leave EXIT
 trap 'exit 130' INT TERM
 
-# Users of this namespace only.
+# These users exist in this namespace only.
 for uid in 61000 61001 61002; do
         name=u$uid
         [ $uid != 61002 ] || name=ktrace-consumer
@@ -76,7 +76,7 @@ cat >"$NATIVE/bus.conf" <<EOS
   </policy>
 </busconfig>
 EOS
-# Before the bus: it passes its environment on to the daemon that it starts.
+# Before the bus starts: the daemon inherits the environment of the bus.
 export DBUS_SYSTEM_BUS_ADDRESS="unix:path=$NATIVE/bus"
 dbus-daemon --config-file="$NATIVE/bus.conf" --nofork --nopidfile >"$NATIVE/log" 2>&1 &
 echo $! >"$NATIVE/bus.pid" # a case may start another one
@@ -85,7 +85,7 @@ for _ in $(seq 300); do
         [ ! -S "$NATIVE/bus" ] || break
         sleep 0.1
 done
-# Ends the daemon in peace, so that a sanitizer in it has its last word.
+# Ends the daemon normally, so that a sanitizer can print its report.
 stop_daemon() {
         pid=$(busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus \
                 GetConnectionUnixProcessID s org.ktrace1 2>/dev/null | cut -d' ' -f2)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# upgrade.sh BUILD-DIR: sessions when another build replaces the running one, on this
-# machine's own kernel, as TAP. The other builds are made from a copy of the sources: unoptimized, with another version;
-# then with another one of the workers' protocol. Needs root and tracefs.
+# upgrade.sh BUILD-DIR: upgrades to other builds while sessions run, on this machine's kernel, as TAP. The other builds
+# are made from a copy of the sources: unoptimized with another version, and with another protocol of the workers. Needs
+# root and tracefs.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1

@@ -7,7 +7,7 @@ upgrade_begin() { # BUILD
         [ -d "$UPGRADES/$1" ] || skip "there is no such build here"
         kept
         trap upgrade_end EXIT
-        # The machine's disk may be a small one.
+        # The machine may have a small disk.
         [ ! -f "$CONFIG_DIR/ktraced.json" ] || cp "$CONFIG_DIR/ktraced.json" before.json
         echo '{"spool-keep-free-kb": 1024}' >"$CONFIG_DIR/ktraced.json"
         ktracectl policy reload
@@ -32,7 +32,7 @@ spool_over() { spooled | jq -e 'all(.state == "ended" or .state == "crashed")'; 
 
 disk_entry() { spooled | jq -r '.[] | select(.name == "disk") | .id'; }
 
-# install_build BUILD: beside, and renamed over: what runs goes on with the old files.
+# install_build BUILD: writes new files and renames them, so running programs keep the old files.
 install_build() {
         local file
         for file in "$DAEMON" "$WORKER"; do
@@ -61,7 +61,7 @@ upgrade_sessions() {
         calls 50 1001
 }
 
-# What lies on the disk is whole, the other build records as well, nothing is left.
+# The recording on disk is complete, the other build can record, and nothing is left.
 upgrade_proves() {
         ktracectl destroy disk
         within 20 spool_over || fail "it still records: $(spooled)"
@@ -121,7 +121,7 @@ case_upgrade_worker() { # after an upgrade with another worker protocol streams 
         upgrade_sessions
         old=$(workers)
         install_build other
-        # As long as the old daemon is there.
+        # As long as the old daemon runs.
         refused 1 'stream worker' ktracectl record -q --scope system -e raw_syscalls:sys_enter -f 'id == 1001' \
                 -o u.kts -- true
         calls 10 1000
@@ -144,6 +144,6 @@ case_upgrade_worker() { # after an upgrade with another worker protocol streams 
                 jq -r 'map(select(.state == "running") | .name) | sort | join(" ")')" "sessions"
         expect 0 ktracectl snapshot box -o s.kts
         same 111 "$(has s.kts 1000)" "calls of the flight recorder"
-        # By another worker, in another file; what happened between the two the ring has held.
+        # Another worker writes another file. The ring has kept the events in between.
         upgrade_proves
 }

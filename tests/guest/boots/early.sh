@@ -8,7 +8,7 @@ STATE=/run/ktrace/state/.boot.json
 
 entries() { ktracectl spool list --json=short | jq -r ".[] | select(.kind == \"$1\") | .id"; }
 n_entries() { [ "$(entries "$1" | wc -l)" = "$2" ]; }
-# begins FILE: the time of the first event in it, in ms.
+# begins FILE: prints the time of the first event in ms.
 begins() { ktracectl convert "$1" --to json | jq -s '[.[] | select(.event != null) | .ts] | min / 1000000 | floor'; }
 
 spec() {
@@ -110,7 +110,7 @@ boot2_ramoops() { # a crash is prepared, with a session in an instance and a tra
 }
 end_2() { crash two; }
 
-# crash WORD: with a mark in the top buffer, and one in a session's instance.
+# crash WORD: crashes the machine after a mark in the top buffer and one in a session's instance.
 crash() {
         local session
         sysctl -q kernel.ftrace_dump_on_oops=1
@@ -132,7 +132,7 @@ crash() {
         echo c >/proc/sysrq-trigger
 }
 
-# is_written NAME: in the file; a second later it is on the disk.
+# is_written NAME: waits until the recording's file has its events, and one more second until they are on disk.
 is_written() {
         local id
         id=$(ktracectl spool list --json=short | jq -r ".[] | select(.name == \"$1\") | .id")
@@ -141,7 +141,7 @@ is_written() {
                 wc -l)" -ge 50 ]
 }
 
-# has_crash N WORD: the Nth crash is in the spool, with the top buffer of that boot as text.
+# has_crash N WORD: whether the Nth crash is stored, with the top buffer of that boot as text.
 has_crash() {
         local id
         within 60 n_entries crash "$1" ||

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Saved sessions over boots: enabled in the first, running early in the second, and how they end.
 
-# By the second event it is known when it began: at the latest, with the answer to who asked for it.
+# The second event shows when recording began: at the latest with the answer to the caller.
 BOX='{"mode": "flight", "scope": "system", "buffer-kb": 512, "events": ["sched:sched_process_exec",
         {"name": "sched:sched_switch", "filter": "next_comm == \"ktracectl\""}]}'
 UNIT=ktrace-session@box.service
@@ -12,12 +12,12 @@ figure() { echo "$1 $2" >>/run/job/out/figures; }
 multi_user() { usec multi-user.target ActiveEnterTimestampMonotonic; }
 is_running() { ktracectl --json=short list | jq -e 'any(.name == "box" and .state == "running")'; }
 is_failed() { [ "$(systemctl is-failed $UNIT)" = failed ]; }
-# status_says TEXT: systemctl's status, whose exit status is that of the unit.
+# status_says TEXT: whether systemctl status prints TEXT. Its exit status is that of the unit.
 status_says() {
         systemctl status $UNIT >status || true
         grep -q "$1" status || fail "no '$1' in: $(cat status)"
 }
-# first_event: its time in us, by the clock of systemd's time stamps.
+# first_event: prints its time in us, by the clock of systemd's time stamps.
 first_event() {
         ktracectl snapshot box -o box.kts
         ktracectl convert box.kts --to json | jq -s 'map(select(.event != null).ts) | min / 1000 | floor'
@@ -39,7 +39,7 @@ boot2_early() { # the session runs before sysinit.target and before D-Bus
         [ "$ready" -le "$(usec sysinit.target ActiveEnterTimestampMonotonic)" ] ||
                 fail "ready only after sysinit.target"
         [ "$ready" -lt "$(usec dbus.socket ActiveEnterTimestampMonotonic)" ] || fail "ready only after dbus.socket"
-        # The bus was not there when the daemon was ready, and is joined now.
+        # The daemon was ready before the bus, and has joined it by now.
         [ "$(usec ktraced.service ActiveEnterTimestampMonotonic)" \
                 -lt "$(usec dbus.socket ActiveEnterTimestampMonotonic)" ] ||
                 fail "ktraced was ready only after dbus.socket"
@@ -129,7 +129,7 @@ boot2_broken() { # a mistake in the file fails the unit, and its status shows th
         echo "$BOX" >/etc/ktrace/sessions.d/box.json
         systemctl start $UNIT
         is_running || fail "not running"
-        # Of how the machine goes down with it.
+        # For the shutdown.
         mkdir -p /etc/systemd/system/$UNIT.d
         printf '[Service]\nExecStopPost=+/bin/sh -c "echo $$SERVICE_RESULT >/var/lib/result"\nTimeoutStopSec=400\n' \
                 >/etc/systemd/system/$UNIT.d/result.conf
@@ -160,7 +160,7 @@ logged() { # N: so many calls are in the recording
 boot3_spool() { # the recording to disk is complete, and its list entry and stream say how it ended
         within 20 logged 50 || fail "$(ktracectl spool list --json)"
         has_ended log 'shutdown|destroyed'
-        # Nobody but ktraced could end the one without a unit of its own.
+        # Only ktraced could end the recording that has no unit.
         has_ended alone shutdown
 }
 has_ended() { # NAME CODES: so does the recording, in the list and at the end of its stream
@@ -174,7 +174,7 @@ has_ended() { # NAME CODES: so does the recording, in the list and at the end of
 }
 
 boot3_clean() { # the session ended quickly at shutdown and started again
-        # Without this boot's own time. A stop job that hangs takes 400 s.
+        # The time of the shutdown only. A stop job that hangs takes 400 s.
         took=$(($(date +%s) - $(cut -d. -f1 /proc/uptime) - $(cat /var/lib/went || echo 0)))
         [ "$took" -lt 300 ] || fail "it took $took s"
         same success "$(cat /var/lib/result)" "the unit's end"
