@@ -178,11 +178,11 @@ case_buffer() { # [asan] a buffer size of 0 or 10 TB is refused
 
 case_bus_bad_type() { # [asan] a D-Bus caller that sends wrong types gets the same errors as ktracectl
         local manager="org.ktrace1 /org/ktrace1 org.ktrace1.Manager"
-        ! user busctl call $manager CreateSession 'a{sv}' 2 scope s own frob s x 2>err || fail "taken"
+        ! user busctl call $manager CreateSession 'a{sv}' 2 scope s own frob s x 2>err || fail "accepted"
         grep -q frob err || fail "$(cat err)"
-        ! user busctl call $manager CreateSession 'a{sv}' 2 scope s own buffer-kb s x 2>err || fail "taken"
+        ! user busctl call $manager CreateSession 'a{sv}' 2 scope s own buffer-kb s x 2>err || fail "accepted"
         grep -q buffer-kb err || fail "$(cat err)"
-        ! user busctl call $manager CreateSession 'a{sv}' 3 scope s own events as 0 name s x 2>err || fail "taken"
+        ! user busctl call $manager CreateSession 'a{sv}' 3 scope s own events as 0 name s x 2>err || fail "accepted"
         grep -q events err || fail "$(cat err)"
 }
 
@@ -346,7 +346,7 @@ case_silent_fuse() { # a FUSE file that does not answer blocks only the session 
         sleep 1
         expect 0 user timeout 30 ktracectl record $E -o t.kts -- "$TARGET" calls 1000 110
         same 1000 "$(count t.kts '.fields.id == 110')" "the other session's events"
-        within 30 no_instance || fail "the silent sink pins its instance"
+        within 30 no_instance || fail "the silent sink keeps its instance"
         kill -9 "$server"
         wait "$hanging" || true
         umount -l fuse

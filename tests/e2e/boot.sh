@@ -52,7 +52,7 @@ case_boot_instance() { # a boot trace in an instance is moved once to root's rec
         boot_instance sched:sched_process_exec
         daemon_anew
         within 30 has_entry || fail "no entry"
-        within 30 is_over || fail "not noted"
+        within 30 is_over || fail "not recorded"
         id=$(boot_entry)
         expect 0 ktracectl spool fetch "$id" -o boot.kts
         [ "$(count boot.kts '.fields.filename == "/bin/true"')" -ge 1 ] || fail "$(ktracectl report boot.kts)"
@@ -65,7 +65,7 @@ case_boot_instance() { # a boot trace in an instance is moved once to root's rec
         within 30 is_down
         ktracectl status >/dev/null
         sleep 0.5
-        grep -q sched_process_exec "$TRACEFS/instances/boottest/set_event" || fail "taken a second time"
+        grep -q sched_process_exec "$TRACEFS/instances/boottest/set_event" || fail "accepted a second time"
         expect 0 ktracectl spool remove "$id"
 }
 
@@ -74,7 +74,7 @@ case_boot_others() { # a boot trace is left alone if another program uses it or 
         boot_begin spec.json
         boot_instance sched:sched_process_exec sched:sched_process_exit
         daemon_anew
-        within 30 is_over || fail "not noted"
+        within 30 is_over || fail "not recorded"
         same "" "$(boot_entry)" "an entry"
         grep -q sched_process_exec "$TRACEFS/instances/boottest/set_event" || fail "it was turned off"
         rmdir "$TRACEFS/instances/boottest"

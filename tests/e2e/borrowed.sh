@@ -102,7 +102,7 @@ case_borrowed_restart() { # a session in an existing instance survives a killed 
         pid=$(daemon_pid)
         kill -KILL "$pid"
         within 30 sh -c "! kill -0 $pid 2>/dev/null" || fail "not killed"
-        within 30 ktracectl status || fail "no daemon came"
+        within 30 ktracectl status || fail "no daemon started"
         same '"running"' "$(ktracectl show taken --json=short | jq .state)" "state"
         "$TARGET" calls 3 1000
         same 3 "$(ktracectl status taken --json=short | jq .statistics.recorded)" "recorded"

@@ -84,7 +84,7 @@ case_clocks_live() { # text that is printed during a recording can show the time
         trap clocks_end EXIT
         local before after wall
         background ktracectl record -q --scope system -e raw_syscalls:sys_enter --where 'id == 1000' -o - --to text-wall
-        within 30 is_running || fail "did not start: $(cat background.err)"
+        within 30 is_running || fail "the recording did not start: $(cat background.err)"
         before=$(date +%s%N)
         "$TARGET" calls 1 1000
         after=$(date +%s%N)

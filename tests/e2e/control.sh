@@ -136,7 +136,7 @@ case_control_resize_restart() { # a changed buffer size survives a restart of th
         pid=$(daemon_pid)
         kill -KILL "$pid"
         within 30 sh -c "! kill -0 $pid 2>/dev/null" || fail "not killed"
-        within 30 ktracectl status || fail "no daemon came"
+        within 30 ktracectl status || fail "no daemon started"
         same 2048 "$(ktracectl show box --json=short | jq '.spec."buffer-kb"')" "size"
 }
 

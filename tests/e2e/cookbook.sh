@@ -128,7 +128,7 @@ boot_session_end() {
 case_cookbook_days() { # ktrace-cookbook(7): a recording onto disk
         cookbook
         background sh -c 'while :; do sleep 0.2; done'
-        before_command() { [[ $1 != *remove* ]] || within 60 has_ended days || fail "it does not end"; }
+        before_command() { [[ $1 != *remove* ]] || within 60 has_ended days || fail "the command does not end"; }
         example ktrace-cookbook.7 'How do I record for days?'
         same '' "$(ktracectl spool list --json=short | jq -r '.[] | select(.name == "days").id')" \
                 "recordings that are left"

@@ -28,7 +28,7 @@ case_event_probe_mistakes() { # each mistake in an event probe is reported with 
         refused 2 'is itself a probe' ktracectl probes add bad --event ktrace_u0:other x
         refused 2 'not together with' ktracectl probes add bad --event sched:sched_switch --on vfs_read next_pid
         refused 2 'an event does not return' ktracectl probes add bad --event sched:sched_switch --return next_pid
-        ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
+        ! ktracectl --json probes list | grep -q '"bad"' || fail "a probe is defined"
 }
 
 case_event_probe_values() { # [guest] an event probe records the same numbers and texts as the event
@@ -146,7 +146,7 @@ case_pair_mistakes() { # each mistake in a pair of events is reported with its p
         refused 2 'made of events itself: name one of those' ktracectl probes add bad --from one \
                 --to sched:sched_switch --key 'pid' '$latency'
         ktracectl probes remove one
-        ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
+        ! ktracectl --json probes list | grep -q '"bad"' || fail "a probe is defined"
 }
 
 nothing_paired() { # no event, no trigger of ours is in the kernel
@@ -334,7 +334,7 @@ case_pair_orphans() { # [guest] after a killed daemon pairs continue, and unused
         ! grep -q 'ktrace_0123456789abcdef_0' "$TRACEFS/dynamic_events" || fail "left"
         same running "$(ktracectl --json=short show left | jq -r .state)" "state"
         sleep 0.1
-        within 30 recorded 1 || fail "nothing is paired any more"
+        within 30 recorded 1 || fail "no more pairs"
         ktracectl destroy left
         nothing_paired
         same '' "$(ls "$TRACEFS/instances" | grep ktrace- || true)" "instances"
@@ -421,7 +421,7 @@ case_pair_foreign() { # [guest] a user's session ends if another program adds or
                 background user setpriv --no-new-privs "$TARGET" paced 2000 50000
                 background user ktracectl record -q --probe calls -o t.kts -p "$BACKGROUND"
                 recording=$BACKGROUND
-                within 30 is_running || fail "did not start: $(cat background.err)"
+                within 30 is_running || fail "the recording did not start: $(cat background.err)"
                 sleep 0.3
                 instance=$(echo "$TRACEFS"/instances/ktrace-*)
                 trigger=$instance/events/raw_syscalls/sys_exit/trigger

@@ -6,7 +6,7 @@ fence_target() { background user setpriv --no-new-privs "$TARGET" paced 2000 500
 # fence_recording ARGUMENTS...: starts a recording into t.kts in the background.
 fence_recording() {
         background user ktracectl record -q -e raw_syscalls:sys_enter -e sched:sched_process_exec -o t.kts "$@"
-        within 30 is_running || fail "did not start: $(cat background.err)"
+        within 30 is_running || fail "the recording did not start: $(cat background.err)"
         RECORDING=$BACKGROUND
 }
 fence_instance() { echo "$TRACEFS"/instances/ktrace-*; }
@@ -52,7 +52,7 @@ case_fence_foreign_while_stopped() { # [guest] a stopped session ends if another
         expect 0 user ktracectl stop halted
         sleep 0.3
         echo 0 >"$(fence_instance)/tracing_on"
-        within 30 sh -c '! ktracectl list --json=short | grep -q halted' || fail "it is still there"
+        within 30 sh -c '! ktracectl list --json=short | grep -q halted' || fail "the session is still there"
 }
 
 # The guard needs a kernel with kprobes.
@@ -82,7 +82,7 @@ case_fence_setuid_while_stopped() { # [guest] a session ends when a process gain
         expect 0 user ktracectl start halted
         expect 0 user ktracectl stop halted
         touch go
-        within 30 sh -c '! ktracectl list --json=short | grep -q halted' || fail "it is still there"
+        within 30 sh -c '! ktracectl list --json=short | grep -q halted' || fail "the session is still there"
 }
 
 # fence_sudo: makes a set-uid program that returns to the user's ids, as sudo does for the user's own name.
@@ -117,7 +117,7 @@ case_fence_sudo_at_create() { # [guest] set-uid programs that run while sessions
         background user sh -c 'while :; do "$0" own true; "$0" own sleep 1; done' "$T.door/sudo"
         for i in $(seq 20); do
                 ! user ktracectl record -q -e raw_syscalls:sys_enter -p "$BACKGROUND" -o "t$i.kts" 2>err ||
-                        fail "not ended"
+                        fail "the session has not ended"
                 [ -e "t$i.kts" ] || continue
                 guard_ended "t$i.kts"
                 n=$((n + 1))
@@ -147,5 +147,5 @@ case_fence_guard_goes() { # [guest] the probe of the guard is removed with the l
         expect 0 user ktracectl destroy one
         grep -q '^p:ktrace_guard/commit_creds ' "$TRACEFS/kprobe_events" || fail "no guard"
         expect 0 user ktracectl destroy two
-        ! grep ktrace_guard "$TRACEFS/kprobe_events" || fail "it is still there"
+        ! grep ktrace_guard "$TRACEFS/kprobe_events" || fail "the session is still there"
 }

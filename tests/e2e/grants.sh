@@ -75,7 +75,7 @@ case_grant_joined() { # [asan] a rule's filter applies together with the user's;
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -f "id == 39 || id < 400" -o t.kts \
                 -- "$TARGET" calls 100 $GETPPID
         same 100 "$(count t.kts true)" "records with the caller's"
-        ! grep -aq "id == $GETPPID" t.kts || fail "the file tells of it"
+        ! grep -aq "id == $GETPPID" t.kts || fail "the file contains it"
         echo '{"scope": "command:1", "events": ["raw_syscalls:sys_enter"]}' >spec.json
         expect 0 user ktracectl policy explain spec.json
         ! grep -q "id == $GETPPID" out || fail "the user sees the filter: $(cat out)"
@@ -149,7 +149,7 @@ case_grant_allow_setuid() { # [guest] with allow-setuid a process is traced unti
         status=0
         user ktracectl record -q --allow-setuid -e raw_syscalls:sys_enter -e sched:sched_process_exec -o t.kts -- \
                 sh -c 'su --version; true' >out 2>err || status=$?
-        [ $status != 0 ] || fail "the recording went on: $(cat err)"
+        [ $status != 0 ] || fail "the recording continued: $(cat err)"
         grep -q 'credentials' err || fail "$(cat err)"
         same 0 "$(count t.kts '.event == "sched_process_exec" and (.fields.filename | test("/su$"))')" "execs of su"
         # Without the option the command runs without new privileges.

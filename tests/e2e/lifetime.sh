@@ -4,7 +4,7 @@
 # Whether no timer will end the session.
 case_client_killed() { # [asan] if the client is killed, its session and instance are removed
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 100
-        within 30 is_running || fail "did not start: $(cat background.err)"
+        within 30 is_running || fail "the recording did not start: $(cat background.err)"
         pkill -9 -x -P "$BACKGROUND" ktracectl || kill -9 "$BACKGROUND"
         within 30 no_instance || fail "the instance is still there"
         same '[]' "$(user ktracectl list --json=short)" "sessions left"
@@ -34,7 +34,7 @@ case_lifetime_unit_empty() { # [guest] unit:NAME refuses a missing unit and a un
                 user ktracectl create lives -e raw_syscalls:sys_enter --scope own --lifetime unit:kt-none.service
         refused 2 'names no unit with processes' \
                 user ktracectl create lives -e raw_syscalls:sys_enter --scope own --lifetime unit:kt-none
-        no_instance || fail "something was made"
+        no_instance || fail "a session was made"
 }
 
 case_lifetime_unit_of_strangers() { # unit:NAME does not find another user's unit
@@ -65,13 +65,13 @@ time.sleep(100)'
 case_daemon_killed() { # [guest] if the daemon is killed and does not return, the recording ends with an error
         ! service_manager || skip "systemd starts it again: restart_record"
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 8
-        within 30 is_running || fail "did not start: $(cat background.err)"
+        within 30 is_running || fail "the recording did not start: $(cat background.err)"
         kill -9 "$(daemon_pid)"
         status=0
         wait "$BACKGROUND" || status=$?
         same 125 "$status" "exit status"
-        grep -q . background.err || fail "nothing was said"
-        within 30 user ktracectl status || fail "the daemon does not come again"
+        grep -q . background.err || fail "no message was printed"
+        within 30 user ktracectl status || fail "the daemon does not start again"
 }
 
 case_daemon_exits_idle() { # [deep] an idle daemon exits
@@ -85,7 +85,7 @@ case_restart_while_sessions() { # a starting daemon removes what a killed one ha
         mkdir "$TRACEFS/instances/ktrace-00000000deadbeef"
         expect 1 ktracectl verify
         kill -9 "$(daemon_pid)"
-        within 30 user ktracectl status || fail "the daemon does not come"
+        within 30 user ktracectl status || fail "the daemon does not start"
         within 30 no_instance || fail "the orphan is still there"
 }
 

@@ -26,7 +26,7 @@ case_limit_rate() { # [guest asan] a session that records more than its limit en
         within 30 grep -qE "$reported, which took about [0-9]+ ms" background.err ||
                 fail "$(cat background.err)"
         touch over
-        ! wait "$BACKGROUND" || fail "it went on"
+        ! wait "$BACKGROUND" || fail "the session continued"
         within 30 no_instance || fail "the instance is still there"
         # root is not limited.
         ktracectl record -q -e raw_syscalls:sys_enter -o /dev/null -- "$TARGET" calls 100000 $GETPPID

@@ -24,7 +24,7 @@ sums_up() { jq -se "map(select($2) | .count) | add == $3" "$1"; }
 reported() { [ "$(wc -l <"$1")" -ge "$2" ]; }
 ends() { # STATUS: of the listener
         local status=0
-        within 20 sh -c "! kill -0 $LISTENER" || fail "the listener goes on"
+        within 20 sh -c "! kill -0 $LISTENER" || fail "the listener continues"
         wait "$LISTENER" || status=$?
         same "$1" "$status" "status of the listener"
 }

@@ -33,7 +33,8 @@ recorder() {
         ktracectl start outputs
         true
         ktracectl destroy outputs
-        within 20 sh -c "ktracectl spool list --json=short | jq -e 'all(.state == \"ended\")'" || fail "not ended"
+        within 20 sh -c "ktracectl spool list --json=short | jq -e 'all(.state == \"ended\")'" ||
+                fail "the session has not ended"
         id=$(ktracectl spool list --json=short | jq -r '.[] | select(.name == "outputs") | .id')
         ktracectl create box --mode flight --scope system -b 256 $EXECS
         ktracectl start box
@@ -72,7 +73,7 @@ case_outputs_links() { # output files of root do not follow a user's symbolic li
         # The names of numbered snapshots are chosen later.
         user ln -s "$OWN/planted" f.1.kts
         recording ktracectl record --flight --snapshot-on SIGUSR1 -a $EXECS -o f.kts
-        within 30 two_run || fail "did not start: $(cat background.err)"
+        within 30 two_run || fail "the recording did not start: $(cat background.err)"
         kill -USR1 "$RECORDING"
         within 20 grep -q 'f.kts: ' background.err || fail "no first snapshot: $(cat background.err)"
         kill -USR1 "$RECORDING"

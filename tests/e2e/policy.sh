@@ -160,15 +160,15 @@ case_policy_reload_broken() { # a broken rule file leaves the old rules in force
 
 case_policy_reload_ends() { # a session that the new rules forbid ends, and its client learns which rule decided
         background user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" until stop 20000
-        within 30 is_running || fail "did not start: $(cat background.err)"
+        within 30 is_running || fail "the recording did not start: $(cat background.err)"
         within 30 recorded 150 || fail "it does not record"
         deny "$USER_UID"
         kill -HUP "$(daemon_pid)"
-        within 30 grep -q . background.err || fail "it goes on"
+        within 30 grep -q . background.err || fail "the session continues"
         : >stop
         status=0
         wait "$BACKGROUND" || status=$?
-        [ $status != 0 ] || fail "it went on"
+        [ $status != 0 ] || fail "the session continued"
         grep -q 'the rules were changed (it had 50-default.json: own-processes).*10-case.json: nothing' \
                 background.err ||
                 fail "no reason: $(cat background.err)"

@@ -36,7 +36,7 @@ case_probes_of_rules() { # [guest] a rule limits the functions and the arguments
         kprobes
         expect 3 user ktracectl probes add bad --on vfs_read 'file : u32'
         expect 3 user ktracectl probes add bad --raw 'p:bad vfs_read a=+0($arg1):u64'
-        ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
+        ! ktracectl --json probes list | grep -q '"bad"' || fail "a probe is defined"
 }
 
 kprobes() { # the rest of the case is for kernels that have them
@@ -67,7 +67,7 @@ case_probes_mistakes() { # [asan] each mistake in a definition is reported with 
         grep -q 'raw.*#' err || fail "$(cat err)"
         refused 1 'no such probe' ktracectl probes remove bad
         refused 1 'no such probe' ktracectl record --probe bad -- true
-        ! ktracectl --json probes list | grep -q '"bad"' || fail "something is defined"
+        ! ktracectl --json probes list | grep -q '"bad"' || fail "a probe is defined"
 }
 
 case_probes_raw_mistakes() { # [guest] a mistake in a definition in the kernel's syntax is shown with its place
@@ -176,7 +176,7 @@ case_probes_foreign_removal() { # [guest] a probe that another program removes i
         kprobes
         ktracectl probes add mine --on vfs_read count
         echo '-:ktrace_u0/mine' >>"$TRACEFS/kprobe_events"
-        within 20 grep -q ktrace_u0/mine "$TRACEFS/kprobe_events" || fail "not put back"
+        within 20 grep -q ktrace_u0/mine "$TRACEFS/kprobe_events" || fail "not restored"
         expect 0 ktracectl record -q --probe mine -o t.kts -- cat /etc/hostname
         [ "$(count t.kts '.event == "mine"')" -gt 0 ] || fail "nothing recorded"
         same defined "$(ktracectl --json probes show mine | jq -r .state)" "state"

@@ -318,7 +318,7 @@ case_programs_restart() { # [asan] a recording of a user's program continues whe
         same "5 5" "$(n_of add) $(n_of step)" "calls recorded by the last daemon"
         # Another program removes it. The daemon restores it, in the same file.
         echo "-:ktrace_u$USER_UID/add" >>"$TRACEFS/uprobe_events"
-        within 20 grep -q "ktrace_u$USER_UID/add" "$TRACEFS/uprobe_events" || fail "not put back"
+        within 20 grep -q "ktrace_u$USER_UID/add" "$TRACEFS/uprobe_events" || fail "not restored"
         removes add step
         ! grep -q ktrace_u "$TRACEFS/uprobe_events" || fail "left: $(cat "$TRACEFS/uprobe_events")"
         killed
@@ -440,7 +440,7 @@ case_programs_gone() { # a probe that another program removes is restored
         uprobes
         adds add --on ./prog:probed_add '$arg1 : s64'
         echo "-:ktrace_u$USER_UID/add" >>"$TRACEFS/uprobe_events"
-        within 20 grep -q "ktrace_u$USER_UID/add" "$TRACEFS/uprobe_events" || fail "not put back"
+        within 20 grep -q "ktrace_u$USER_UID/add" "$TRACEFS/uprobe_events" || fail "not restored"
         records add -- ./prog 2
         same 2 "$(n_of add)" "calls"
         same defined "$(user ktracectl --json probes show add | jq -r .state)" "state"

@@ -27,7 +27,7 @@ case_report_no_such_cpu() { # report refuses CPUs that the trace does not have
         refused 2 'none of these: expected numbers from 0 to' user ktracectl report --cpu 4000 t.kts
         refused 2 'none of these' user ktracectl convert --cpu 4000-4001 --to json t.kts
         expect 0 user ktracectl report --cpu 0-4000 t.kts
-        grep -q sched_process_exec out || fail "nothing of those that are there"
+        grep -q sched_process_exec out || fail "no record of the existing processes"
 }
 
 case_report_of_several() { # report joins several files of one recording and names a file of another kind

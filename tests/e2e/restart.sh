@@ -174,7 +174,7 @@ case_restart_garbage() { # [asan] the daemon ignores and removes broken state fi
 case_restart_owner_gone() { # [guest] a session ends if its client left while no daemon was running
         trap restart_end EXIT
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 60
-        within 30 is_running || fail "did not start: $(cat background.err)"
+        within 30 is_running || fail "the recording did not start: $(cat background.err)"
         kill -STOP "$(daemon_pid)"
         pkill -9 -x -P "$BACKGROUND" ktracectl || kill -9 "$BACKGROUND"
         killed
@@ -441,7 +441,7 @@ case_restart_many() { # [deep guest] sixteen sessions survive twenty kills of th
                 ktracectl start "box$i"
         done
         records_until_stop 1000
-        within 30 all_run 16 || fail "did not start: $(cat background.err)"
+        within 30 all_run 16 || fail "the recording did not start: $(cat background.err)"
         for i in $(seq 20); do
                 calls 1 $((1000 + i % 15 + 1))
                 pid=$(daemon_pid)
@@ -725,7 +725,7 @@ case_restart_consumers_killed() { # [deep guest] a killed stream worker ends onl
         calls 3 1000
         for i in 1 2 3 4 5 6 7 8 9 10; do
                 background ktracectl record -q --scope system -e raw_syscalls:sys_enter -f 'id == 1001' -o t.kts
-                within 20 all_run 2 || fail "did not start: $(cat background.err)"
+                within 20 all_run 2 || fail "the recording did not start: $(cat background.err)"
                 within 20 worker || fail "no worker: $(ktracectl --json status)"
                 calls 100 1001
                 sleep "0.$((i % 4))"

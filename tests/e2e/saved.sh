@@ -88,35 +88,35 @@ case_saved_run() { # [asan] saved run creates and starts the session; SIGTERM en
         saved_dirs
         section ktrace-session.5 'SAVED SESSIONS' >"$CONFIG_DIR/sessions.d/box.json"
         background saved run box
-        within 20 running box || fail "it does not run: $(cat background.err)"
+        within 20 running box || fail "the session does not run: $(cat background.err)"
         pid=$(pgrep -x -P "$BACKGROUND" ktracectl || echo "$BACKGROUND")
         kill -TERM "$pid"
         wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
-        no_instance || fail "it is still there"
+        no_instance || fail "the session is still there"
 }
 
 case_saved_run_away() { # [deep] saved run waits for a daemon that is away for long, and the session continues
         saved_dirs
         echo "$BOX" >"$CONFIG_DIR/sessions.d/box.json"
         background saved run box
-        within 20 running box || fail "it does not run: $(cat background.err)"
+        within 20 running box || fail "the session does not run: $(cat background.err)"
         pid=$(daemon_pid)
         kill -USR2 "$pid"
         within 20 sh -c "! kill -0 $pid 2>/dev/null" || fail "not gone"
         sleep 21 # clients that have something else to do give up after 20 s
         kill -0 "$BACKGROUND" || fail "it gave up: $(cat background.err)"
-        within 20 running box || fail "the next one has not taken it over"
+        within 20 running box || fail "the next daemon has not taken it over"
         pid=$(pgrep -x -P "$BACKGROUND" ktracectl || echo "$BACKGROUND")
         kill -TERM "$pid"
         wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
-        no_instance || fail "it is still there"
+        no_instance || fail "the session is still there"
 }
 
 case_saved_run_destroyed() { # saved run fails with the reason if its session is destroyed
         saved_dirs
         echo "$BOX" >"$CONFIG_DIR/sessions.d/box.json"
         background saved run box
-        within 20 running box || fail "it does not run: $(cat background.err)"
+        within 20 running box || fail "the session does not run: $(cat background.err)"
         ktracectl destroy box
         status=0
         wait "$BACKGROUND" || status=$?
@@ -129,14 +129,14 @@ case_saved_run_shutdown() { # saved run succeeds if it is stopped with the daemo
         saved_dirs
         echo "$BOX" >"$CONFIG_DIR/sessions.d/box.json"
         background saved run box
-        within 20 running box || fail "it does not run: $(cat background.err)"
+        within 20 running box || fail "the session does not run: $(cat background.err)"
         pid=$(pgrep -x -P "$BACKGROUND" ktracectl || echo "$BACKGROUND")
         kill -TERM "$(daemon_pid)"
         sleep 0.5 # of the two seconds that it waits for a signal of its own
         kill -TERM "$pid"
         wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
         background saved run box
-        within 20 running box || fail "it does not run: $(cat background.err)"
+        within 20 running box || fail "the session does not run: $(cat background.err)"
         kill -TERM "$(daemon_pid)"
         status=0
         wait "$BACKGROUND" || status=$?

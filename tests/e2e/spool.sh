@@ -38,7 +38,7 @@ spool_daemon() { # ends the daemon; the next call starts another one
         local pid
         pid=$(daemon_pid)
         kill "$pid"
-        within 20 sh -c "! kill -0 $pid 2>/dev/null" || fail "not ended"
+        within 20 sh -c "! kill -0 $pid 2>/dev/null" || fail "the session has not ended"
 }
 
 case_spool_usage() { # bad values of --spool and --spool with another format fail with status 2
@@ -122,7 +122,7 @@ case_spool_oldest() { # with keep oldest, a full recording ends its session with
                 calls 8000 1000
                 sleep 0.2
         done
-        within 20 no_instance || fail "it goes on"
+        within 20 no_instance || fail "the session continues"
         ended
         same spool-full "$(entry code)" code
         expect 0 ktracectl spool fetch box -o all.kts
@@ -390,7 +390,7 @@ case_spool_kill_daemon() { # a recording continues with all events when the daem
                 pid=$(daemon_pid)
                 kill -KILL "$pid"
                 calls 5000 1000
-                within 20 ktracectl status || fail "no daemon came"
+                within 20 ktracectl status || fail "no daemon started"
                 same running "$(ktracectl --json=short show box | jq -r .state)" state
         done
         calls 5 1001
@@ -480,7 +480,7 @@ case_spool_disk_full() { # on a disk that others have filled, lost events are co
         same running "$(ktracectl --json=short show box | jq -r .state)" state
         ktracectl spool fetch box -o part.kts
         rm "$SPOOL_DIR/filler"
-        within 20 written $(($(has part.kts 1000) + 1)) || fail "it does not go on: $(spooled)"
+        within 20 written $(($(has part.kts 1000) + 1)) || fail "the recording does not continue: $(spooled)"
         within 20 steady
         calls 5 1001
         ktracectl stop box
@@ -535,7 +535,7 @@ case_spool_disk_hangs() { # a disk that hangs delays only its own session, which
         soon ktracectl start box
         sleep 7
         fsfreeze -u "$SPOOL_DIR"
-        within 20 written 1000 || fail "it does not go on: $(spooled)"
+        within 20 written 1000 || fail "the recording does not continue: $(spooled)"
         within 20 steady
         calls 5 1001
         ktracectl stop box
@@ -579,7 +579,7 @@ case_spool_disk_hangs_at_the_end() { # [deep] the daemon stops while a disk hang
                 -- "$TARGET" calls 30 1001
         same 30 "$(has other.kts 1001)" "calls"
         fsfreeze -u "$SPOOL_DIR"
-        within 20 sh -c "! kill -0 $pid 2>/dev/null" || fail "not ended"
+        within 20 sh -c "! kill -0 $pid 2>/dev/null" || fail "the session has not ended"
         within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
         ended
         expect 0 ktracectl spool fetch box -o all.kts

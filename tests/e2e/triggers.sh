@@ -262,7 +262,7 @@ case_trigger_snapshot() { # [guest] a snapshot trigger keeps the events around t
                 "before, at and after the moment"
         "$TARGET" calls 3 1000
         expect 0 ktracectl snapshot box -o later.kts
-        [ "$(has later.kts 1002)" -gt 100 ] || fail "what came later: $(has later.kts 1002)"
+        [ "$(has later.kts 1002)" -gt 100 ] || fail "later calls: $(has later.kts 1002)"
         [ "$(has later.kts 1000)" -ge 3 ] || fail "the newest: $(has later.kts 1000)"
         # After a new start the next hit takes a snapshot.
         ktracectl stop box

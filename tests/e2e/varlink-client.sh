@@ -192,7 +192,7 @@ died() {
         pid=$(daemon_pid)
         kill -KILL "$pid"
         within 20 sh -c "! kill -0 $pid 2>/dev/null" || fail "not killed"
-        within 30 answers "$pid" || fail "no daemon came"
+        within 30 answers "$pid" || fail "no daemon started"
 }
 answers() { ktracectl status >/dev/null && [ "$(daemon_pid)" != "$1" ]; }
 

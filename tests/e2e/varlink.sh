@@ -130,8 +130,8 @@ case_varlink_same_errors() { # errors have the same names and words as on the bu
                 echo "$spec" >spec.json
                 status=0
                 user ktracectl create x --spec spec.json 2>by-bus || status=$?
-                [ "$status" != 0 ] || fail "taken: $spec"
-                user python3 - "$spec" >by-socket <<'EOS' || fail "taken over the socket: $spec"
+                [ "$status" != 0 ] || fail "accepted: $spec"
+                user python3 - "$spec" >by-socket <<'EOS' || fail "accepted over Varlink: $spec"
 from door import *
 answer, error = Door().call("CreateSession", spec=json.loads(sys.argv[1]))
 assert error.startswith("org.ktrace1.")
@@ -224,7 +224,7 @@ while time.monotonic() < end:
         for _ in $(seq 100); do
                 user busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager ListSessions >/dev/null 2>>said || break
         done
-        grep -q 'max-call-usec-per-sec' said || fail "served at the bus all the while: $(head -3 said)"
+        grep -q 'max-call-usec-per-sec' said || fail "still served over D-Bus: $(head -3 said)"
         kill -9 "$BACKGROUND"
         within 20 user ktracectl destroy mine
 }

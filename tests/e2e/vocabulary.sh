@@ -143,7 +143,7 @@ recorded() {
 recording() {
         background "$@"
         RECORDING=$BACKGROUND
-        within 30 is_running || fail "did not start: $(cat background.err)"
+        within 30 is_running || fail "the recording did not start: $(cat background.err)"
 }
 # ends_well [N]: ends the recording with ^C after N events. It must succeed.
 ends_well() {
@@ -158,7 +158,7 @@ killed() {
         pid=$(daemon_pid)
         kill -KILL "$pid"
         within 30 sh -c "! kill -0 $pid 2>/dev/null" || fail "not killed"
-        within 30 another "$pid" || fail "no daemon came"
+        within 30 another "$pid" || fail "no daemon started"
 }
 # killed_when STATE: kills the daemon when the saved state of the session of the background process is STATE. Returns
 # false if the state was too short.
@@ -171,7 +171,7 @@ killed_when() {
         kill -STOP "$pid"
         ! is_kept "$1" || was=1
         kill -KILL "$pid"
-        within 30 another "$pid" || fail "no daemon came"
+        within 30 another "$pid" || fail "no daemon started"
         [ "$was" = 1 ]
 }
 is_kept() { # STATE: without a process, which takes as long

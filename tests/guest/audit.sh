@@ -151,7 +151,7 @@ case_audit_limit() { # the journal records a session that a limit has ended
         systemctl reload-or-restart ktraced.service
         audit_begin
         ! user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" paced 8000 1000 2>err ||
-                fail "it went on"
+                fail "the session continued"
         record $ENDED_LIMIT
         has KTRACE_UID "$USER_UID"
         jq -r .MESSAGE record | grep -q max-event-rate || fail "$(cat record)"

@@ -96,7 +96,7 @@ case_tools_reset() { # trace-cmd reset ends sessions with probes, with a reason;
         jq -se 'any(.[]; .kind == "interference" and (.reason | test("opens")))' reported.probed ||
                 fail "$(cat reported.probed)"
         within 20 grep -q '^p:ktrace_u0/opens do_sys_openat2 dfd=' "$TRACEFS/kprobe_events" ||
-                fail "not put back: $(cat "$TRACEFS/kprobe_events")"
+                fail "not restored: $(cat "$TRACEFS/kprobe_events")"
         expect 0 ktracectl record -q --scope system --probe opens -o u.kts -- cat /etc/passwd
         [ "$(count u.kts '.event == "opens"')" -gt 0 ] || fail "no records of it"
 }
@@ -158,7 +158,7 @@ case_tools_beside() { # [deep] trace-cmd, perf and bpftrace count the same with 
         : >over
         wait "$other" || true
         ! ktracectl show other >/dev/null 2>&1 || ktracectl destroy other || true
-        within 20 gone other || fail "it does not end"
+        within 20 gone other || fail "the command does not end"
         counted
         same "$MADE" "$(wc -l <calls)" "calls"
         same 0 "$(n_reported)" "changes: $(cat reported)"
@@ -207,7 +207,7 @@ case_tools_perf_probe_all() { # perf probe -d of all probes fails for probes in 
         ktracectl probes add opens --on do_sys_openat2 'dfd = $arg1 : s32'
         perf probe -q -d '*:*' >perf.out 2>&1 || true
         within 20 grep -q '^p:ktrace_u0/opens ' "$TRACEFS/kprobe_events" ||
-                fail "not put back: $(cat "$TRACEFS/kprobe_events" perf.out)"
+                fail "not restored: $(cat "$TRACEFS/kprobe_events" perf.out)"
         ktracectl create probed --mode flight --scope system -b 64 --probe opens
         ktracectl start probed
         perf probe -q -d '*:*' >perf.out 2>&1 || true
@@ -217,5 +217,5 @@ case_tools_perf_probe_all() { # perf probe -d of all probes fails for probes in 
         [ "$(count t.kts '.event == "opens"')" -gt 0 ] || fail "no records of it"
         ktracectl destroy probed
         echo '-:ktrace_u0/opens' >>"$TRACEFS/kprobe_events"
-        within 20 grep -q '^p:ktrace_u0/opens ' "$TRACEFS/kprobe_events" || fail "not put back the second time"
+        within 20 grep -q '^p:ktrace_u0/opens ' "$TRACEFS/kprobe_events" || fail "not restored the second time"
 }

@@ -104,7 +104,7 @@ case_peers_trace_cmd() { # trace-cmd records the same values with the same probe
         trace-cmd report -i their.dat 2>/dev/null | sed -n 's/^.* peer-[0-9]* .*reads: *//p' |
                 grep -v 'count=1 ' >theirs
         trace-cmd report -i our.dat 2>/dev/null | sed -n 's/^.* peer-[0-9]* .*reads: *//p' >ours
-        grep -q passwd theirs || fail "trace-cmd has seen nothing: $(trace-cmd report -i their.dat | tail -n 3)"
+        grep -q passwd theirs || fail "trace-cmd has no events: $(trace-cmd report -i their.dat | tail -n 3)"
         agree "reads"
         trace-cmd reset -B peers -d >/dev/null 2>&1 || true
         rmdir "$TRACEFS/instances/peers" 2>/dev/null || true
@@ -119,7 +119,7 @@ case_peers_perf_probe() { # a perf probe on the same function has the same numbe
         perf record -q -a -e probe:peer_reads -o perf.data ktracectl record -q --probe counts -o t.kts \
                 -- ./peer /etc/passwd >/dev/null
         perf script -i perf.data -F comm,event,trace 2>/dev/null | sed -n 's/^ *peer .*count=//p' | sort >theirs
-        [ -s theirs ] || fail "perf has seen nothing: $(perf script -i perf.data | tail -n 3)"
+        [ -s theirs ] || fail "perf has no events: $(perf script -i perf.data | tail -n 3)"
         ours 'select(.comm == "peer") | .fields.count'
         agree "counts"
         ktracectl probes remove counts
@@ -183,7 +183,7 @@ case_peers_perf_program() { # a perf probe in a program has the same place, hits
                 >/dev/null
         perf script -i perf.data -F comm,event,trace 2>/dev/null | sed -n 's/^ *peer .*) a=\(.*\) b=\(.*\)/\1 \2/p' |
                 sort >theirs
-        [ -s theirs ] || fail "perf has seen nothing: $(perf script -i perf.data | tail -n 3)"
+        [ -s theirs ] || fail "perf has no events: $(perf script -i perf.data | tail -n 3)"
         ours '.fields | "\(.a) \(.b)"'
         agree "perf"
         ktracectl probes remove called

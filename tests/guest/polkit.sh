@@ -144,7 +144,8 @@ case_polkit_nobody_to_ask() { # a user who cannot be asked for a password is den
 case_polkit_password() { # on a terminal pkttyagent asks for the administrator's or the user's password
         polkit_begin
         typing "$ROOT_PASSWORD" ktracectl create asked -e task:task_rename --scope own >out || fail "$(cat out)"
-        grep -q 'kernel trace of scope own: task:task_rename' out || fail "the dialog does not say what: $(cat out)"
+        grep -q 'kernel trace of scope own: task:task_rename' out ||
+                fail "the dialog does not name the request: $(cat out)"
         no_agent_left
         # The answer is not kept.
         user ktracectl destroy asked
@@ -185,7 +186,8 @@ case_polkit_define() { # a probe that polkit allows is defined and traces the us
         ktracectl policy reload
         denied 'needs authentication' out user ktracectl --no-ask-password probes add mine --on vfs_read count
         typing "$ROOT_PASSWORD" ktracectl probes add mine --on vfs_read count >out || fail "$(cat out)"
-        grep -q 'define a probe in the kernel: .*vfs_read' out || fail "the dialog does not say what: $(cat out)"
+        grep -q 'define a probe in the kernel: .*vfs_read' out ||
+                fail "the dialog does not name the request: $(cat out)"
         no_agent_left
         expect 0 user ktracectl record -q --probe mine -o t.kts -- cat /etc/hostname
         [ "$(count t.kts '.event == "mine"')" -gt 0 ] || fail "nothing recorded"
@@ -203,7 +205,8 @@ case_polkit_administrator() { # a user whom polkit allows can see, stop and end 
         same '[]' "$(user ktracectl list --json=short)" "sessions seen without asking"
         denied_to_manage 'leave out --no-ask-password' user ktracectl --no-ask-password list --all-users
         typing "$ROOT_PASSWORD" ktracectl list --all-users >out || fail "$(cat out)"
-        grep -q 'manage trace sessions of other users' out || fail "the dialog does not say what: $(cat out)"
+        grep -q 'manage trace sessions of other users' out ||
+                fail "the dialog does not name the request: $(cat out)"
         grep -q "$id" out || fail "not listed: $(cat out)"
         typing "$ROOT_PASSWORD" ktracectl show "$id" --administrator >out || fail "$(cat out)"
         grep -q raw_syscalls:sys_enter out || fail "not shown: $(cat out)"
@@ -213,7 +216,7 @@ case_polkit_administrator() { # a user whom polkit allows can see, stop and end 
         denied_to_manage 'leave out --no-ask-password' user ktracectl --no-ask-password destroy "$id" --administrator
         typing "$ROOT_PASSWORD" ktracectl destroy "$id" --administrator >out || fail "$(cat out)"
         no_agent_left
-        no_instance || fail "it is still there"
+        no_instance || fail "the session is still there"
         within 20 sh -c "journalctl -q --no-pager -o cat MESSAGE_ID=fb7f4aaf5db84710934eb67c0eb99282 \
                 KTRACE_SESSION=$id KTRACE_BY_UID=$USER_UID |
                 grep -q destroyed" || fail "not recorded"
@@ -262,7 +265,7 @@ case_polkit_programs() { # a probe in a root program requires an administrator, 
         same 0 "$(ktracectl --json probes list | jq '[.[] | select(.name == "mine")] | length')" "defined"
         typing "$ROOT_PASSWORD" ktracectl probes add mine --on ./harmless:probed_add '$arg1 : s64' >out 2>&1 ||
                 fail "$(cat out)"
-        grep -q '/usr/local/bin/ktrace-probed:0x' out || fail "the dialog does not tell the file: $(cat out)"
+        grep -q '/usr/local/bin/ktrace-probed:0x' out || fail "the dialog does not name the file: $(cat out)"
         expect 0 user ktracectl record -q --probe mine -o t.kts -- ktrace-probed 3
         same 3 "$(count t.kts '.event == "mine"')" "calls"
         user ktracectl probes remove mine

@@ -21,7 +21,7 @@ case_slice_memory() { # a worker that uses too much memory is killed; its stream
         : >over
         within 40 test -e read || fail "its reader waits"
         ktracectl report h.kts >/dev/null 2>report.err || true
-        grep -q 'no end frame' report.err || fail "what it has does not tell that it is cut: $(cat report.err)"
+        grep -q 'no end frame' report.err || fail "the report does not say that the file is cut: $(cat report.err)"
         journalctl -b -o cat -u 'ktrace-consumer@*' | grep -qi 'oom' ||
                 fail "nothing was killed: $(journalctl -b -o cat -u 'ktrace-consumer@*' | tail -n 5)"
         wait "$RECORDING" || fail "status $?: $(cat background.err)"

@@ -56,7 +56,7 @@ upgrade_sessions() {
         ktracectl start disk
         recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts \
                 -- "$TARGET" until stop 2000
-        within 30 all_run 3 || fail "did not start: $(cat background.err)"
+        within 30 all_run 3 || fail "the recording did not start: $(cat background.err)"
         calls 100 1000
         calls 50 1001
 }
@@ -86,7 +86,7 @@ case_upgrade_build() { # after an upgrade sessions, streams, recordings and prob
                         >probed.out 2>probed.err &
                 probed=$!
                 started+=("$probed")
-                within 30 all_run 4 || fail "did not start: $(cat probed.err)"
+                within 30 all_run 4 || fail "the recording did not start: $(cat probed.err)"
         fi
         old=$(workers)
         install_build second
