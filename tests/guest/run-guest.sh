@@ -71,7 +71,8 @@ accel=$(accelerator)
 case $accel in
 kvm) cpu=host ;;
 # Four-level page tables, as on most machines: with five, the end of user space looks like a kernel address. CPU
-# features that make hardware faster or safer but emulation slower are off. QEMU 7.2's cmpxchg16b makes Linux 6.12 panic.
+# features that make hardware faster or safer but emulation slower are off. With cmpxchg16b of QEMU 7.2 Linux 6.12
+# panics.
 *) cpu=max,cx16=off,la57=off,erms=off,fsrm=off,smap=off,smep=off ;;
 esac
 # Emulation sometimes hangs, mostly before the kernel's first message, which comes after half a second. Later a guest
