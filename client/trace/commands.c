@@ -26,7 +26,7 @@ static Command *find_place(const Commands *commands, int pid) {
         return &commands->places[at];
 }
 
-static int grow(Commands *commands) {
+static int commands_grow(Commands *commands) {
         Commands grown = { .n_places = commands->n_places > 0 ? commands->n_places * 2 : 256,
                 .n_used = commands->n_used };
 
@@ -50,7 +50,7 @@ int commands_set(Commands *commands, int pid, const char *name, bool replace) {
 
         if (pid == 0)
                 return 0;
-        r = grow(commands);
+        r = commands_grow(commands);
         if (r < 0)
                 return r;
         place = find_place(commands, pid);

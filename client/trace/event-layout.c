@@ -6,25 +6,14 @@
  * JSON export. (print-guard.c checks print formats.) Called by decode. Borrows the tep_event, owns
  * the rest. */
 
-#include <endian.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "trace/event-layout.h"
 
 /* A record fits into one sub-buffer, and offsets in __data_loc have 16 bits. */
 #define OFFSET_MAX 65536
-
-uint64_t event_layout_number(const uint8_t *data, uint32_t size, bool is_signed) {
-        uint64_t value = 0;
-        unsigned shift = 64 - size * 8;
-
-        memcpy(&value, data, size);
-        value = le64toh(value);
-        if (is_signed && shift > 0)
-                return (uint64_t)((int64_t)(value << shift) >> shift);
-        return value;
-}
 
 static bool event_layout_is_word(uint32_t size) {
         return size == 1 || size == 2 || size == 4 || size == 8;
@@ -95,6 +84,7 @@ static int collect_fields(EventLayout *layout, Reason *reason) {
          * they write. */
         bool is_ftrace = strcmp(layout->event->system, "ftrace") == 0;
         size_t n = 0;
+        int r;
 
         for (struct tep_format_field *f = format->common_fields; f; f = f->next)
                 if (!field_is_sane(f) || f->offset + f->size > 64)
@@ -115,6 +105,10 @@ static int collect_fields(EventLayout *layout, Reason *reason) {
                 if (!field_is_sane(f))
                         goto insane;
                 field_init(field, f);
+                r = asprintf(&field->key, "\"%s\":", f->name);
+                if (r < 0)
+                        return -ENOMEM;
+                field->key_size = (uint32_t)r;
                 if (may_be_short)
                         field->size = 0;
                 layout->min_size = MAX_OF(layout->min_size, field->offset + field->size);
@@ -180,6 +174,8 @@ int event_layout_new(struct tep_event *event, EventLayout **ret, Reason *reason)
 EventLayout *event_layout_free(EventLayout *layout) {
         if (!layout)
                 return NULL;
+        for (size_t i = 0; i < layout->n_fields; i++)
+                free(layout->fields[i].key);
         free(layout->fields);
         free(layout);
         return NULL;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <traceevent/event-parse.h>
 
 #include "interfaces/error.h"
@@ -17,6 +19,8 @@ typedef enum EventLayoutKind {
 
 typedef struct EventLayoutField {
         const char *name; /* borrowed from libtraceevent */
+        char *key;        /* of JSON: "name": */
+        uint32_t key_size;
         EventLayoutKind kind;
         uint32_t offset;
         uint32_t size;    /* 0: up to the record's end */
@@ -58,5 +62,26 @@ void event_layout_locate(const EventLayoutField *field,
                 uint32_t size,
                 uint32_t *ret_offset,
                 uint32_t *ret_size);
+
 /* Reads 1, 2, 4 or 8 bytes, with sign extension if requested. */
-uint64_t event_layout_number(const uint8_t *data, uint32_t size, bool is_signed);
+static inline uint64_t event_layout_number(const uint8_t *data, uint32_t size, bool is_signed) {
+        uint64_t number;
+        uint32_t word;
+        uint16_t half;
+
+        switch (size) {
+        case 1:
+                return is_signed ? (uint64_t)(int8_t)data[0] : data[0];
+        case 2:
+                memcpy(&half, data, 2);
+                half = le16toh(half);
+                return is_signed ? (uint64_t)(int16_t)half : half;
+        case 4:
+                memcpy(&word, data, 4);
+                word = le32toh(word);
+                return is_signed ? (uint64_t)(int32_t)word : word;
+        default:
+                memcpy(&number, data, 8);
+                return le64toh(number);
+        }
+}

@@ -29,16 +29,30 @@ static size_t harmless(const char *text, size_t size) {
         return length;
 }
 
+/* Whether each of 8 bytes is printable ASCII: neither below a space nor above a tilde. */
+static bool word_is_plain(const char *text) {
+        static const uint64_t ones = UINT64_C(0x0101010101010101);
+        uint64_t word;
+
+        memcpy(&word, text, 8);
+        return (((word - ones * ' ') | (word + ones) | word) & ones * 0x80) == 0;
+}
+
 /* Counts the ASCII at the start, which is nearly always the whole text. */
-static size_t count_plain(const char *text, size_t size) {
+static size_t export_text_count_plain(const char *text, size_t size) {
         size_t n = 0;
 
+        while (size - n >= 8 && word_is_plain(text + n))
+                n += 8;
         while (n < size && text[n] >= ' ' && text[n] < 0x7f)
                 n++;
         return n;
 }
 
-static void add_escaped(TextBlock *block, const char *text, size_t size, bool is_multiline) {
+static void export_text_add_escaped(TextBlock *block,
+                const char *text,
+                size_t size,
+                bool is_multiline) {
         while (size > 0) {
                 size_t length = harmless(text, size);
 
@@ -56,7 +70,8 @@ static void add_escaped(TextBlock *block, const char *text, size_t size, bool is
 
 /* Escapes the end of the block, which is nearly always plain. */
 static int escape_from(TextBlock *block, size_t start, bool is_multiline) {
-        size_t size, plain = start + count_plain(block->data + start, block->used - start);
+        size_t size, plain = start +
+                             export_text_count_plain(block->data + start, block->used - start);
         _cleanup_free_ char *copy = NULL;
 
         if (plain == block->used)
@@ -67,7 +82,7 @@ static int escape_from(TextBlock *block, size_t start, bool is_multiline) {
                 return -ENOMEM;
         memcpy(copy, block->data + plain, size);
         block->used = plain;
-        add_escaped(block, copy, size, is_multiline);
+        export_text_add_escaped(block, copy, size, is_multiline);
         return 0;
 }
 
@@ -77,15 +92,15 @@ static void add_spaces(TextBlock *block, size_t width, size_t size) {
 }
 
 /* "%16s-%-5d [%03d]" */
-static int add_task(Printer *printer, const Record *record) {
+static int export_text_add_task(Printer *printer, const Record *record) {
         TextBlock *block = &printer->block;
         int pid = decode_record_pid(record), r;
         const char *name = decode_command(printer->decode, pid);
         size_t start, size = strlen(name);
 
-        add_spaces(block, 16, size);
         start = block->used;
-        text_block_add(block, name, size);
+        text_block_add_right(block, name, size, 16);
+        start = MAX_OF(start, block->used - MIN_OF(size, block->used));
         r = printer->is_escaped ? escape_from(block, start, false) : 0;
         text_block_add_char(block, '-');
         start = block->used;
@@ -144,7 +159,7 @@ static int add_event(Printer *printer, const EventLayout *layout, const Record *
 
 int text_record(Printer *printer, const EventLayout *layout, const Record *record) {
         TextBlock *block = &printer->block;
-        int r = add_task(printer, record);
+        int r = export_text_add_task(printer, record);
 
         export_text_add_time(printer, record->ts);
         if (!layout) {

@@ -25,7 +25,7 @@ typedef struct Compiler {
         unsigned depth; /* of the stack after the last step */
 } Compiler;
 
-static int add_step(Compiler *compiler, ExpressionStep step) {
+static int expression_add_step(Compiler *compiler, ExpressionStep step) {
         Expression *expression = &compiler->expression;
 
         if (expression->n_steps == STEPS_MAX)
@@ -46,10 +46,10 @@ static int add_step(Compiler *compiler, ExpressionStep step) {
 static int add_push(Compiler *compiler, ExpressionStep step) {
         if (++compiler->depth > STACK_MAX)
                 return -EOPNOTSUPP;
-        return add_step(compiler, step);
+        return expression_add_step(compiler, step);
 }
 
-static const struct tep_format_field *find_field(struct tep_event *event,
+static const struct tep_format_field *expression_find_field(struct tep_event *event,
                 const struct tep_print_arg *arg) {
         if (arg->type == TEP_PRINT_FIELD)
                 return arg->field.field ?: tep_find_any_field(event, arg->field.name);
@@ -85,10 +85,11 @@ static uint64_t cast_mask(const char *type, size_t size) {
 static int add_mask(Compiler *compiler, uint64_t mask) {
         if (mask == UINT64_MAX)
                 return 0;
-        return add_step(compiler, (ExpressionStep){ .kind = EXPRESSION_MASK, .number = mask });
+        return expression_add_step(
+                        compiler, (ExpressionStep){ .kind = EXPRESSION_MASK, .number = mask });
 }
 
-static int compile(Compiler *compiler, struct tep_print_arg *arg);
+static int expression_compile_tree(Compiler *compiler, struct tep_print_arg *arg);
 
 static int compile_atom(Compiler *compiler, const char *atom) {
         uint64_t number = strtoull(atom, NULL, 0);
@@ -99,13 +100,25 @@ static int compile_atom(Compiler *compiler, const char *atom) {
         return add_push(compiler, (ExpressionStep){ .kind = EXPRESSION_NUMBER, .number = number });
 }
 
-static int compile_field(Compiler *compiler, const struct tep_format_field *field) {
+static int expression_compile_field(Compiler *compiler, const struct tep_format_field *field) {
         if (!field)
                 return -EOPNOTSUPP;
         return add_push(compiler,
                         (ExpressionStep){ .kind = EXPRESSION_FIELD,
                                         .offset = (uint32_t)field->offset,
                                         .size = (uint32_t)field->size });
+}
+
+/* An element with a constant index is like a field. */
+static bool fold_element(Compiler *compiler, const struct tep_format_field *field) {
+        ExpressionStep *last = &compiler->expression.steps[compiler->expression.n_steps - 1];
+
+        if (last->kind != EXPRESSION_NUMBER || last->number > UINT16_MAX)
+                return false;
+        *last = (ExpressionStep){ .kind = EXPRESSION_FIELD,
+                .offset = (uint32_t)(field->offset + last->number * field->elementsize),
+                .size = field->elementsize };
+        return true;
 }
 
 static int compile_element(Compiler *compiler, const struct tep_print_arg *arg) {
@@ -115,22 +128,26 @@ static int compile_element(Compiler *compiler, const struct tep_print_arg *arg) 
 
         for (; array && array->type == TEP_PRINT_TYPE; array = array->typecast.item)
                 cast = cast ?: array;
-        field = array ? find_field(compiler->event, array) : NULL;
+        field = array ? expression_find_field(compiler->event, array) : NULL;
         if (!field)
                 return -EOPNOTSUPP;
-        r = compile(compiler, arg->op.right);
+        r = expression_compile_tree(compiler, arg->op.right);
         if (r < 0)
                 return r;
         bool is_dynamic = array->type == TEP_PRINT_DYNAMIC_ARRAY;
         uint32_t size = field->elementsize;
         if (is_dynamic && size == 0)
                 size = (uint32_t)tep_get_long_size(compiler->event->tep);
-        r = add_step(compiler,
-                        (ExpressionStep){ .kind = is_dynamic ? EXPRESSION_DYNAMIC_ELEMENT
-                                                             : EXPRESSION_ELEMENT,
-                                        .offset = (uint32_t)field->offset,
-                                        .size = size,
-                                        .is_relative = field->flags & TEP_FIELD_IS_RELATIVE });
+        r = !is_dynamic && fold_element(compiler, field)
+                            ? 0
+                            : expression_add_step(compiler,
+                                              (ExpressionStep){
+                                                              .kind = is_dynamic ? EXPRESSION_DYNAMIC_ELEMENT
+                                                                                 : EXPRESSION_ELEMENT,
+                                                              .offset = (uint32_t)field->offset,
+                                                              .size = size,
+                                                              .is_relative = field->flags &
+                                                                             TEP_FIELD_IS_RELATIVE });
         if (r < 0 || !cast)
                 return r;
         /* Without the " *" at the end. */
@@ -141,31 +158,31 @@ static int compile_element(Compiler *compiler, const struct tep_print_arg *arg) 
 }
 
 /* Only one of the two branches leaves its number. */
-static int compile_choice(Compiler *compiler, const struct tep_print_arg *arg) {
+static int expression_compile_choice(Compiler *compiler, const struct tep_print_arg *arg) {
         struct tep_print_arg *branches = arg->op.right;
         size_t condition, end;
         int r;
 
         if (!branches || branches->type != TEP_PRINT_OP)
                 return -EOPNOTSUPP;
-        r = compile(compiler, arg->op.left);
+        r = expression_compile_tree(compiler, arg->op.left);
         condition = compiler->expression.n_steps;
-        r = r ?: add_step(compiler, (ExpressionStep){ .kind = EXPRESSION_JUMP_IF_ZERO });
+        r = r ?: expression_add_step(compiler, (ExpressionStep){ .kind = EXPRESSION_JUMP_IF_ZERO });
         compiler->depth--;
-        r = r ?: compile(compiler, branches->op.left);
+        r = r ?: expression_compile_tree(compiler, branches->op.left);
         end = compiler->expression.n_steps;
-        r = r ?: add_step(compiler, (ExpressionStep){ .kind = EXPRESSION_JUMP });
+        r = r ?: expression_add_step(compiler, (ExpressionStep){ .kind = EXPRESSION_JUMP });
         if (r < 0)
                 return r;
         compiler->depth--;
         compiler->expression.steps[condition].number = compiler->expression.n_steps;
-        r = compile(compiler, branches->op.right);
+        r = expression_compile_tree(compiler, branches->op.right);
         if (r == 0)
                 compiler->expression.steps[end].number = compiler->expression.n_steps;
         return r;
 }
 
-static int find_operator(const char *text, ExpressionKind *ret) {
+static int expression_find_operator(const char *text, ExpressionKind *ret) {
         static const struct {
                 char text[3];
                 ExpressionKind kind;
@@ -206,21 +223,21 @@ static int compile_operation(Compiler *compiler, const struct tep_print_arg *arg
         if (strcmp(arg->op.op, "[") == 0)
                 return compile_element(compiler, arg);
         if (strcmp(arg->op.op, "?") == 0)
-                return compile_choice(compiler, arg);
-        r = find_operator(arg->op.op, &kind);
+                return expression_compile_choice(compiler, arg);
+        r = expression_find_operator(arg->op.op, &kind);
         if (r < 0)
                 return r;
         if (kind == EXPRESSION_NOT || kind == EXPRESSION_COMPLEMENT) {
-                r = compile(compiler, arg->op.right);
-                return r ?: add_step(compiler, (ExpressionStep){ .kind = kind });
+                r = expression_compile_tree(compiler, arg->op.right);
+                return r ?: expression_add_step(compiler, (ExpressionStep){ .kind = kind });
         }
-        r = compile(compiler, arg->op.left);
-        r = r ?: compile(compiler, arg->op.right);
+        r = expression_compile_tree(compiler, arg->op.left);
+        r = r ?: expression_compile_tree(compiler, arg->op.right);
         compiler->depth--;
-        return r ?: add_step(compiler, (ExpressionStep){ .kind = kind });
+        return r ?: expression_add_step(compiler, (ExpressionStep){ .kind = kind });
 }
 
-static int compile(Compiler *compiler, struct tep_print_arg *arg) {
+static int expression_compile_tree(Compiler *compiler, struct tep_print_arg *arg) {
         int r;
 
         if (!arg)
@@ -231,9 +248,10 @@ static int compile(Compiler *compiler, struct tep_print_arg *arg) {
         case TEP_PRINT_ATOM:
                 return compile_atom(compiler, arg->atom.atom);
         case TEP_PRINT_FIELD:
-                return compile_field(compiler, find_field(compiler->event, arg));
+                return expression_compile_field(
+                                compiler, expression_find_field(compiler->event, arg));
         case TEP_PRINT_TYPE:
-                r = compile(compiler, arg->typecast.item);
+                r = expression_compile_tree(compiler, arg->typecast.item);
                 return r
                                        ?: add_mask(compiler,
                                                           cast_mask(arg->typecast.type,
@@ -253,7 +271,7 @@ static int compile(Compiler *compiler, struct tep_print_arg *arg) {
 
 int expression_compile(struct tep_event *event, struct tep_print_arg *arg, Expression *ret) {
         Compiler compiler = { .event = event };
-        int r = compile(&compiler, arg);
+        int r = expression_compile_tree(&compiler, arg);
 
         if (r < 0)
                 expression_clear(&compiler.expression);
@@ -268,7 +286,10 @@ void expression_clear(Expression *expression) {
 }
 
 /* Bytes beyond the record, and sizes that no number has, are 0. */
-static uint64_t read_at(const uint8_t *data, uint32_t size, uint64_t offset, uint32_t bytes) {
+static uint64_t expression_read_at(const uint8_t *data,
+                uint32_t size,
+                uint64_t offset,
+                uint32_t bytes) {
         if (offset > size || bytes > size - offset)
                 return 0;
         switch (bytes) {
@@ -290,16 +311,16 @@ static uint64_t dynamic_element(const ExpressionStep *step,
         uint64_t place = 0;
 
         if (step->offset + 4 <= size) {
-                place = read_at(data, size, step->offset, 4) & 0xffff;
+                place = expression_read_at(data, size, step->offset, 4) & 0xffff;
                 if (place > size)
                         place = 0;
                 if (step->is_relative)
                         place += step->offset + 4;
         }
-        return read_at(data, size, (uint32_t)(place + index), step->size);
+        return expression_read_at(data, size, (uint32_t)(place + index), step->size);
 }
 
-static uint64_t operate(ExpressionKind kind, uint64_t left, uint64_t right) {
+static uint64_t expression_operate(ExpressionKind kind, uint64_t left, uint64_t right) {
         switch (kind) {
         case EXPRESSION_OR:
                 return left || right;
@@ -352,13 +373,13 @@ uint64_t expression_evaluate(const Expression *expression, const uint8_t *data, 
                         stack[++top] = step->number;
                         break;
                 case EXPRESSION_FIELD:
-                        stack[++top] = read_at(data, size, step->offset, step->size);
+                        stack[++top] = expression_read_at(data, size, step->offset, step->size);
                         break;
                 case EXPRESSION_LENGTH:
-                        stack[++top] = read_at(data, size, step->offset, 4) >> 16;
+                        stack[++top] = expression_read_at(data, size, step->offset, 4) >> 16;
                         break;
                 case EXPRESSION_ELEMENT:
-                        stack[top] = read_at(data,
+                        stack[top] = expression_read_at(data,
                                         size,
                                         (uint32_t)(step->offset + stack[top] * step->size),
                                         step->size);
@@ -384,7 +405,7 @@ uint64_t expression_evaluate(const Expression *expression, const uint8_t *data, 
                         break;
                 default:
                         top--;
-                        stack[top] = operate(step->kind, stack[top], stack[top + 1]);
+                        stack[top] = expression_operate(step->kind, stack[top], stack[top + 1]);
                 }
         }
         return stack[top];

@@ -16,7 +16,7 @@
 #define STATE_BITS  32
 #define SAMPLE_SIZE 256
 
-static int add_text(PrintTable *table, const char *text) {
+static int print_plugin_add_text(PrintTable *table, const char *text) {
         PrintStep *step = print_table_add(table, PRINT_LITERAL);
 
         if (!step || !(step->text = strdup(text)))
@@ -25,7 +25,7 @@ static int add_text(PrintTable *table, const char *text) {
         return 0;
 }
 
-static PrintStep *add_field(PrintTable *table, PrintKind kind, const char *name) {
+static PrintStep *print_plugin_add_field(PrintTable *table, PrintKind kind, const char *name) {
         struct tep_format_field *field = tep_find_field(table->event, name);
         PrintStep *step = field ? print_table_add(table, kind) : NULL;
 
@@ -38,8 +38,8 @@ static PrintStep *add_field(PrintTable *table, PrintKind kind, const char *name)
 }
 
 /* An absent field is not an error of memory, but the answer is the same: the plugin prints. */
-static int add_number(PrintTable *table, const char *name, TextNumber format) {
-        PrintStep *step = add_field(table, PRINT_NUMBER, name);
+static int print_plugin_add_number(PrintTable *table, const char *name, TextNumber format) {
+        PrintStep *step = print_plugin_add_field(table, PRINT_NUMBER, name);
         struct tep_print_arg arg = { .type = TEP_PRINT_FIELD };
 
         if (!step)
@@ -51,7 +51,7 @@ static int add_number(PrintTable *table, const char *name, TextNumber format) {
 }
 
 /* COMM:PID [PRIO] */
-static int add_task(PrintTable *table,
+static int print_plugin_add_task(PrintTable *table,
                 const char *comm,
                 const char *pid,
                 const char *prio,
@@ -62,13 +62,13 @@ static int add_task(PrintTable *table,
         };
         int r;
 
-        if (!add_field(table, PRINT_STRING, comm))
+        if (!print_plugin_add_field(table, PRINT_STRING, comm))
                 return -EOPNOTSUPP;
-        r = add_text(table, ":");
-        r = r ?: add_number(table, pid, plain);
-        r = r ?: add_text(table, " [");
-        r = r ?: add_number(table, prio, priority);
-        return r ?: add_text(table, "]");
+        r = print_plugin_add_text(table, ":");
+        r = r ?: print_plugin_add_number(table, pid, plain);
+        r = r ?: print_plugin_add_text(table, " [");
+        r = r ?: print_plugin_add_number(table, prio, priority);
+        return r ?: print_plugin_add_text(table, "]");
 }
 
 /* Appends what the plugin prints. */
@@ -109,7 +109,7 @@ static char ask_state(PrintTable *table, const struct tep_format_field *field, u
 
 static int add_state(PrintTable *table) {
         const struct tep_format_field *field = tep_find_field(table->event, "prev_state");
-        PrintStep *step = add_field(table, PRINT_STATE, "prev_state");
+        PrintStep *step = print_plugin_add_field(table, PRINT_STATE, "prev_state");
         struct tep_print_arg arg = { .type = TEP_PRINT_FIELD };
 
         if (!step || (field->size != 4 && field->size != 8))
@@ -125,12 +125,12 @@ static int add_state(PrintTable *table) {
 }
 
 static int compile_switch(PrintTable *table) {
-        int r = add_task(table, "prev_comm", "prev_pid", "prev_prio", 4);
+        int r = print_plugin_add_task(table, "prev_comm", "prev_pid", "prev_prio", 4);
 
-        r = r ?: add_text(table, " ");
+        r = r ?: print_plugin_add_text(table, " ");
         r = r ?: add_state(table);
-        r = r ?: add_text(table, " ==> ");
-        return r ?: add_task(table, "next_comm", "next_pid", "next_prio", 4);
+        r = r ?: print_plugin_add_text(table, " ==> ");
+        return r ?: print_plugin_add_task(table, "next_comm", "next_pid", "next_prio", 4);
 }
 
 static int compile_wakeup(PrintTable *table) {
@@ -140,15 +140,15 @@ static int compile_wakeup(PrintTable *table) {
         static const TextNumber cpu = {
                 .base = 10, .bytes = 8, .is_zero = true, .width = 3, .precision = -1
         };
-        int r = add_task(table, "comm", "pid", "prio", 8);
+        int r = print_plugin_add_task(table, "comm", "pid", "prio", 8);
 
         if (tep_find_field(table->event, "success")) {
-                r = r ?: add_text(table, " success=");
-                r = r ?: add_number(table, "success", success);
+                r = r ?: print_plugin_add_text(table, " success=");
+                r = r ?: print_plugin_add_number(table, "success", success);
         }
         if (tep_find_field(table->event, "target_cpu")) {
-                r = r ?: add_text(table, " CPU:");
-                r = r ?: add_number(table, "target_cpu", cpu);
+                r = r ?: print_plugin_add_text(table, " CPU:");
+                r = r ?: print_plugin_add_number(table, "target_cpu", cpu);
         }
         return r;
 }

@@ -14,19 +14,24 @@ static void add_hex_prefixed(TextBlock *block, uint64_t number) {
         text_block_add_hex(block, number);
 }
 
+/* Most numbers have no width and are whole words. */
 static void run_number(const PrintStep *step, uint64_t number, TextBlock *block) {
         const TextNumber *format = &step->format;
+        bool is_plain = format->bytes >= 4 && format->width == 0 && format->precision < 0 &&
+                        !format->is_prefixed;
 
-        if (format->base == 10 && format->bytes >= 4 && format->width == 0 &&
-                        format->precision < 0) {
-                if (format->bytes == 8)
-                        format->is_signed ? text_block_add_signed(block, (int64_t)number)
-                                          : text_block_add_decimal(block, number);
-                else
-                        format->is_signed ? text_block_add_signed(block, (int32_t)number)
-                                          : text_block_add_decimal(block, (uint32_t)number);
-        } else
+        if (!is_plain || (format->base != 10 && (format->base != 16 || format->is_upper))) {
                 text_block_add_number(block, format, number);
+                return;
+        }
+        if (format->bytes == 4)
+                number = format->is_signed ? (uint64_t)(int32_t)number : (uint32_t)number;
+        if (format->base == 16)
+                text_block_add_hex(block, number);
+        else if (format->is_signed)
+                text_block_add_signed(block, (int64_t)number);
+        else
+                text_block_add_decimal(block, number);
 }
 
 static void run_pointer(uint64_t number, TextBlock *block) {
@@ -153,7 +158,9 @@ static void run_state(const PrintStep *step, uint64_t state, TextBlock *block) {
 }
 
 /* Most expressions are one field. */
-static inline uint64_t evaluate(const Expression *number, const uint8_t *data, uint32_t size) {
+static inline uint64_t print_run_evaluate(const Expression *number,
+                const uint8_t *data,
+                uint32_t size) {
         const ExpressionStep *step = number->steps;
 
         if (number->n_steps == 1 && step->kind == EXPRESSION_FIELD &&
@@ -173,7 +180,8 @@ static size_t run_step(const PrintTable *table,
                 uint32_t size,
                 TextBlock *block) {
         const PrintStep *step = &table->steps[at];
-        uint64_t number = step->number.n_steps > 0 ? evaluate(&step->number, data, size) : 0;
+        uint64_t number = step->number.n_steps > 0 ? print_run_evaluate(&step->number, data, size)
+                                                   : 0;
 
         switch (step->kind) {
         case PRINT_LITERAL:

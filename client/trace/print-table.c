@@ -38,7 +38,7 @@ PrintStep *print_table_add(PrintTable *table, PrintKind kind) {
         return step;
 }
 
-static int add_literal(PrintTable *table, const char *text, size_t size) {
+static int print_table_add_literal(PrintTable *table, const char *text, size_t size) {
         PrintStep *step = size > 0 ? print_table_add(table, PRINT_LITERAL) : NULL;
 
         if (size == 0)
@@ -71,10 +71,10 @@ static int compile_text(PrintTable *table, const char **format) {
                 text[size++] = c;
         }
         *format = p;
-        return add_literal(table, text, size);
+        return print_table_add_literal(table, text, size);
 }
 
-static int16_t read_width(const char **p) {
+static int16_t print_table_read_width(const char **p) {
         int width = 0;
 
         while (isdigit((unsigned char)**p) && width < 1000)
@@ -96,10 +96,10 @@ static int read_conversion(const char **format, TextNumber *ret) {
                 *(*p == '-'                 ? &number.is_left
                                 : *p == '0' ? &number.is_zero
                                             : &number.is_prefixed) = true;
-        number.width = read_width(&p);
+        number.width = print_table_read_width(&p);
         if (*p == '.') {
                 p++;
-                number.precision = read_width(&p);
+                number.precision = print_table_read_width(&p);
         }
         for (size_t i = 0; i < ELEMENTSOF(lengths); i++)
                 if (strncmp(p, lengths[i].text, strlen(lengths[i].text)) == 0) {
@@ -233,7 +233,7 @@ static int compile_hex(Compiler *compiler, const struct tep_print_arg *arg) {
         return step->loop ? 0 : -EOPNOTSUPP;
 }
 
-static int compile_field(Compiler *compiler,
+static int print_table_compile_field(Compiler *compiler,
                 const TextNumber *format,
                 const struct tep_format_field *field) {
         PrintStep *step;
@@ -274,8 +274,9 @@ static int compile_constant(Compiler *compiler, const TextNumber *format, const 
         int r;
 
         text_block_add_string(&block, text, strlen(text), format);
-        r = block.is_short_of_memory ? -ENOMEM
-                                     : add_literal(compiler->table, block.data, block.used);
+        r = block.is_short_of_memory
+                            ? -ENOMEM
+                            : print_table_add_literal(compiler->table, block.data, block.used);
         text_block_clear(&block);
         return r;
 }
@@ -286,7 +287,7 @@ static int compile_string(Compiler *compiler,
                 unsigned depth);
 
 /* "%s" of a condition with two texts. */
-static int compile_choice(Compiler *compiler,
+static int print_table_compile_choice(Compiler *compiler,
                 const TextNumber *format,
                 const struct tep_print_arg_op *op,
                 unsigned depth) {
@@ -321,7 +322,7 @@ static int compile_string(Compiler *compiler,
         case TEP_PRINT_ATOM:
                 return compile_constant(compiler, format, arg->atom.atom);
         case TEP_PRINT_FIELD:
-                return compile_field(compiler,
+                return print_table_compile_field(compiler,
                                 format,
                                 arg->field.field
                                                 ?: tep_find_any_field(compiler->event,
@@ -340,7 +341,7 @@ static int compile_string(Compiler *compiler,
         case TEP_PRINT_STRING:
                 return compile_dynamic(compiler, format, &arg->string);
         case TEP_PRINT_OP:
-                return compile_choice(compiler, format, &arg->op, depth);
+                return print_table_compile_choice(compiler, format, &arg->op, depth);
         case TEP_PRINT_TYPE: /* libtraceevent prints nothing */
         case TEP_PRINT_DYNAMIC_ARRAY:
         case TEP_PRINT_DYNAMIC_ARRAY_LEN:

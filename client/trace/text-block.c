@@ -66,10 +66,16 @@ static char *put_power(char *end, uint64_t number, unsigned shift, bool is_upper
         return end;
 }
 
-void text_block_add_decimal(TextBlock *block, uint64_t number) {
-        char digits[DIGITS_MAX], *end = digits + sizeof(digits), *p = put_decimal(end, number);
+static unsigned count_digits(uint64_t number) {
+        unsigned n = 1;
 
-        text_block_add(block, p, (size_t)(end - p));
+        for (; number >= 10000; number /= 10000)
+                n += 4;
+        return n + (number >= 10) + (number >= 100) + (number >= 1000);
+}
+
+void text_block_add_decimal(TextBlock *block, uint64_t number) {
+        text_block_add_digits(block, number, 1);
 }
 
 void text_block_add_signed(TextBlock *block, int64_t number) {
@@ -79,18 +85,35 @@ void text_block_add_signed(TextBlock *block, int64_t number) {
 }
 
 void text_block_add_digits(TextBlock *block, uint64_t number, unsigned digits) {
-        char text[DIGITS_MAX], *end = text + sizeof(text), *p = put_decimal(end, number);
+        unsigned n = count_digits(number);
+        char *start;
 
-        while (end - p < (ptrdiff_t)MIN_OF(digits, (unsigned)DIGITS_MAX))
+        n = MAX_OF(n, digits);
+        if (!text_block_reserve(block, n))
+                return;
+        start = block->data + block->used;
+        for (char *p = put_decimal(start + n, number); p > start;)
                 *--p = '0';
-        text_block_add(block, p, (size_t)(end - p));
+        block->used += n;
 }
 
 void text_block_add_hex(TextBlock *block, uint64_t number) {
-        char digits[DIGITS_MAX], *end = digits + sizeof(digits),
-                                 *p = put_power(end, number, 4, false);
+        unsigned n = (67 - (unsigned)__builtin_clzll(number | 1)) / 4;
 
-        text_block_add(block, p, (size_t)(end - p));
+        if (!text_block_reserve(block, n))
+                return;
+        put_power(block->data + block->used + n, number, 4, false);
+        block->used += n;
+}
+
+void text_block_add_right(TextBlock *block, const char *text, size_t size, size_t width) {
+        size_t pad = size < width ? width - size : 0;
+
+        if (!text_block_reserve(block, 32 + size))
+                return;
+        memset(block->data + block->used, ' ', 32);
+        memcpy(block->data + block->used + pad, text, size);
+        block->used += pad + size;
 }
 
 static size_t missing(int wanted, size_t size) {

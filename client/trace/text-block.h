@@ -28,8 +28,10 @@ void text_block_clear(TextBlock *block);
 /* Returns false, and keeps the text, if the text would become too long or memory is short. */
 bool text_block_grow(TextBlock *block, size_t size);
 void text_block_add_decimal(TextBlock *block, uint64_t number);
+/* With spaces before it up to a width of at most 32. */
+void text_block_add_right(TextBlock *block, const char *text, size_t size, size_t width);
 void text_block_add_signed(TextBlock *block, int64_t number);
-/* Decimal with at least `digits` digits. */
+/* Decimal with at least `digits` digits, at most 20. */
 void text_block_add_digits(TextBlock *block, uint64_t number, unsigned digits);
 /* Without prefix, in lower case. */
 void text_block_add_hex(TextBlock *block, uint64_t number);
