@@ -17,20 +17,30 @@
 #include "trace/receipt.h"
 #include "trace/wall-clock.h"
 
+/* Counts the bytes at the start that JSON has as they are. */
+static size_t export_json_count_plain(const char *text, size_t size) {
+        size_t n = 0;
+
+        while (n < size && (unsigned char)text[n] >= 0x20 && (unsigned char)text[n] < 0x7f &&
+                        text[n] != '"' && text[n] != '\\')
+                n++;
+        return n;
+}
+
 static void export_json_add_string(Printer *printer, const char *text, size_t size) {
         text_block_add_char(&printer->block, '"');
         while (size > 0) {
-                size_t length = utf8_length(text, size), plain = 0;
-                unsigned char c = (unsigned char)text[0];
+                size_t plain = export_json_count_plain(text, size), length;
+                unsigned char c;
 
-                while (plain < size && (unsigned char)text[plain] >= 0x20 &&
-                                (unsigned char)text[plain] < 0x7f && text[plain] != '"' &&
-                                text[plain] != '\\')
-                        plain++;
-                if (plain > 0) {
-                        text_block_add(&printer->block, text, plain);
-                        length = plain;
-                } else if (length == 0) {
+                text_block_add(&printer->block, text, plain);
+                text += plain;
+                size -= plain;
+                if (size == 0)
+                        break;
+                length = utf8_length(text, size);
+                c = (unsigned char)text[0];
+                if (length == 0) {
                         text_block_add(&printer->block, "\\ufffd", 6);
                         length = 1;
                 } else if (length > 1 && (c != 0xc2 || (unsigned char)text[1] >= 0xa0))
@@ -49,7 +59,9 @@ static void export_json_add_string(Printer *printer, const char *text, size_t si
 }
 
 static void add_key_string(Printer *printer, const char *key, const char *text) {
-        text_block_add_format(&printer->block, ",\"%s\":", key);
+        text_block_add(&printer->block, ",\"", 2);
+        text_block_add(&printer->block, key, strlen(key));
+        text_block_add(&printer->block, "\":", 2);
         export_json_add_string(printer, text, strlen(text));
 }
 
@@ -57,7 +69,7 @@ static void add_wall(Printer *printer, uint64_t ts) {
         char wall[WALL_CLOCK_TEXT_MAX];
 
         if (wall_clock_format(printer->decode, ts, 9, wall))
-                text_block_add_format(&printer->block, ",\"wall\":\"%s\"", wall);
+                add_key_string(printer, "wall", wall);
 }
 
 static void export_json_add_time(Printer *printer, uint64_t ts) {
@@ -73,11 +85,10 @@ static void export_json_add_buffer(Printer *printer, const char *buffer) {
 }
 
 static void add_signed(Printer *printer, uint64_t value, bool is_signed) {
-        if (is_signed && (int64_t)value < 0) {
-                text_block_add_char(&printer->block, '-');
-                value = -value;
-        }
-        text_block_add_decimal(&printer->block, value);
+        if (is_signed)
+                text_block_add_signed(&printer->block, (int64_t)value);
+        else
+                text_block_add_decimal(&printer->block, value);
 }
 
 static void add_array(Printer *printer,
@@ -111,8 +122,7 @@ static void export_json_add_field(Printer *printer,
                 const Record *record) {
         uint32_t offset, size;
 
-        export_json_add_string(printer, field->name, strlen(field->name));
-        text_block_add_char(&printer->block, ':');
+        text_block_add(&printer->block, field->key, field->key_size);
         event_layout_locate(field, record->data, record->size, &offset, &size);
         if (size == 0) {
                 text_block_add(&printer->block,
@@ -130,9 +140,10 @@ static void export_json_add_field(Printer *printer,
                 add_array(printer, field, record->data + offset, size);
                 return;
         case EVENT_LAYOUT_POINTER:
-                text_block_add_format(&printer->block,
-                                "\"0x%" PRIx64 "\"",
+                text_block_add(&printer->block, "\"0x", 3);
+                text_block_add_hex(&printer->block,
                                 event_layout_number(record->data + offset, size, false));
+                text_block_add_char(&printer->block, '"');
                 return;
         default:
                 break;

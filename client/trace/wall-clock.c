@@ -8,7 +8,6 @@
 
 #include "trace/wall-clock.h"
 
-#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
@@ -46,6 +45,7 @@ bool wall_clock_format(const Decode *decode,
         time_t second = wall / INT64_C(1000000000);
         int64_t ns = wall % INT64_C(1000000000);
         struct tm tm;
+        size_t size;
 
         if (ns < 0) {
                 ns += INT64_C(1000000000);
@@ -57,9 +57,13 @@ bool wall_clock_format(const Decode *decode,
                 strftime(last_date, sizeof(last_date), "%Y-%m-%dT%H:%M:%S", &tm);
                 last_second = second;
         }
+        size = strlen(last_date);
+        memcpy(out, last_date, size);
+        out[size] = '.';
         if (digits == 6)
-                snprintf(out, WALL_CLOCK_TEXT_MAX, "%s.%06" PRId64 "Z", last_date, ns / 1000);
-        else
-                snprintf(out, WALL_CLOCK_TEXT_MAX, "%s.%09" PRId64 "Z", last_date, ns);
+                ns /= 1000;
+        for (unsigned i = digits; i > 0; i--, ns /= 10)
+                out[size + i] = (char)('0' + ns % 10);
+        memcpy(out + size + digits + 1, "Z", 2);
         return true;
 }
