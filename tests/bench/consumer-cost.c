@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* consumer-cost CONSUMER USER SUBBUF_KB BUFFER_KB FILE [-- PRODUCER... [-- PRODUCER...]]: the
- * product's ktrace-consumer on a bare instance of raw_syscalls:sys_enter, started and told by the
- * daemon's own code, so that the sub-buffer size can be chosen and nothing but the consumer is
+ * product's ktrace-consumer on a bare instance of raw_syscalls:sys_enter, started and reported by
+ * the daemon's own code, so that the sub-buffer size can be chosen and nothing but the consumer is
  * measured. Runs the producers at the same time (none: five idle seconds). Prints one JSON object;
  * CPU and context switches are the consumer's alone. */
 #include <errno.h>

@@ -204,7 +204,7 @@ void rig_await(Rig *rig, ControlType type, ControlMessage *ret) {
 
         g_assert_true(rig_has_message(rig, WAIT_MSEC));
         ssize_t n = fd_receive(rig->control, &message, sizeof(message), NULL, 0, &n_fds);
-        if (n == -ECONNRESET) /* told once, before what it sent, when it left ours unread */
+        if (n == -ECONNRESET) /* reported once, before what it sent, when it left ours unread */
                 n = fd_receive(rig->control, &message, sizeof(message), NULL, 0, &n_fds);
         g_assert_cmpint(n, ==, sizeof(message));
         g_assert_cmpuint(message.version, ==, CONTROL_VERSION);

@@ -27,9 +27,9 @@ static json_object *get(json_object *object, const char *key) {
         return value;
 }
 
-/* Those of the stream's events that may be told, each with its cuts. */
+/* Those of the stream's events that may be reported, each with its cuts. */
 static Masks *make_masks(json_object *metadata, json_object *cuts) {
-        _cleanup_json_ json_object *told = json_object_new_array();
+        _cleanup_json_ json_object *reported = json_object_new_array();
         json_object *events = get(metadata, "events"), *cut;
         Masks *masks = NULL;
 
@@ -42,9 +42,9 @@ static Masks *make_masks(json_object *metadata, json_object *cuts) {
                         continue;
                 if (is_named)
                         json_object_object_add(event, "cut", json_object_get(cut));
-                json_object_array_add(told, json_object_get(event));
+                json_object_array_add(reported, json_object_get(event));
         }
-        if (masks_new(told, false, &masks) < 0)
+        if (masks_new(reported, false, &masks) < 0)
                 die("the cuts are not understood");
         return masks;
 }
@@ -88,9 +88,9 @@ int main(int argc, char **argv) {
                                 die("bad metadata");
                         masks = make_masks(metadata, cuts);
                         subbuf_size = json_object_get_uint64(get(metadata, "subbuf-size"));
-                        const char *told = json_object_to_json_string(metadata);
-                        header.size = strlen(told);
-                        put(out, header, told);
+                        const char *reported = json_object_to_json_string(metadata);
+                        header.size = strlen(reported);
+                        put(out, header, reported);
                         continue;
                 }
                 for (size_t i = 0; header.type == FRAME_DATA && i < header.size; i += subbuf_size)

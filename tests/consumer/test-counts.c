@@ -26,11 +26,11 @@ static Counts *make(const char *keys,
         g_autofree char *body = g_strdup_printf(common, keys, values, sort, size, rest);
         g_autofree char *text = g_strdup_printf(
                         "{\"tables\":[{\"trigger\":0,\"event\":%d,%s}]}", EVENT_ID, body);
-        _cleanup_json_ json_object *plan = json_tokener_parse(text), *told = page_events_new();
+        _cleanup_json_ json_object *plan = json_tokener_parse(text), *reported = page_events_new();
         Counts *counts = NULL;
 
         g_assert_nonnull(plan);
-        g_assert_cmpint(counts_new(plan, told, &counts), ==, 0);
+        g_assert_cmpint(counts_new(plan, reported, &counts), ==, 0);
         return counts;
 }
 
@@ -46,7 +46,7 @@ static bool take(Counts *counts, uint8_t small, uint64_t big, uint64_t nsec) {
         return counts_take(counts, &(CountRecord){ record, sizeof(record), 1, nsec });
 }
 
-/* "KEY/HITS KEY/HITS …" of the first key, as it is told. */
+/* "KEY/HITS KEY/HITS …" of the first key, as it is reported. */
 static char *list(const Counts *counts) {
         GString *text = g_string_new("");
         CountRow *rows;
@@ -120,7 +120,7 @@ static void test_ranges(void) {
         counts_free(counts);
 }
 
-/* No more rows than the size; hits without room are told. */
+/* No more rows than the size; hits without room are reported. */
 static void test_size(void) {
         Counts *counts = make("{\"field\":\"big\",\"kind\":0}", "", "{\"column\":1}", 64, "");
 
@@ -186,7 +186,7 @@ static void test_names(void) {
                         "\"keys\":[{\"field\":\"common_pid\",\"kind\":3}]}]%s}",
                         EVENT_ID,
                         names);
-        _cleanup_json_ json_object *plan = json_tokener_parse(text), *told = page_events_new();
+        _cleanup_json_ json_object *plan = json_tokener_parse(text), *reported = page_events_new();
         Counts *counts = NULL;
         uint8_t record[28] = {};
         const uint16_t id = 303;
@@ -195,7 +195,7 @@ static void test_names(void) {
         size_t n;
 
         g_assert_nonnull(plan);
-        g_assert_cmpint(counts_new(plan, told, &counts), ==, 0);
+        g_assert_cmpint(counts_new(plan, reported, &counts), ==, 0);
         CommandNames *list = counts_get_names(counts);
         g_assert_cmpint(command_names_add(list, MEMBER, 0, "first"), ==, 0);
         memcpy(record, &id, sizeof(id));

@@ -178,7 +178,7 @@ static void test_trip_at_finish(void) {
         rig_free(&rig);
 }
 
-/* What nobody can judge any more is given up, and told as lost. */
+/* What nobody can judge any more is given up, and reported as lost. */
 static void test_younger_than_the_end(void) {
         Rig rig;
         size_t n;
@@ -231,7 +231,8 @@ static void test_doubtful(void) {
         rig_free(&rig);
 }
 
-/* The daemon says that the member is the same task still: its records behind the loss are told. */
+/* The daemon says that the member is the same task still: its records behind the loss are reported.
+ */
 static void test_proven(void) {
         Rig rig;
         size_t n;
@@ -357,7 +358,7 @@ static void test_unanswered(void) {
 /* Beyond a second's bytes: cut whole, counted, told with the next frame of its CPU. */
 static void test_limited(void) {
         uint8_t page[PAGE_SIZE_TEST];
-        uint64_t n_told = 0, n_lost = 0;
+        uint64_t n_reported = 0, n_lost = 0;
         Rig rig;
         size_t n;
 
@@ -373,11 +374,11 @@ static void test_limited(void) {
         g_autofree Frame *frames = frames_parse(rig.stream, &n, NULL);
         for (size_t i = 0; i < n; i++)
                 if (frames[i].header.type == FRAME_DATA) {
-                        n_told += (frames[i].header.size + PAGE_SIZE_TEST - 1) / PAGE_SIZE_TEST;
+                        n_reported += (frames[i].header.size + PAGE_SIZE_TEST - 1) / PAGE_SIZE_TEST;
                         n_lost += frames[i].header.lost;
                 }
         _cleanup_json_ json_object *statistics = frames_json(frames, FRAME_STATISTICS);
-        g_assert_cmpuint(n_told, ==, 2);
+        g_assert_cmpuint(n_reported, ==, 2);
         g_assert_cmpuint(n_lost, ==, 8);
         g_assert_cmpuint(get(statistics, "limited"), ==, 8);
         rig_free(&rig);

@@ -147,7 +147,7 @@ static bool has_key(const Parsed *p, const char *text) {
         return false;
 }
 
-/* Names that look like the table are told as they are. */
+/* Names that look like the table are reported as they are. */
 static void test_hostile(void) {
         static const char *const names[] = { "{ a: 1 } hitcou",
                 "a\nb",

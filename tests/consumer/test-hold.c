@@ -245,7 +245,7 @@ static void test_loss(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpuint(hold_take_lost(&f->hold, 1), ==, 1);
 }
 
-/* Whole sub-buffers beyond the limit are cut, and told as lost with the next. */
+/* Whole sub-buffers beyond the limit are cut, and reported as lost with the next. */
 static void test_limited(Fixture *f, gconstpointer data _unused_) {
         bucket_init(&f->bucket, 100, 100, 0);
         for (uint32_t i = 0; i < 4; i++)

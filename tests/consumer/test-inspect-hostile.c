@@ -219,7 +219,7 @@ static void test_sections_beyond(Fixture *f, gconstpointer data _unused_) {
         assert_refused(f, "the file has no marker probed:step");
 }
 
-/* What unwinding is told leads elsewhere, or in a circle. */
+/* What unwinding is reported leads elsewhere, or in a circle. */
 static void test_frames(Fixture *f, gconstpointer data _unused_) {
         Elf64_Shdr *table = section(f, UNWIND_TABLE_SECTION), *frames = section(f, ".eh_frame");
         Elf64_Phdr *where = segment(f, PT_GNU_EH_FRAME, 0), before = *where;

@@ -209,7 +209,7 @@ static void test_exec_unknown(Fixture *f, gconstpointer data _unused_) {
         judge(f);
         g_assert_true(was_kept(f, before));
         g_assert_false(was_kept(f, after));
-        g_assert_cmpuint(f->tally.n_foreign, ==, 1); /* so it is told */
+        g_assert_cmpuint(f->tally.n_foreign, ==, 1); /* so it is reported */
         g_assert_cmpuint(f->tally.n_unknown, ==, 1);
 }
 

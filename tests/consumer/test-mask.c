@@ -453,7 +453,7 @@ static void test_open(void) {
         masks_free(masks);
 }
 
-/* A mask that is told as it is does not even have to be looked at. */
+/* A mask that is reported as it is does not even have to be looked at. */
 static void test_whole(void) {
         static const char plain[] =
                         HEAD "\tfield:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n\nprint fmt: \"\"\n",

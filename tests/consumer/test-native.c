@@ -431,7 +431,7 @@ static void check_count(const Rig *rig, bool is_fenced, bool is_judged, uint64_t
         *ret_lost = lost;
 }
 
-/* A process that calls as fast as it can: every call is in the stream or told as lost, and the
+/* A process that calls as fast as it can: every call is in the stream or reported as lost, and the
  * consumer sleeps until a watermark is reached. */
 static void run_fast_events(bool is_fenced, bool is_judged) {
         _cleanup_close_ int sink = memfd_create("sink", MFD_CLOEXEC);
@@ -472,7 +472,7 @@ static void test_fast_events_judged(void) {
         run_fast_events(true, true);
 }
 
-/* The last fd of the rings is closed when RELEASED is told. */
+/* The last fd of the rings is closed when RELEASED is reported. */
 static void test_released(void) {
         Rig rig;
 

@@ -294,7 +294,7 @@ static void test_unparsed(Fixture *f, gconstpointer data _unused_) {
         }
 }
 
-/* Only a record that is told names its process. */
+/* Only a record that is reported names its process. */
 static void test_pids(Fixture *f, gconstpointer data _unused_) {
         add_plain(f, 12, EVENT_FIXED);
         add_plain(f, PAGE_PIDS_MAX - 1, EVENT_FIXED);

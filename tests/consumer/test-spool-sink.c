@@ -180,7 +180,7 @@ static void test_full(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpint(put(f), ==, SPOOL_PUT_LATER);
         g_assert_cmpint(f->sink.error, ==, EFBIG);
         g_assert_cmpint(f->sink.fatal, ==, 0);
-        g_assert_cmpuint(f->n_news, ==, n_news + 1); /* told once */
+        g_assert_cmpuint(f->n_news, ==, n_news + 1); /* reported once */
         check(f, 1, &next, false);
         g_assert_cmpuint(next, ==, 1);
         limit(RLIM_INFINITY);

@@ -106,7 +106,8 @@ static void test_fence(void) {
         rig_free(&rig);
 }
 
-/* Loss is told with the next data of its CPU, and what has none at the end by a frame without. */
+/* Loss is reported with the next data of its CPU, and what has none at the end by a frame without.
+ */
 static void test_loss(void) {
         uint8_t page[PAGE_SIZE_TEST];
         Rig rig;

@@ -11,12 +11,12 @@
 
 static uint8_t pages[8 * SUBBUF];
 
-/* What is told again: "CPU:first byte" of each sub-buffer. */
+/* What is reported again: "CPU:first byte" of each sub-buffer. */
 static int tell(unsigned cpu, const uint8_t *data, size_t size, void *userdata) {
-        GString *told = userdata;
+        GString *reported = userdata;
 
         for (size_t at = 0; at < size; at += SUBBUF)
-                g_string_append_printf(told, "%u:%c ", cpu, data[at]);
+                g_string_append_printf(reported, "%u:%c ", cpu, data[at]);
         return 0;
 }
 
@@ -38,15 +38,15 @@ static void keep(Window *window, unsigned cpu, const char *letters, size_t cut) 
         g_assert_cmpint(window_keep(window, cpu, pages, n * SUBBUF - cut), ==, 0);
 }
 
-static void assert_told(const Window *window,
+static void assert_kept(const Window *window,
                 unsigned cpu,
                 uint64_t new_bytes,
                 const char *expected) {
-        GString *told = g_string_new(NULL);
+        GString *reported = g_string_new(NULL);
 
-        g_assert_cmpint(window_visit(window, cpu, new_bytes, tell, told), ==, 0);
-        g_assert_cmpstr(told->str, ==, expected);
-        g_string_free(told, TRUE);
+        g_assert_cmpint(window_visit(window, cpu, new_bytes, tell, reported), ==, 0);
+        g_assert_cmpstr(reported->str, ==, expected);
+        g_string_free(reported, TRUE);
 }
 
 static int leave(Window *window, const PageTally *tally) {
@@ -64,25 +64,25 @@ static void test_oldest_go(void) {
 
         int none = memfd_create("none", MFD_CLOEXEC);
         begin(&one, 8 * SUBBUF, none, &tally);
-        assert_told(&one, 0, 0, "");
+        assert_kept(&one, 0, 0, "");
         keep(&one, 0, "abc", 100);
         keep(&one, 1, "xy", 0);
         keep(&one, 0, "de", 0);
         int fd = leave(&one, &tally);
         begin(&two, 4 * SUBBUF, fd, &tally);
-        assert_told(&two, 0, 0, "0:b 0:c 0:d 0:e ");
-        assert_told(&two, 0, 2 * SUBBUF, "0:d 0:e ");
-        assert_told(&two, 0, 2 * SUBBUF + 1, "0:e ");
-        assert_told(&two, 0, 4 * SUBBUF, "");
-        assert_told(&two, 0, UINT64_MAX, "");
-        assert_told(&two, 1, 0, "1:x 1:y ");
-        assert_told(&two, 2, 0, "");
+        assert_kept(&two, 0, 0, "0:b 0:c 0:d 0:e ");
+        assert_kept(&two, 0, 2 * SUBBUF, "0:d 0:e ");
+        assert_kept(&two, 0, 2 * SUBBUF + 1, "0:e ");
+        assert_kept(&two, 0, 4 * SUBBUF, "");
+        assert_kept(&two, 0, UINT64_MAX, "");
+        assert_kept(&two, 1, 0, "1:x 1:y ");
+        assert_kept(&two, 2, 0, "");
         close(leave(&two, &tally));
         close(fd);
         close(none);
 }
 
-/* Whose records are told again are still known by name. */
+/* Whose records are reported again are still known by name. */
 static void test_pids(void) {
         PageTally first = { .pids = g_malloc0(PAGE_PIDS_MAX / 8) },
                   second = { .pids = g_malloc0(PAGE_PIDS_MAX / 8) };
@@ -122,7 +122,7 @@ static void test_damaged(void) {
                                         ==,
                                         0);
                         begin(&window, 8 * SUBBUF, fd, &tally);
-                        assert_told(&window, 0, 0, "");
+                        assert_kept(&window, 0, 0, "");
                         close(leave(&window, &tally));
                         close(fd);
                 }

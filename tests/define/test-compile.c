@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What an argument becomes for the kernel, and where mistakes are told. */
+/* What an argument becomes for the kernel, and where mistakes are reported. */
 
 #include <glib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What an argument of a probe in a program becomes for the kernel, and where mistakes are told. */
+/* What an argument of a probe in a program becomes for the kernel, and where mistakes are reported.
+ */
 
 #include <glib.h>
 #include <string.h>

@@ -77,7 +77,7 @@ static const char description[] =
                 "\tfield:u32 " SECRET ";\toffset:80;\tsize:4;\tsigned:0;\n"
                 "\nprint fmt: \"\"\n";
 
-static bool is_told(const FormatField *field, void *userdata _unused_) {
+static bool is_readable(const FormatField *field, void *userdata _unused_) {
         return strcmp(field->name, SECRET) != 0;
 }
 
@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (!format)
                 fuzz_check(format_parse(description, strlen(description), &format, NULL) == 0);
         context.format = format;
-        context.may_read = (data[0] & 1) ? is_told : NULL;
+        context.may_read = (data[0] & 1) ? is_readable : NULL;
         context.event = (data[0] & 2) ? "syscalls:any" : "any:any";
         context.n_cpus = (data[0] & 4) ? 0 : 8;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Tables of the kernel's histograms, which hold what traced processes have chosen. Whatever comes:
- * what is told lies in the text, and as many entries as the totals say. */
+ * what is reported lies in the text, and as many entries as the totals say. */
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The strict loader: what RFC 8259 allows and we can hold is taken, everything else is told with
- * its line, and with its path where that helps. */
+/* The strict loader: what RFC 8259 allows and we can hold is taken, everything else is reported
+ * with its line, and with its path where that helps. */
 
 #include <fcntl.h>
 #include <glib.h>

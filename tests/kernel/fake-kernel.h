@@ -100,7 +100,7 @@ bool fake_kernel_wait_held(unsigned msec);
 /* What others do behind our back. */
 void fake_kernel_change_tracing(const char *name, bool on);
 void fake_kernel_change_pids(const char *name, const pid_t *pids, size_t n_pids);
-/* Writes as another process would; what watches the instance is told. */
+/* Writes as another process would; what watches the instance is reported. */
 void fake_kernel_write(const char *name, const char *path, const char *text);
 /* A traced process has changed its credentials: the triggers of the guard's event do their work. */
 void fake_kernel_fire_guard(const char *name);

@@ -155,7 +155,7 @@ int fake_instance_write_stats(FakeInstance *instance, unsigned cpu, const CpuSta
         return *fd >= 0 && pwrite(*fd, text, (size_t)n, 0) == n ? 0 : -errno;
 }
 
-/* A directory fd that can be told from all others and closed like one. */
+/* A directory fd that can be reported from all others and closed like one. */
 int fake_handle_new(const char *name) {
         int fd = memfd_create("fake-directory", MFD_CLOEXEC);
         if (fd < 0)

@@ -99,7 +99,7 @@ bool fake_instance_is_kept(const FakeInstance *instance);
 /* Text of a file of the instance, g_free it; NULL: no such file. */
 char *fake_instance_read_file(FakeInstance *instance, const char *path);
 
-/* A directory fd that can be told from all others. */
+/* A directory fd that can be reported from all others. */
 int fake_handle_new(const char *name);
 void fake_handle_close(int fd);
 

@@ -288,7 +288,7 @@ static bool is_empty(int fd) {
 
 /* Once anyone has closed a duplicate of it (a child that inherited it, whoever passed it on), a
  * read of an empty trace_pipe_raw returns 0 instead of EAGAIN: that is no end, records that come
- * later are told by poll and read. */
+ * later are reported by poll and read. */
 static void test_raw_read_after_close(Instance *instance) {
         _cleanup_close_ int fd = instance_open_file(
                         instance, "per_cpu/cpu0/trace_pipe_raw", O_RDONLY | O_NONBLOCK);
@@ -451,7 +451,7 @@ static bool has_kprobes(const Instance *instance) {
  * middle of an instruction; the rest is in the top-level error_log with our command. */
 static void test_probe_refused(Instance *instance) {
         static const struct {
-                const char *line, *told;
+                const char *line, *reported;
         } refused[] = {
                 { "p:" GROUP "/x commit_creds+1", "no instruction begins there" },
                 { "p:" GROUP "/x no_such_function_here", "Invalid probed address or symbol" },
@@ -475,7 +475,7 @@ static void test_probe_refused(Instance *instance) {
                                 KT_E_KERNEL_REFUSED);
                 if (strstr(refused[i].line, ":u7"))
                         g_assert_cmpstr(refused[i].line + column - 1, ==, "u7");
-                if (!strstr(reason.text, refused[i].told))
+                if (!strstr(reason.text, refused[i].reported))
                         g_error("%s: %s", refused[i].line, reason.text);
                 g_assert_cmpint(probe_read(instance->tracefs, PROBE_KERNEL, GROUP, "x", &stands),
                                 ==,

@@ -31,21 +31,21 @@ static void shell(const Instance *instance, const char *command) {
         g_assert_cmpint(system(line), ==, 0);
 }
 
-static bool is_told(const Watch *watch) {
+static bool is_reported(const Watch *watch) {
         struct pollfd p = { .fd = watch_get_fd(watch), .events = POLLIN };
 
         return poll(&p, 1, 0) == 1;
 }
 
-static void assert_told(Watch *watch, const char *path) {
+static void assert_reported(Watch *watch, const char *path) {
         char name[WATCH_NAME_MAX] = "";
 
         g_assert_true(watch_take(watch, name));
         g_assert_cmpstr(name, ==, path);
-        g_assert_false(is_told(watch));
+        g_assert_false(is_reported(watch));
 }
 
-/* A write and an opening with O_TRUNC by another process are told, reading is not. */
+/* A write and an opening with O_TRUNC by another process are reported, reading is not. */
 static void test_watch(Instance *instance) {
         char name[WATCH_NAME_MAX];
         Watch *watch = NULL;
@@ -58,30 +58,30 @@ static void test_watch(Instance *instance) {
         g_assert_cmpint(watch_add(watch, "events/sched/sched_switch"), ==, 0);
         g_assert_cmpint(watch_add(watch, "events/sched/sched_switch"), ==, 0);
         g_assert_cmpint(watch_add(watch, "events/nosuch"), ==, -ENOENT);
-        g_assert_false(is_told(watch));
+        g_assert_false(is_reported(watch));
 
         shell(instance, "cat set_event_pid events/sched/sched_switch/* >/dev/null");
-        g_assert_false(is_told(watch));
+        g_assert_false(is_reported(watch));
         shell(instance, "echo 1 >>set_event_pid");
-        assert_told(watch, "./set_event_pid");
+        assert_reported(watch, "./set_event_pid");
         shell(instance, ": >set_event_pid");
-        assert_told(watch, "./set_event_pid");
+        assert_reported(watch, "./set_event_pid");
         shell(instance, "echo 0 >tracing_on");
-        assert_told(watch, "./tracing_on");
+        assert_reported(watch, "./tracing_on");
         shell(instance, "echo event-fork >trace_options");
-        assert_told(watch, "./trace_options");
+        assert_reported(watch, "./trace_options");
         shell(instance, "echo 1 >options/event-fork");
-        assert_told(watch, "options/event-fork");
+        assert_reported(watch, "options/event-fork");
         shell(instance, "echo 0 >events/enable");
-        assert_told(watch, "events/enable");
+        assert_reported(watch, "events/enable");
         shell(instance, "echo 0 >events/sched/filter");
-        assert_told(watch, "events/sched/filter");
+        assert_reported(watch, "events/sched/filter");
         shell(instance, "echo 'prev_pid == 1' >events/sched/sched_switch/filter");
-        assert_told(watch, "events/sched/sched_switch/filter");
+        assert_reported(watch, "events/sched/sched_switch/filter");
         shell(instance, "echo traceoff >events/sched/sched_switch/trigger");
-        assert_told(watch, "events/sched/sched_switch/trigger");
+        assert_reported(watch, "events/sched/sched_switch/trigger");
         shell(instance, "echo '!traceoff' >events/sched/sched_switch/trigger");
-        assert_told(watch, "events/sched/sched_switch/trigger");
+        assert_reported(watch, "events/sched/sched_switch/trigger");
         /* What does not make the fence. */
         shell(instance, "echo 10 >buffer_percent");
         g_assert_false(watch_take(watch, name));

@@ -39,8 +39,8 @@ static char *read_probe(const Instance *instance, const char *name) {
 }
 
 /* A path of /proc/self/fd with an O_PATH descriptor names a file; what is written with all digits
- * reads back as it was; a second place of one event is a line behind the first; counts are told by
- * the file as it was written. */
+ * reads back as it was; a second place of one event is a line behind the first; counts are reported
+ * by the file as it was written. */
 static bool begins_so(const char *event, size_t size _unused_, void *userdata) {
         return strncmp(event, userdata, strlen(userdata)) == 0;
 }
@@ -79,7 +79,7 @@ static void test_refused(Instance *instance) {
         _cleanup_close_ int fd = open_self(instance);
 
         static const struct {
-                const char *args, *told;
+                const char *args, *reported;
         } refused[] = {
                 { " a=%di:s32", "Argument type or name is different" },
                 { " a=%rdi:s64", "Invalid register name" },
@@ -106,7 +106,7 @@ static void test_refused(Instance *instance) {
                                                 &reason),
                                 ==,
                                 KT_E_KERNEL_REFUSED);
-                if (!strstr(reason.text, refused[i].told))
+                if (!strstr(reason.text, refused[i].reported))
                         g_error("%s: %s", both, reason.text);
                 g_autofree char *stands = read_probe(instance, "u");
                 g_assert_null(stands);

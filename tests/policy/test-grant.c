@@ -261,7 +261,7 @@ static void test_suggested(void) {
                         EVENTS("waking"),
                         KT_E_NO_SUCH_EVENT,
                         "waking: no such event; did you mean sched:sched_waking?");
-        /* The rule grants everything after polkit's yes; before it nothing more is told. */
+        /* The rule grants everything after polkit's yes; before it nothing more is reported. */
         expect_refused(&user,
                         "system",
                         EVENTS("sched_wakin"),
@@ -270,7 +270,7 @@ static void test_suggested(void) {
 }
 
 /* What another user defined must be told apart from what does not exist by nothing at all. */
-static void test_others_probes_are_not_told(void) {
+static void test_others_probes_are_hidden(void) {
         static const char *const pairs[][2] = {
                 { "ktrace_1001:secret", "ktrace_1001:absent" },
                 { "kprobes:secret", "kprobes:absent" },
@@ -582,7 +582,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/grant/counted-twice", test_counted_twice);
         g_test_add_func("/grant/refused", test_refused);
         g_test_add_func("/grant/suggested", test_suggested);
-        g_test_add_func("/grant/others-probes-are-not-told", test_others_probes_are_not_told);
+        g_test_add_func("/grant/others-probes-are-hidden", test_others_probes_are_hidden);
         g_test_add_func("/grant/others-probes-are-not-counted", test_others_probes_are_not_counted);
         g_test_add_func("/grant/system", test_system);
         g_test_add_func("/grant/unredacted", test_unredacted);

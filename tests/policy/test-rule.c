@@ -177,7 +177,7 @@ static void test_first_entry(void) {
         grant_free(grant);
 }
 
-/* The rule's filter stays beside the caller's, who is told nothing of it. */
+/* The rule's filter stays beside the caller's, who is reported nothing of it. */
 static void test_policy_filter(void) {
         static const char rule[] =
                         "\"scopes\":[\"own\"],\"events\":[{\"name\":\"a:*\",\"filter\":\"hidden==7\","

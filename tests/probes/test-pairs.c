@@ -92,7 +92,7 @@ static void test_order(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(fake_kernel_find("pair -:ktrace_*_0", 0), >, gone);
 }
 
-/* What the kernel could not remember is told when the session has stopped. */
+/* What the kernel could not remember is reported when the session has stopped. */
 static void test_dropped(Fixture *f, gconstpointer userdata) {
         Session *session = create(f);
         json_object *statistics = NULL;

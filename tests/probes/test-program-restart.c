@@ -326,7 +326,7 @@ static void test_not_kept(Fixture *f, gconstpointer userdata) {
                 cases[i].happens(f);
                 fixture_restart(f);
                 if (find_session(f, id))
-                        fixture_wait_told(f, "state gone\n");
+                        fixture_wait_report(f, "state gone\n");
                 if (find_session(f, id))
                         g_error("case %zu: the session goes on", i);
                 g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
@@ -336,7 +336,7 @@ static void test_not_kept(Fixture *f, gconstpointer userdata) {
                 /* The fake's list is no file that orphans would be found in. */
                 g_assert_cmpint(probe_remove(NULL, PROBE_USER, "ktrace_u0", "mine"), ==, 0);
                 g_assert_cmpint(fake_fd_store_count(NULL), ==, 0);
-                g_string_truncate(f->told, 0);
+                g_string_truncate(f->reported, 0);
         }
 }
 

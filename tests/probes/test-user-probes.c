@@ -416,7 +416,7 @@ static void test_catalogue(Fixture *f, gconstpointer userdata) {
         g_assert_true(stands("p:ktrace_catalogue/theirs "));
         fixture_destroy(f, &call, call.session);
         fixture_wait(f, &call);
-        /* Read again while a look is under way: nobody is told twice. */
+        /* Read again while a look is under way: nobody is reported twice. */
         g_assert_cmpint(unlink(program), ==, 0);
         g_assert_true(g_file_set_contents(program, "y", -1, NULL));
         catalogue_load(registry_get_probes(f->registry), f->dir, "/nonexistent");

@@ -238,11 +238,15 @@ static void complain(const char *line, size_t column) {
         fake_kernel_fail_verb(FAKE_WRITE, 1, -EINVAL);
 }
 
-static void check_place(Fixture *f, const char *raw, const char *line, size_t column, size_t told) {
+static void check_place(Fixture *f,
+                const char *raw,
+                const char *line,
+                size_t column,
+                size_t reported) {
         g_autofree char *expected = g_strdup_printf(
                         "probe mine: raw column %zu: the kernel refuses the probe: Unknown type is "
                         "specified",
-                        told);
+                        reported);
         Answer answer;
 
         complain(line, column);

@@ -35,7 +35,7 @@ static void live(int ready) {
                 pause();
 }
 
-static void make_container(int told, int ready) {
+static void make_container(int first_pid, int ready) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         g_assert_no_errno(unshare(CLONE_NEWPID));
         pid_t first = fork();
@@ -43,27 +43,27 @@ static void make_container(int told, int ready) {
                 (void)fork();
                 live(ready);
         }
-        g_assert_cmpint(write(told, &first, sizeof(first)), ==, sizeof(first));
+        g_assert_cmpint(write(first_pid, &first, sizeof(first)), ==, sizeof(first));
         waitpid(first, NULL, 0);
         _exit(0);
 }
 
 static Container container_new(void) {
-        int told[2], ready[2];
+        int first_pid[2], ready[2];
         Container c;
         char byte;
 
-        g_assert_no_errno(pipe(told));
+        g_assert_no_errno(pipe(first_pid));
         g_assert_no_errno(pipe(ready));
         c.outside = fork();
         g_assert_no_errno(c.outside);
         if (c.outside == 0)
-                make_container(told[1], ready[1]);
-        g_assert_cmpint(read(told[0], &c.first, sizeof(c.first)), ==, sizeof(c.first));
+                make_container(first_pid[1], ready[1]);
+        g_assert_cmpint(read(first_pid[0], &c.first, sizeof(c.first)), ==, sizeof(c.first));
         for (unsigned i = 0; i < 2; i++)
                 g_assert_cmpint(read(ready[0], &byte, 1), ==, 1);
         for (unsigned i = 0; i < 2; i++) {
-                close(told[i]);
+                close(first_pid[i]);
                 close(ready[i]);
         }
         return c;

@@ -28,8 +28,9 @@ static const char policy_text[] =
 static void on_state(Session *session, void *userdata) {
         Fixture *f = userdata;
 
-        g_string_append_printf(
-                        f->told, "state %s\n", session_state_to_string(session_get_state(session)));
+        g_string_append_printf(f->reported,
+                        "state %s\n",
+                        session_state_to_string(session_get_state(session)));
 }
 
 static void on_ended(Session *session, const char *code, const char *reason, void *userdata) {
@@ -37,14 +38,14 @@ static void on_ended(Session *session, const char *code, const char *reason, voi
 
         g_assert_nonnull(session);
         g_assert_cmpstr(reason, !=, "");
-        g_string_append_printf(f->told, "ended %s\n", code);
+        g_string_append_printf(f->reported, "ended %s\n", code);
 }
 
 static void on_notice(Session *session, json_object *notice, void *userdata) {
         Fixture *f = userdata;
 
         g_assert_nonnull(session);
-        g_string_append_printf(f->told,
+        g_string_append_printf(f->reported,
                         "notice %s\n",
                         json_object_get_string(json_object_object_get(notice, "kind")));
 }
@@ -152,7 +153,7 @@ void fixture_set_up(Fixture *f, gconstpointer userdata) {
         Reason reason = {};
 
         (void)userdata;
-        *f = (Fixture){ .told = g_string_new(NULL),
+        *f = (Fixture){ .reported = g_string_new(NULL),
                 .dir = g_dir_make_tmp("ktrace-test-XXXXXX", NULL) };
         (void)fixture_user();
         fake_kernel_reset();
@@ -175,7 +176,7 @@ void fixture_tear_down(Fixture *f, gconstpointer userdata) {
         sd_event_unref(f->event);
         g_autofree char *command = g_strdup_printf("rm -r '%s'", f->dir);
         g_assert_cmpint(system(command), ==, 0);
-        g_string_free(f->told, TRUE);
+        g_string_free(f->reported, TRUE);
         g_free(f->baseline);
         g_free(f->state_dir);
         g_free(f->dir);
@@ -324,19 +325,19 @@ void fixture_wait_held(Fixture *f) {
         fixture_run_until(f, is_held, NULL);
 }
 
-typedef struct Told {
+typedef struct Reported {
         Fixture *fixture;
         const char *line;
-} Told;
+} Reported;
 
-static bool is_told(void *userdata) {
-        Told *told = userdata;
+static bool is_reported(void *userdata) {
+        Reported *reported = userdata;
 
-        return strstr(told->fixture->told->str, told->line);
+        return strstr(reported->fixture->reported->str, reported->line);
 }
 
-void fixture_wait_told(Fixture *f, const char *line) {
-        fixture_run_until(f, is_told, &(Told){ f, line });
+void fixture_wait_report(Fixture *f, const char *line) {
+        fixture_run_until(f, is_reported, &(Reported){ f, line });
 }
 
 bool fixture_find_member(Fixture *f, Session *session, pid_t tid, uint64_t *ret_nsec) {

@@ -12,7 +12,7 @@ typedef struct Fixture {
         Registry *registry;
         Policy *policy;
         char *dir, *state_dir;
-        GString *told;      /* "state STATE" and "ended CODE" a line */
+        GString *reported;  /* "state STATE" and "ended CODE" a line */
         char *baseline;     /* fake_kernel_describe before anything */
         unsigned n_reloads; /* that are not over */
 } Fixture;
@@ -70,7 +70,7 @@ json_object *fixture_list_probes(Fixture *f, uid_t uid);
 /* Runs the loop until an operation of the kernel is held. */
 void fixture_wait_held(Fixture *f);
 /* Runs the loop until `told` has this line. */
-void fixture_wait_told(Fixture *f, const char *line);
+void fixture_wait_report(Fixture *f, const char *line);
 Subject fixture_subject(uid_t uid);
 /* A process of FIXTURE_USER that sleeps: by setpriv, so that it is dumpable again after its exec.
  * no_new_privs: "--no-new-privs" or NULL. Needs root. */

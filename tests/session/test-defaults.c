@@ -131,8 +131,8 @@ static void test_linger_by_new_rule(Fixture *f, gconstpointer userdata) {
         fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, 0);
         set_rule(f, ",\"max-linger-sec\":60", NULL);
-        fixture_wait_told(f, "ended policy\n");
-        fixture_wait_told(f, "state gone\n");
+        fixture_wait_report(f, "ended policy\n");
+        fixture_wait_report(f, "state gone\n");
 }
 
 int main(int argc, char **argv) {

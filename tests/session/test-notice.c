@@ -13,12 +13,12 @@
 typedef struct Teller {
         sd_event *event;
         Notices *notices;
-        GPtrArray *told; /* json_object */
+        GPtrArray *reported; /* json_object */
         size_t n_busy;
 } Teller;
 
 static void on_tell(json_object *notice, void *userdata) {
-        g_ptr_array_add(((Teller *)userdata)->told, json_object_get(notice));
+        g_ptr_array_add(((Teller *)userdata)->reported, json_object_get(notice));
 }
 
 static size_t on_count_busy(void *userdata) {
@@ -31,7 +31,7 @@ static void put(gpointer object) {
 
 static void set_up(Teller *t, gconstpointer userdata) {
         (void)userdata;
-        *t = (Teller){ .told = g_ptr_array_new_with_free_func(put), .n_busy = 1 };
+        *t = (Teller){ .reported = g_ptr_array_new_with_free_func(put), .n_busy = 1 };
         g_assert_cmpint(sd_event_new(&t->event), >=, 0);
         g_assert_cmpint(notices_new(&(NoticesOptions){ t->event, ID, 2, on_tell, on_count_busy, t },
                                         &t->notices),
@@ -43,7 +43,7 @@ static void tear_down(Teller *t, gconstpointer userdata) {
         (void)userdata;
         notices_free(t->notices);
         sd_event_unref(t->event);
-        g_ptr_array_unref(t->told);
+        g_ptr_array_unref(t->reported);
 }
 
 static void run_msec(sd_event *event, unsigned msec) {
@@ -54,8 +54,8 @@ static void run_msec(sd_event *event, unsigned msec) {
 }
 
 static json_object *get(const Teller *t, unsigned i, const char *kind) {
-        g_assert_cmpuint(i, <, t->told->len);
-        json_object *notice = g_ptr_array_index(t->told, i);
+        g_assert_cmpuint(i, <, t->reported->len);
+        json_object *notice = g_ptr_array_index(t->reported, i);
 
         g_assert_cmpstr(json_object_get_string(json_object_object_get(notice, "kind")), ==, kind);
         g_assert_cmpstr(json_object_get_string(json_object_object_get(notice, "session")), ==, ID);
@@ -77,7 +77,7 @@ static void test_losses(Teller *t, gconstpointer userdata) {
 
         (void)userdata;
         notices_take_losses(t->notices, (uint64_t[]){ 0, 0 });
-        g_assert_cmpuint(t->told->len, ==, 0);
+        g_assert_cmpuint(t->reported->len, ==, 0);
         notices_take_losses(t->notices, (uint64_t[]){ 0, 7 });
         notice = get(t, 0, "lost-events");
         assert_number(notice, "lost", 7);
@@ -86,9 +86,9 @@ static void test_losses(Teller *t, gconstpointer userdata) {
         notices_take_losses(t->notices, (uint64_t[]){ 1, 8 });
         notices_take_losses(t->notices, (uint64_t[]){ 1, 8 });
         notices_take_losses(t->notices, (uint64_t[]){ 5, 10 });
-        g_assert_cmpuint(t->told->len, ==, 1);
+        g_assert_cmpuint(t->reported->len, ==, 1);
         run_msec(t->event, 200);
-        g_assert_cmpuint(t->told->len, ==, 2);
+        g_assert_cmpuint(t->reported->len, ==, 2);
         notice = get(t, 1, "lost-events");
         assert_number(notice, "lost", 8);
         assert_number(notice, "total", 15);
@@ -110,7 +110,7 @@ static void test_losses(Teller *t, gconstpointer userdata) {
 /* A million hits a second are ten notices, and none is forgotten. */
 static void test_flood(Teller *t, gconstpointer userdata) {
         gint64 end = g_get_monotonic_time() + 500000;
-        uint64_t n = 0, told = 0;
+        uint64_t n = 0, reported = 0;
 
         (void)userdata;
         while (g_get_monotonic_time() < end) {
@@ -121,19 +121,19 @@ static void test_flood(Teller *t, gconstpointer userdata) {
         }
         g_assert_cmpuint(n, >, 100000);
         run_msec(t->event, 150);
-        g_assert_cmpuint(t->told->len, >=, 2);
-        g_assert_cmpuint(t->told->len, <=, 8);
-        for (unsigned i = 0; i < t->told->len; i++) {
+        g_assert_cmpuint(t->reported->len, >=, 2);
+        g_assert_cmpuint(t->reported->len, <=, 8);
+        for (unsigned i = 0; i < t->reported->len; i++) {
                 json_object *notice = get(t, i, "notify");
 
-                told += json_object_get_uint64(json_object_object_get(notice, "count"));
-                assert_number(notice, "total", (int64_t)told);
+                reported += json_object_get_uint64(json_object_object_get(notice, "count"));
+                assert_number(notice, "total", (int64_t)reported);
                 assert_number(notice, "pid", 42);
         }
-        g_assert_cmpuint(told, ==, n);
+        g_assert_cmpuint(reported, ==, n);
 }
 
-/* Many triggers at once are told in turn: none waits for ever behind a fast one. */
+/* Many triggers at once are reported in turn: none waits for ever behind a fast one. */
 static void test_turns(Teller *t, gconstpointer userdata) {
         gint64 begin = g_get_monotonic_time();
         unsigned seen[12] = { 0 };
@@ -145,10 +145,10 @@ static void test_turns(Teller *t, gconstpointer userdata) {
                 run_msec(t->event, 20);
         }
         /* The first at once, then four in 100 ms; a busy machine takes longer. */
-        g_assert_cmpuint(t->told->len,
+        g_assert_cmpuint(t->reported->len,
                         <=,
                         1 + 4 * (unsigned)((g_get_monotonic_time() - begin) / 100000 + 1));
-        for (unsigned i = 0; i < t->told->len; i++)
+        for (unsigned i = 0; i < t->reported->len; i++)
                 seen[json_object_get_int64(
                                 json_object_object_get(get(t, i, "notify"), "trigger"))]++;
         for (unsigned trigger = 0; trigger < ELEMENTSOF(seen); trigger++)
@@ -163,9 +163,9 @@ static void test_busy(Teller *t, gconstpointer userdata) {
         g_assert_true(notices_are_busy(t->notices));
         notices_take_snapshot(t->notices);
         run_msec(t->event, 200);
-        g_assert_cmpuint(t->told->len, ==, 1);
+        g_assert_cmpuint(t->reported->len, ==, 1);
         run_msec(t->event, 200);
-        g_assert_cmpuint(t->told->len, ==, 2);
+        g_assert_cmpuint(t->reported->len, ==, 2);
         assert_number(get(t, 1, "snapshot-taken"), "total", 2);
 }
 
@@ -177,7 +177,7 @@ static void test_end(Teller *t, gconstpointer userdata) {
         notices_take_losses(t->notices, (uint64_t[]){ 1, 0 });
         notices_take_losses(t->notices, (uint64_t[]){ 2, 0 });
         notices_take_reason(t->notices, NOTICE_LIMIT_HIT, "too hot", "max-event-rate", 10000);
-        g_assert_cmpuint(t->told->len, ==, 3);
+        g_assert_cmpuint(t->reported->len, ==, 3);
         get(t, 1, "lost-events");
         notice = get(t, 2, "limit-hit");
         g_assert_cmpstr(json_object_get_string(json_object_object_get(notice, "limit")),
@@ -223,12 +223,12 @@ static void test_session_loses(Fixture *f, gconstpointer userdata) {
 
         (void)userdata;
         lose(session, 3);
-        fixture_wait_told(f, "notice lost-events\n");
+        fixture_wait_report(f, "notice lost-events\n");
         lose(session, 4);
-        g_string_truncate(f->told, 0);
+        g_string_truncate(f->reported, 0);
         fixture_stop(f, &call, session);
         fixture_wait(f, &call);
-        g_assert_nonnull(strstr(f->told->str, "notice lost-events\n"));
+        g_assert_nonnull(strstr(f->reported->str, "notice lost-events\n"));
         destroy(f, session);
 }
 

@@ -22,7 +22,7 @@ static Session *make(Fixture *f, uid_t uid, const char *spec) {
 }
 
 static bool has_ended(const Fixture *f) {
-        return strstr(f->told->str, "ended policy\n");
+        return strstr(f->reported->str, "ended policy\n");
 }
 
 static void test_same_and_wider(Fixture *f, gconstpointer userdata) {
@@ -38,10 +38,10 @@ static void test_denied(Fixture *f, gconstpointer userdata) {
         make(f, FIXTURE_USER, SPEC);
         make(f, 0, SPEC_ROOT);
         fixture_set_rules(f, "{\"rules\":[]}", NULL);
-        fixture_wait_told(f, "ended policy\n");
-        fixture_wait_told(f, "state gone\n");
+        fixture_wait_report(f, "ended policy\n");
+        fixture_wait_report(f, "state gone\n");
         /* The other one is root's. */
-        g_assert_null(strstr(strstr(f->told->str, "ended policy\n") + 1, "ended"));
+        g_assert_null(strstr(strstr(f->reported->str, "ended policy\n") + 1, "ended"));
         Call call;
         fixture_create(f, &call, FIXTURE_USER, ":1.5", SPEC);
         fixture_wait(f, &call);
@@ -53,7 +53,7 @@ static void test_fewer_events(Fixture *f, gconstpointer userdata) {
         (void)userdata;
         make(f, FIXTURE_USER, SPEC);
         fixture_set_rules(f, RULE("\"raw_syscalls:sys_enter\""), NULL);
-        fixture_wait_told(f, "state gone\n");
+        fixture_wait_report(f, "state gone\n");
         g_assert_true(has_ended(f));
 }
 
@@ -64,7 +64,7 @@ static void test_polkit_comes_in(Fixture *f, gconstpointer userdata) {
                         "{\"rules\":[{\"name\":\"asks\",\"subjects\":[\"any\"],\"scopes\":[\"own\"],"
                         "\"polkit\":\"trace-own\",\"events\":[\"raw_syscalls:*\"]}]}",
                         NULL);
-        fixture_wait_told(f, "state gone\n");
+        fixture_wait_report(f, "state gone\n");
         g_assert_true(has_ended(f));
 }
 
@@ -85,7 +85,7 @@ static void test_limits(Fixture *f, gconstpointer userdata) {
 
         limits.max_event_rate = 1000;
         fixture_set_rules(f, NULL, &limits);
-        fixture_wait_told(f, "state gone\n");
+        fixture_wait_report(f, "state gone\n");
         g_assert_true(has_ended(f));
 }
 
@@ -104,7 +104,7 @@ static void test_running(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(call.result, ==, 0);
         limits.max_buffer_kb = 1024;
         fixture_set_rules(f, NULL, &limits);
-        fixture_wait_told(f, "state gone\n");
+        fixture_wait_report(f, "state gone\n");
         g_assert_true(has_ended(f));
         /* root's goes on. */
         g_assert_cmpint(session_get_state(session), ==, SESSION_RUNNING);
@@ -124,7 +124,7 @@ static void test_pending(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(call.result, ==, KT_E_CANCELLED);
         g_assert_nonnull(strstr(call.reason.text, "the rules were changed"));
         /* Nobody was told of it, so nobody is told of its end. */
-        g_assert_cmpstr(f->told->str, ==, "");
+        g_assert_cmpstr(f->reported->str, ==, "");
         g_autofree char *now = fake_kernel_describe();
         g_assert_cmpstr(now, ==, f->baseline);
 }
@@ -160,8 +160,8 @@ static void run_turn(Fixture *f) {
         g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
 }
 
-static bool is_told_twice(const Fixture *f, const char *line) {
-        const char *first = strstr(f->told->str, line);
+static bool is_reported_twice(const Fixture *f, const char *line) {
+        const char *first = strstr(f->reported->str, line);
 
         return first && strstr(first + 1, line);
 }
@@ -194,7 +194,7 @@ static void test_turns(Fixture *f, gconstpointer userdata) {
         g_assert_false(has_ended(f));
 }
 
-/* When the caller is told, no session has what the new rules deny; and none of that is given in
+/* When the caller is reported, no session has what the new rules deny; and none of that is given in
  * between. */
 static void test_denied_in_turns(Fixture *f, gconstpointer userdata) {
         Call call;
@@ -208,10 +208,10 @@ static void test_denied_in_turns(Fixture *f, gconstpointer userdata) {
         fixture_create(f, &call, FIXTURE_USER, ":1.5", SPEC_MANY("c"));
         while (f->n_reloads > 0)
                 run_turn(f);
-        g_assert_true(is_told_twice(f, "ended policy\n"));
+        g_assert_true(is_reported_twice(f, "ended policy\n"));
         fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, KT_E_ACCESS_DENIED);
-        fixture_wait_told(f, "state gone\n");
+        fixture_wait_report(f, "state gone\n");
 }
 
 /* The session that is being judged ends and is freed, in each turn once. */
@@ -266,7 +266,7 @@ static void test_creation_fails(Fixture *f, gconstpointer userdata) {
 }
 
 /* The last rules are the ones that count, in whatever turn they come: what the ones before denied
- * and was not reached yet goes on, and what they allowed ends. Both callers are told. */
+ * and was not reached yet goes on, and what they allowed ends. Both callers are reported. */
 static void test_again_in_any_turn(Fixture *f, gconstpointer userdata) {
         bool is_over_before = false;
 
@@ -275,7 +275,7 @@ static void test_again_in_any_turn(Fixture *f, gconstpointer userdata) {
         for (unsigned n_turns = 0; !is_over_before; n_turns++) {
                 make(f, FIXTURE_USER, SPEC_MANY("a"));
                 make(f, FIXTURE_USER, SPEC_MANY("b"));
-                g_string_truncate(f->told, 0);
+                g_string_truncate(f->reported, 0);
                 fixture_begin_rules(f, RULE_ALL, NULL);
                 for (unsigned i = 0; i < n_turns && f->n_reloads > 0; i++)
                         run_turn(f);
@@ -284,8 +284,8 @@ static void test_again_in_any_turn(Fixture *f, gconstpointer userdata) {
                 fixture_begin_rules(f, RULE("\"many:e1\""), NULL);
                 while (f->n_reloads > 0)
                         run_turn(f);
-                g_assert_true(is_told_twice(f, "ended policy\n"));
-                while (!is_told_twice(f, "state gone\n"))
+                g_assert_true(is_reported_twice(f, "ended policy\n"));
+                while (!is_reported_twice(f, "state gone\n"))
                         run_turn(f);
                 fixture_set_rules(f, RULE_ALL, NULL);
         }

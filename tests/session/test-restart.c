@@ -53,7 +53,7 @@ static char *read_state(const Fixture *f, const char *id) {
         return text;
 }
 
-/* As where the last daemon was killed when the kernel was changed and nobody had been told. */
+/* As where the last daemon was killed when the kernel was changed and nobody had been reported. */
 static void restart_amid(Fixture *f, const char *id, const char *state) {
         g_autofree char *path = g_strdup_printf("%s/%s.json", f->state_dir, id);
 
@@ -85,7 +85,7 @@ static void test_goes_on(Fixture *f, gconstpointer userdata) {
         g_autofree char *before = fake_kernel_describe();
         fixture_restart(f);
         same_kernel(before);
-        g_assert_null(strstr(f->told->str, "ended"));
+        g_assert_null(strstr(f->reported->str, "ended"));
         g_assert_cmpint(session_get_state(find(f, ids[0])), ==, SESSION_CONFIGURED);
         g_assert_cmpint(session_get_state(find(f, ids[1])), ==, SESSION_RUNNING);
         g_assert_cmpint(session_get_state(find(f, ids[2])), ==, SESSION_STOPPED);
@@ -133,7 +133,7 @@ static void switch_amid(Fixture *f, const char *id, const char *pattern, bool on
         restart_amid(f, id, state);
         same_kernel(before);
         g_assert_cmpint(session_get_state(find(f, id)), ==, SESSION_RUNNING);
-        g_assert_null(strstr(f->told->str, "ended"));
+        g_assert_null(strstr(f->reported->str, "ended"));
 }
 
 /* Neither what goes off nor what comes on stands otherwise than the session says. */
@@ -241,13 +241,13 @@ static void test_ending(Fixture *f, gconstpointer userdata) {
                 g_autofree char *running = read_state(f, id);
                 g_auto(GStrv) parts = g_strsplit(running, "\"state\":\"running\"", 2);
                 g_autofree char *ending = g_strjoinv(ends[i], parts);
-                g_string_truncate(f->told, 0);
+                g_string_truncate(f->reported, 0);
                 restart_amid(f, id, ending);
                 if (i == 0)
-                        fixture_wait_told(f, "state gone\n");
+                        fixture_wait_report(f, "state gone\n");
                 g_assert_null(find(f, id));
-                g_assert_null(strstr(f->told->str, "ended"));
-                g_assert_null(strstr(f->told->str, "running"));
+                g_assert_null(strstr(f->reported->str, "ended"));
+                g_assert_null(strstr(f->reported->str, "running"));
                 g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
                 g_autofree char *path = g_strdup_printf("%s/%s.json", f->state_dir, id);
                 g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
@@ -286,7 +286,7 @@ static void test_instance_gone(Fixture *f, gconstpointer userdata) {
         fake_kernel_fail_verb(FAKE_OPEN, 1, -ENOENT);
         fixture_restart(f);
         g_assert_null(find(f, id));
-        fixture_wait_told(f, "state gone\n");
+        fixture_wait_report(f, "state gone\n");
         g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
 }
 
@@ -301,10 +301,10 @@ static void test_peers(Fixture *f, gconstpointer userdata) {
         fixture_restart(f);
         g_assert_nonnull(find(f, id));
         registry_peer_gone(f->registry, ":1.6");
-        g_assert_null(strstr(f->told->str, "ended"));
+        g_assert_null(strstr(f->reported->str, "ended"));
         registry_peer_gone(f->registry, ":1.5");
-        fixture_wait_told(f, "ended client-gone\n");
-        fixture_wait_told(f, "state gone\n");
+        fixture_wait_report(f, "ended client-gone\n");
+        fixture_wait_report(f, "state gone\n");
         /* It is not there once more. */
         fixture_restart(f);
         g_assert_null(find(f, id));
@@ -325,8 +325,8 @@ static void test_connection(Fixture *f, gconstpointer userdata) {
         start(f, session);
         g_strlcpy(kept, session_get_id(session), sizeof(kept));
         fixture_restart(f);
-        fixture_wait_told(f, "ended client-gone\n");
-        fixture_wait_told(f, "state gone\n");
+        fixture_wait_report(f, "ended client-gone\n");
+        fixture_wait_report(f, "state gone\n");
         g_assert_null(find(f, id));
         g_assert_nonnull(find(f, kept));
         registry_peer_gone(f->registry, "varlink:1");
@@ -347,11 +347,11 @@ static void test_late_bus(Fixture *f, gconstpointer userdata) {
         g_assert_nonnull(find(f, id));
         registry_join_bus(f->registry, FIXTURE_BUS);
         g_assert_nonnull(find(f, id));
-        g_assert_null(strstr(f->told->str, "ended"));
+        g_assert_null(strstr(f->reported->str, "ended"));
         fixture_restart_on_bus(f, NULL);
         registry_join_bus(f->registry, "4567");
-        fixture_wait_told(f, "ended client-gone\n");
-        fixture_wait_told(f, "state gone\n");
+        fixture_wait_report(f, "ended client-gone\n");
+        fixture_wait_report(f, "state gone\n");
 }
 
 /* Its last step is over when the daemon ends, and nobody has said so yet. */

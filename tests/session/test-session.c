@@ -48,7 +48,7 @@ static void test_life(Fixture *f, gconstpointer userdata) {
         fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, 0);
         g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
-        g_assert_cmpstr(f->told->str,
+        g_assert_cmpstr(f->reported->str,
                         ==,
                         "state configured\nstate starting\nstate running\nstate stopping\nstate stopped\n"
                         "state starting\nstate running\nstate gone\n");
@@ -213,7 +213,7 @@ static void test_creator_leaves(Fixture *f, gconstpointer userdata) {
         g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
         registry_peer_gone(f->registry, ":1.7");
         fixture_run_until(f, is_empty, f);
-        g_assert_nonnull(strstr(f->told->str, "ended client-gone\n"));
+        g_assert_nonnull(strstr(f->reported->str, "ended client-gone\n"));
 }
 
 static void test_creator_leaves_while_creating(Fixture *f, gconstpointer userdata) {
@@ -245,7 +245,7 @@ static void test_setup_timeout(Fixture *f, gconstpointer userdata) {
                         "{\"scope\":\"system\",\"events\":[\"sched:sched_switch\"]}");
         fixture_wait(f, &call);
         fixture_run_until(f, is_empty, f);
-        g_assert_nonnull(strstr(f->told->str, "ended setup-timeout\n"));
+        g_assert_nonnull(strstr(f->reported->str, "ended setup-timeout\n"));
 }
 
 static void test_linger(Fixture *f, gconstpointer userdata) {
@@ -263,7 +263,7 @@ static void test_linger(Fixture *f, gconstpointer userdata) {
         registry_peer_gone(f->registry, ":1.7");
         g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
         fixture_run_until(f, is_empty, f);
-        g_assert_nonnull(strstr(f->told->str, "ended linger-timeout\n"));
+        g_assert_nonnull(strstr(f->reported->str, "ended linger-timeout\n"));
 }
 
 static void test_strangers(Fixture *f, gconstpointer userdata) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The spool in a temporary directory: what is counted, what is given, what goes when it is full,
- * and what the next daemon finds. Nobody writes into the files: their lengths are told by notes. */
+ * and what the next daemon finds. Nobody writes into the files: their lengths are reported by
+ * notes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
@@ -298,7 +299,7 @@ static void test_left(Fixture *f, gconstpointer data _unused_) {
         run(f);
 }
 
-/* No room on the disk: told once, and a file comes when there is. */
+/* No room on the disk: reported once, and a file comes when there is. */
 static void test_disk(Fixture *f, gconstpointer data _unused_) {
         begin(f);
         SpoolEntry *entry = make(f, "box", 16 * FILE_BYTES, true);

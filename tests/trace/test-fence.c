@@ -142,8 +142,8 @@ static void check_not_resumed(Fixture *f, Call *call, const char *text) {
         g_assert_cmpint(call->result, !=, 0);
         g_assert_nonnull(strstr(call->reason.text, text));
         g_assert_cmpint(fake_kernel_find("tracing * on", 0), ==, -1);
-        fixture_wait_told(f, "ended interference");
-        fixture_wait_told(f, "state gone");
+        fixture_wait_report(f, "ended interference");
+        fixture_wait_report(f, "state gone");
 }
 
 /* Someone turned tracing off while nobody was looking: never resumed, and the session ends. */
@@ -171,12 +171,12 @@ static void test_list_emptied(Fixture *f, gconstpointer userdata) {
         fixture_kill(pid);
 }
 
-/* What others write, while it runs or is stopped, is told by the watch. */
+/* What others write, while it runs or is stopped, is reported by the watch. */
 static void check_watched(Fixture *f, bool is_stopped, const char *path, const char *text) {
         pid_t pid = fixture_spawn("--no-new-privs");
         Call call;
 
-        g_string_truncate(f->told, 0);
+        g_string_truncate(f->reported, 0);
         if (is_stopped)
                 stop_on(f, pid, &call);
         else
@@ -185,10 +185,10 @@ static void check_watched(Fixture *f, bool is_stopped, const char *path, const c
         /* Whatever the daemon itself wrote is read back and forgotten. */
         for (unsigned i = 0; i < 20; i++)
                 g_assert_cmpint(sd_event_run(f->event, 10000), >=, 0);
-        g_assert_null(strstr(f->told->str, "ended"));
+        g_assert_null(strstr(f->reported->str, "ended"));
         fake_kernel_write(name, path, text);
-        fixture_wait_told(f, "ended interference");
-        fixture_wait_told(f, "state gone");
+        fixture_wait_report(f, "ended interference");
+        fixture_wait_report(f, "state gone");
         fixture_kill(pid);
 }
 
@@ -216,7 +216,7 @@ static void test_readback(Fixture *f, gconstpointer userdata) {
         fake_kernel_write(name, "events/raw_syscalls/sys_enter/filter", "0");
         fake_kernel_release();
         fixture_wait(f, &call);
-        fixture_wait_told(f, "ended interference");
+        fixture_wait_report(f, "ended interference");
         fixture_kill(pid);
 }
 
@@ -277,8 +277,8 @@ static void test_guard_fires(Fixture *f, gconstpointer userdata) {
                 g_autofree char *name = instance_of(&call);
 
                 fake_kernel_fire_guard(name);
-                fixture_wait_told(f, "ended guard");
-                fixture_wait_told(f, "state gone");
+                fixture_wait_report(f, "ended guard");
+                fixture_wait_report(f, "state gone");
         } else
                 g_test_skip("this machine's kernel tells no types (BTF)");
         fake_kernel_set_kprobes(false);

@@ -136,7 +136,7 @@ static void change_histogram(Fixture *f, Session *session, const char *verb) {
         for (gint64 end = g_get_monotonic_time() + G_USEC_PER_SEC / 5;
                         g_get_monotonic_time() < end;)
                 g_assert_cmpint(sd_event_run(f->event, 20000), >=, 0);
-        g_assert_null(strstr(f->told->str, "ended"));
+        g_assert_null(strstr(f->reported->str, "ended"));
 }
 
 /* A verb of a histogram that the kernel counts writes to the instance, which goes on. */

@@ -30,7 +30,7 @@ typedef struct Fixture {
         Subject owner;
         HitCounter *counter;
         ConsumerLauncher launcher;
-        GString *told;
+        GString *reported;
 } Fixture;
 
 int consumer_spawn(const ConsumerLauncher *launcher,
@@ -141,13 +141,13 @@ void trace_notify_clear(TraceNotify *notify) {
 static void on_hits(size_t trigger, uint64_t n, uint32_t pid, void *userdata) {
         Fixture *f = userdata;
 
-        g_string_append_printf(f->told, "%zu:%u/%u ", trigger, (unsigned)n, pid);
+        g_string_append_printf(f->reported, "%zu:%u/%u ", trigger, (unsigned)n, pid);
 }
 
 static void on_failed(const char *why, void *userdata) {
         Fixture *f = userdata;
 
-        g_string_append_printf(f->told, "failed: %s ", why);
+        g_string_append_printf(f->reported, "failed: %s ", why);
 }
 
 static void set_up(Fixture *f, gconstpointer userdata) {
@@ -158,7 +158,7 @@ static void set_up(Fixture *f, gconstpointer userdata) {
         Reason reason;
 
         (void)userdata;
-        *f = (Fixture){ .told = g_string_new(NULL), .spec = spec_new() };
+        *f = (Fixture){ .reported = g_string_new(NULL), .spec = spec_new() };
         fake.sent = g_string_new(NULL);
         fake.n_spawned = 0;
         fake.tracing_fd = -1;
@@ -186,7 +186,7 @@ static void tear_down(Fixture *f, gconstpointer userdata) {
         worker_free(f->worker);
         sd_event_unref(f->event);
         spec_free(f->spec);
-        g_string_free(f->told, TRUE);
+        g_string_free(f->reported, TRUE);
         g_string_free(fake.sent, TRUE);
 }
 
@@ -225,9 +225,9 @@ static void begin(Fixture *f) {
         say(CONTROL_READY);
 }
 
-static void assert_told(Fixture *f, const char *told) {
-        g_assert_cmpstr(f->told->str, ==, told);
-        g_string_truncate(f->told, 0);
+static void assert_reported(Fixture *f, const char *reported) {
+        g_assert_cmpstr(f->reported->str, ==, reported);
+        g_string_truncate(f->reported, 0);
 }
 
 static void test_hits(Fixture *f, gconstpointer userdata) {
@@ -243,20 +243,20 @@ static void test_hits(Fixture *f, gconstpointer userdata) {
         /* What was there at the beginning comes as one. */
         say_rose(0, 4, 41, 0);
         say_rose(0, 1, 42, 0);
-        assert_told(f, "");
+        assert_reported(f, "");
         say(CONTROL_FLUSHED);
-        assert_told(f, "0:5/42 ");
+        assert_reported(f, "0:5/42 ");
         say_rose(0, 2, 43, 0);
-        assert_told(f, "0:2/43 ");
+        assert_reported(f, "0:2/43 ");
         /* Those that found no room count as well, of a table that we have not, none. */
         say_rose(0, 1, 43, 10);
         say_rose(7, 1, 43, 0);
-        assert_told(f, "0:11/43 ");
+        assert_reported(f, "0:11/43 ");
         /* No more than the trigger's count. */
         say_rose(1, 2, 44, 0);
         say_rose(1, 2, 44, 0);
         say_rose(1, 2, 44, 0);
-        assert_told(f, "1:2/44 1:1/44 ");
+        assert_reported(f, "1:2/44 1:1/44 ");
 }
 
 static void test_again(Fixture *f, gconstpointer userdata) {
@@ -264,27 +264,27 @@ static void test_again(Fixture *f, gconstpointer userdata) {
         begin(f);
         say(CONTROL_FLUSHED);
         say_rose(0, 7, 42, 0);
-        assert_told(f, "0:7/42 ");
+        assert_reported(f, "0:7/42 ");
         end_process();
         await_process(f, 2);
         say(CONTROL_READY);
         say_rose(0, 9, 42, 0);
         say(CONTROL_FLUSHED);
-        assert_told(f, "0:2/42 ");
+        assert_reported(f, "0:2/42 ");
         /* Over a stop: once more all, then the process goes, and the next one tells all anew. */
         hit_counter_stop(f->counter);
         say_rose(0, 1, 42, 0);
         say(CONTROL_FLUSHED);
-        assert_told(f, "0:1/42 ");
+        assert_reported(f, "0:1/42 ");
         g_assert_null(fake.consumer);
         hit_counter_start(f->counter);
         await_process(f, 3);
         say(CONTROL_READY);
         say_rose(0, 10, 42, 0);
         say(CONTROL_FLUSHED);
-        assert_told(f, "");
+        assert_reported(f, "");
         say_rose(0, 1, 42, 0);
-        assert_told(f, "0:1/42 ");
+        assert_reported(f, "0:1/42 ");
 }
 
 static void test_given_up(Fixture *f, gconstpointer userdata) {
@@ -292,17 +292,17 @@ static void test_given_up(Fixture *f, gconstpointer userdata) {
         begin(f);
         for (unsigned n = 1; n < 5; n++) {
                 end_process();
-                assert_told(f, "");
+                assert_reported(f, "");
                 await_process(f, n + 1);
         }
         end_process();
-        assert_told(f, "failed: the previous one has ended ");
+        assert_reported(f, "failed: the previous one has ended ");
         hit_counter_start(f->counter);
         g_assert_cmpint(sd_event_run(f->event, 200000), >=, 0);
         g_assert_cmpuint(fake.n_spawned, ==, 5);
 }
 
-/* Once the guard has gone off nothing is told: it may be of another. */
+/* Once the guard has gone off nothing is reported: it may be of another. */
 static void test_guard(Fixture *f, gconstpointer userdata) {
         char path[] = "/tmp/ktrace-latch-XXXXXX";
 
@@ -313,10 +313,10 @@ static void test_guard(Fixture *f, gconstpointer userdata) {
         begin(f);
         say(CONTROL_FLUSHED);
         say_rose(0, 1, 42, 0);
-        assert_told(f, "0:1/42 ");
+        assert_reported(f, "0:1/42 ");
         g_assert_cmpint(pwrite(fake.tracing_fd, "0\n", 2, 0), ==, 2);
         say_rose(0, 1, 42, 0);
-        assert_told(f, "");
+        assert_reported(f, "");
         close(fake.tracing_fd);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What others change in a session that needs no fence is put back and told; what cannot be ends it.
+/* What others change in a session that needs no fence is put back and reported; what cannot be ends
+ * it.
  */
 #include <string.h>
 
@@ -30,13 +31,13 @@ static void run_msec(Fixture *f, unsigned msec) {
                 g_assert_cmpint(sd_event_run(f->event, 10000), >=, 0);
 }
 
-static bool has_told(void *userdata) {
+static bool has_reported(void *userdata) {
         const Session *session = userdata;
 
         return session->n_interferences > 0;
 }
 
-/* Others write; afterwards the kernel is as it was, and one change was told. */
+/* Others write; afterwards the kernel is as it was, and one change was reported. */
 static void check_put_back(Fixture *f, const char *path, const char *text) {
         Session *session = start(f);
         g_autofree char *name = g_strdup_printf("ktrace-%s", session_get_id(session));
@@ -45,7 +46,7 @@ static void check_put_back(Fixture *f, const char *path, const char *text) {
         g_assert_cmpuint(session->n_interferences, ==, 0);
         g_autofree char *before = fake_kernel_describe();
         fake_kernel_write(name, path, text);
-        fixture_run_until(f, has_told, session);
+        fixture_run_until(f, has_reported, session);
         g_autofree char *after = fake_kernel_describe();
         g_assert_cmpstr(before, ==, after);
         run_msec(f, 200);
@@ -119,8 +120,8 @@ static void test_list(Fixture *f, gconstpointer userdata) {
         g_assert_cmpstr(call.reason.text, ==, "");
         g_autofree char *name = g_strdup_printf("ktrace-%s", session_get_id(session));
         fake_kernel_write(name, "set_event_pid", "1");
-        fixture_wait_told(f, "ended interference");
-        fixture_wait_told(f, "state gone");
+        fixture_wait_report(f, "ended interference");
+        fixture_wait_report(f, "state gone");
 }
 
 int main(int argc, char **argv) {

@@ -9,15 +9,15 @@
 #define SPEC \
         "{\"scope\":\"system\",\"lifetime\":\"linger\",\"events\":[\"raw_syscalls:sys_enter\"]}"
 
-typedef struct Told {
+typedef struct Reported {
         char *text;
-} Told;
+} Reported;
 
 static void on_hot(const char *text, void *userdata) {
-        Told *told = userdata;
+        Reported *reported = userdata;
 
-        g_assert_null(told->text);
-        told->text = g_strdup(text);
+        g_assert_null(reported->text);
+        reported->text = g_strdup(text);
 }
 
 static void set_recorded(const Session *session, uint64_t n) {
@@ -46,67 +46,73 @@ static void run_msec(Fixture *f, unsigned msec) {
 
 static void test_rate(Fixture *f, gconstpointer userdata) {
         Session *session = make(f);
-        Told told = {};
+        Reported reported = {};
         Meter *meter;
 
         (void)userdata;
         set_recorded(session, 5000000); /* before: not counted */
-        g_assert_cmpint(meter_new(f->event, &session->trace, 10000, on_hot, &told, &meter), ==, 0);
+        g_assert_cmpint(meter_new(f->event, &session->trace, 10000, on_hot, &reported, &meter),
+                        ==,
+                        0);
         meter_start(meter);
         run_msec(f, 200);
         set_recorded(session, 5009000);
         run_msec(f, 1300);
-        g_assert_null(told.text);
+        g_assert_null(reported.text);
         /* Nothing for a while is no credit of more than a second. */
         run_msec(f, 1000);
         set_recorded(session, 5009000 + 18000);
         run_msec(f, 1300);
-        g_assert_nonnull(told.text);
-        g_assert_nonnull(strstr(told.text,
+        g_assert_nonnull(reported.text);
+        g_assert_nonnull(strstr(reported.text,
                         "more than the 10000 a second that are allowed (max-event-rate)"));
-        g_assert_nonnull(strstr(told.text, "it recorded 27000, which took about 5 ms"));
+        g_assert_nonnull(strstr(reported.text, "it recorded 27000, which took about 5 ms"));
         /* Once. */
         set_recorded(session, 9000000);
         run_msec(f, 1200);
         meter_free(meter);
-        g_free(told.text);
+        g_free(reported.text);
 }
 
 /* Stopped and started before each look: what was recorded until then is not forgotten. */
 static void test_evasion(Fixture *f, gconstpointer userdata) {
         Session *session = make(f);
-        Told told = {};
+        Reported reported = {};
         Meter *meter;
 
         (void)userdata;
-        g_assert_cmpint(meter_new(f->event, &session->trace, 10000, on_hot, &told, &meter), ==, 0);
-        for (unsigned i = 1; i <= 6 && !told.text; i++) {
+        g_assert_cmpint(meter_new(f->event, &session->trace, 10000, on_hot, &reported, &meter),
+                        ==,
+                        0);
+        for (unsigned i = 1; i <= 6 && !reported.text; i++) {
                 meter_start(meter);
                 run_msec(f, 100);
                 set_recorded(session, i * 10000);
                 meter_stop(meter);
         }
-        g_assert_null(told.text);
+        g_assert_null(reported.text);
         meter_start(meter);
         run_msec(f, 1300);
-        g_assert_nonnull(told.text);
-        g_assert_nonnull(strstr(told.text, "it recorded 60000,"));
+        g_assert_nonnull(reported.text);
+        g_assert_nonnull(strstr(reported.text, "it recorded 60000,"));
         meter_free(meter);
-        g_free(told.text);
+        g_free(reported.text);
 }
 
 static void test_stopped(Fixture *f, gconstpointer userdata) {
         Session *session = make(f);
-        Told told = {};
+        Reported reported = {};
         Meter *meter;
 
         (void)userdata;
-        g_assert_cmpint(meter_new(f->event, &session->trace, 10000, on_hot, &told, &meter), ==, 0);
+        g_assert_cmpint(meter_new(f->event, &session->trace, 10000, on_hot, &reported, &meter),
+                        ==,
+                        0);
         meter_start(meter);
         meter_stop(meter);
         set_recorded(session, 9000000);
         run_msec(f, 1300);
-        g_assert_null(told.text);
+        g_assert_null(reported.text);
         meter_free(meter);
 }
 

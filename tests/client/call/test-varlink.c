@@ -527,7 +527,7 @@ static void test_restart(void) {
         fake_varlink_free(varlink);
 }
 
-/* A session that ends with the connection is not sought again, and its end is told once. */
+/* A session that ends with the connection is not sought again, and its end is reported once. */
 static void test_tied(void) {
         static const FakeReply replies[] = {
                 { .method = "CreateSession", .text = "{\"parameters\":{\"id\":\"" ID "\"}}\n" },

@@ -164,7 +164,7 @@ static void test_instances(void) {
                         (BootLineOptions){ .persistent = "12M" },
                         spec,
                         "--persistent");
-        /* What no change of the spec would mend is told first. */
+        /* What no change of the spec would mend is reported first. */
         assert_refused(kernel_6_1(),
                         (BootLineOptions){ .persistent = "12M" },
                         "{" SYSTEM "\"events\":[\"a:b\"]}",

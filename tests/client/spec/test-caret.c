@@ -54,7 +54,7 @@ static void test_find_none(void) {
 }
 
 /* What message_show_place() writes to stderr. */
-static char *told(const char *text, size_t column) {
+static char *caret_text(const char *text, size_t column) {
         g_autofree char *path = NULL;
         char *said = NULL;
         int fd = g_file_open_tmp("caret-XXXXXX", &path, NULL), saved = dup(STDERR_FILENO);
@@ -69,8 +69,8 @@ static char *told(const char *text, size_t column) {
         return said;
 }
 
-static void assert_told(const char *text, size_t column, const char *wanted) {
-        g_autofree char *said = told(text, column);
+static void assert_caret(const char *text, size_t column, const char *wanted) {
+        g_autofree char *said = caret_text(text, column);
 
         g_assert_cmpstr(said, ==, wanted);
 }
@@ -78,15 +78,15 @@ static void assert_told(const char *text, size_t column, const char *wanted) {
 static void test_place(void) {
         g_autofree char *text = g_strnfill(2000, 'a'), *said = NULL;
 
-        assert_told("pid = 1", 4, "  pid = 1\n      ^\n");
-        assert_told("pid", 0, "  pid\n  ^\n");
-        assert_told("pid", 3, "  pid\n     ^\n");
-        assert_told("a == \"äö\" = 1", 10, "  a == \"äö\" = 1\n            ^\n");
-        assert_told("a\033[2J = 1", 1, "  a?[2J = 1\n   ^\n");
+        assert_caret("pid = 1", 4, "  pid = 1\n      ^\n");
+        assert_caret("pid", 0, "  pid\n  ^\n");
+        assert_caret("pid", 3, "  pid\n     ^\n");
+        assert_caret("a == \"äö\" = 1", 10, "  a == \"äö\" = 1\n            ^\n");
+        assert_caret("a\033[2J = 1", 1, "  a?[2J = 1\n   ^\n");
 
         /* Of a long one the part around the place. */
         text[1000] = '!';
-        said = told(text, 1000);
+        said = caret_text(text, 1000);
         g_assert_cmpuint(g_utf8_strlen(said, -1), <, 160);
         g_auto(GStrv) lines = g_strsplit(said, "\n", -1);
         const char *caret = strchr(lines[1], '^');

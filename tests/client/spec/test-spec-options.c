@@ -165,11 +165,11 @@ static void test_many_events(void) {
 }
 
 static void test_lifetime(void) {
-        g_autofree char *told = NULL, *wanted = NULL;
+        g_autofree char *reported = NULL, *wanted = NULL;
         Reason reason;
 
-        g_assert_cmpint(build((Word[]){ {} }, 1, "linger", &told, &reason), ==, 0);
-        g_assert_nonnull(strstr(told, "\"lifetime\":\"linger\""));
+        g_assert_cmpint(build((Word[]){ {} }, 1, "linger", &reported, &reason), ==, 0);
+        g_assert_nonnull(strstr(reported, "\"lifetime\":\"linger\""));
         g_assert_cmpint(build((Word[]){ { OPTION_LIFETIME, "linger:30s" }, {} },
                                         1,
                                         "linger",

@@ -115,7 +115,7 @@ static void test_other_keys(void) {
                         "  3\n      a+0x1\n      b+0x2\n");
 }
 
-static void test_told(void) {
+static void test_listed(void) {
         _cleanup_free_ char *text = NULL;
 
         g_assert_cmpint(print("[{\"name\":\"x\",\"keys\":[\"id\"],\"values\":[],\"hits\":9,\"entries\":4,"
@@ -167,7 +167,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/client/hist-table/equal-groups", test_equal_groups);
         g_test_add_func("/client/hist-table/weights", test_weights);
         g_test_add_func("/client/hist-table/other-keys", test_other_keys);
-        g_test_add_func("/client/hist-table/told", test_told);
+        g_test_add_func("/client/hist-table/listed", test_listed);
         g_test_add_func("/client/hist-table/hostile", test_hostile);
         g_test_add_func("/client/hist-table/json", test_json);
         return g_test_run();

@@ -321,7 +321,7 @@ static void test_worker_cut(void) {
         g_assert_cmpuint(summary.n_lost, ==, 321);
 }
 
-/* Records that lie about themselves are told as such, in place. */
+/* Records that lie about themselves are reported as such, in place. */
 static void test_lies(void) {
         g_autoptr(GByteArray) stream = stream_new();
         g_autofree char *text = NULL, *json = NULL;

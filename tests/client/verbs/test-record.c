@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The conduct of a recording against a daemon that does what the test says: order of the calls,
- * exit status, what is told, and what is left of the output file. Runs the real ktracectl
+ * exit status, what is reported, and what is left of the output file. Runs the real ktracectl
  * (KTRACECTL). */
 
 #include <errno.h>
