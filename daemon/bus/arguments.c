@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "bus/path.h"
 #include "interfaces/json-path.h"
 #include "interfaces/quote.h"
 
@@ -244,23 +245,18 @@ static int read_object(Arguments *arguments, json_object **ret) {
         return 0;
 }
 
-int arguments_read_object(sd_bus_message *m, json_object **ret, Reason *reason) {
-        Arguments arguments = { .m = m, .reason = reason };
-
-        return read_object(&arguments, ret);
-}
-
-int arguments_read_objects(sd_bus_message *m, const char *name, json_object **ret, Reason *reason) {
+/* Reads a list of objects. Each has a path of its own in errors: "NAME[INDEX]: PATH: ". */
+static int arguments_read_objects(Arguments *arguments, const char *name, json_object **ret) {
         _cleanup_json_ json_object *list = json_object_new_array_ext(4);
+        Reason *reason = arguments->reason;
         Reason inner = {};
-        Arguments arguments = { .m = m, .reason = &inner };
 
         if (!list)
                 return -ENOMEM;
-        int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "a{sv}");
-        while (r >= 0 && (r = sd_bus_message_at_end(m, false)) == 0) {
-                arguments.depth = 0; /* the path begins in the entry */
-                r = arguments_read_entry(&arguments, "a{sv}", list);
+        arguments->reason = &inner;
+        int r = sd_bus_message_enter_container(arguments->m, SD_BUS_TYPE_ARRAY, "a{sv}");
+        while (r >= 0 && (r = sd_bus_message_at_end(arguments->m, false)) == 0) {
+                r = arguments_read_entry(arguments, "a{sv}", list);
                 if (r > 0)
                         return reason_set(reason,
                                         r,
@@ -269,9 +265,52 @@ int arguments_read_objects(sd_bus_message *m, const char *name, json_object **re
                                         json_object_array_length(list),
                                         inner.text);
         }
-        r = r < 0 ? r : sd_bus_message_exit_container(m);
+        r = r < 0 ? r : sd_bus_message_exit_container(arguments->m);
         if (r < 0)
                 return r;
+        arguments->reason = reason;
         *ret = TAKE_PTR(list);
+        return 0;
+}
+
+/* The session and the flag are not in the body of the message. */
+static int arguments_read_parameter(Arguments *arguments,
+                const MethodValue *parameter,
+                json_object **ret) {
+        sd_bus_message *m = arguments->m;
+
+        switch (parameter->type) {
+        case VALUE_SESSION:
+                *ret = json_object_new_string(path_get_session_id(sd_bus_message_get_path(m)));
+                return *ret ? 0 : -ENOMEM;
+        case VALUE_MAY_ASK:
+                *ret = json_object_new_boolean(
+                                sd_bus_message_get_allow_interactive_authorization(m) > 0);
+                return *ret ? 0 : -ENOMEM;
+        case VALUE_OBJECTS:
+                return arguments_read_objects(arguments, parameter->place ?: parameter->name, ret);
+        default:
+                return read_value(arguments, value_get_signature(parameter->type), ret);
+        }
+}
+
+int arguments_read(sd_bus_message *m, const Method *method, json_object **ret, Reason *reason) {
+        _cleanup_json_ json_object *parameters = json_object_new_object();
+        Arguments arguments = { .m = m, .reason = reason };
+
+        if (!parameters)
+                return -ENOMEM;
+        for (const MethodValue *p = method->parameters; p && p->name; p++) {
+                json_object *value = NULL;
+
+                int r = arguments_read_parameter(&arguments, p, &value);
+                if (r != 0)
+                        return r;
+                if (json_object_object_add(parameters, p->name, value) < 0) {
+                        json_object_put(value);
+                        return -ENOMEM;
+                }
+        }
+        *ret = TAKE_PTR(parameters);
         return 0;
 }

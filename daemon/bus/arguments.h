@@ -3,6 +3,7 @@
 
 #include <systemd/sd-bus.h>
 
+#include "door/method.h"
 #include "interfaces/json.h"
 
 /* JSON values in the arguments of one call: fits 256 definitions with 128 arguments each. json-c
@@ -12,8 +13,6 @@
  */
 #define ARGUMENTS_TEXT_MAX ((size_t)16 * 1024 * 1024)
 
-/* Reads an a{sv} as a JSON object. Fails with KT_E_INVALID_SPEC or KT_E_UNKNOWN_KEY and the place
- * in the reason, or with -errno. */
-int arguments_read_object(sd_bus_message *m, json_object **ret, Reason *reason);
-/* Reads an aa{sv} as a list of JSON objects. The reason begins with "NAME[INDEX]: ". */
-int arguments_read_objects(sd_bus_message *m, const char *name, json_object **ret, Reason *reason);
+/* Reads the arguments as {NAME: VALUE}, with all parameters of the method. Fails with
+ * KT_E_INVALID_SPEC or KT_E_UNKNOWN_KEY and the place in the reason, or with -errno. */
+int arguments_read(sd_bus_message *m, const Method *method, json_object **ret, Reason *reason);

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Turns the result of a call into its answer, for all methods. The only place that maps error codes
- * to D-Bus errors and that logs internal failures of these methods. Used by the objects of this
- * folder. Owns the message while a request is open (door/waiting.c). */
+/* Translates each call of a method: the message to JSON for the method's verb, and its result to a
+ * message. The only place that maps error codes to D-Bus errors and that logs internal failures of
+ * methods. Owns the message until the call is answered. */
 #include "bus/call.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/log.h"
-#include "bus/variant.h"
+#include "bus/arguments.h"
+#include "bus/result.h"
 
 typedef struct Call {
-        Waiting waiting; /* must be the first member */
+        MethodCall method; /* must be the first member */
         sd_bus_message *m;
-        CallAnswer answer;
 } Call;
 
-int call_refuse(sd_bus_message *m, int result, const Reason *reason) {
+static int call_refuse(sd_bus_message *m, int result, const Reason *reason) {
         const ErrorEntry *entry = error_get(result);
         const char *text = entry->text;
 
@@ -32,65 +33,65 @@ int call_refuse(sd_bus_message *m, int result, const Reason *reason) {
         return sd_bus_reply_method_errorf(m, entry->bus_name, "%s", text);
 }
 
-static void call_message_unref_cleanup(sd_bus_message **m) {
-        sd_bus_message_unref(*m);
-}
-
-int call_reply_json(sd_bus_message *m, int result, json_object *o, const Reason *reason) {
-        _cleanup_(call_message_unref_cleanup) sd_bus_message *reply = NULL;
-        int r = result;
-
-        if (r == 0)
-                r = sd_bus_message_new_method_return(m, &reply);
-        if (r >= 0 && result == 0)
-                r = variant_append_object(reply, o);
-        if (r != 0)
-                return call_refuse(m, r, reason);
-        return sd_bus_message_send(reply);
-}
-
-int call_reply_list(sd_bus_message *m, Request *request) {
-        _cleanup_(call_message_unref_cleanup) sd_bus_message *reply = NULL;
+static int call_send_result(sd_bus_message *m, const Method *method, json_object *result, int fd) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
 
         int r = sd_bus_message_new_method_return(m, &reply);
-        if (r >= 0)
-                r = variant_append_list(reply, request->list);
+        r = r < 0 ? r : result_append(reply, method, result, fd);
         return r < 0 ? call_refuse(m, r, NULL) : sd_bus_message_send(reply);
 }
 
-int call_reply_empty(sd_bus_message *m, Request *request) {
-        return sd_bus_reply_method_return(m, "");
-}
-
-static void call_answer(Waiting *waiting, Request *request, int result, const Reason *reason) {
-        Call *call = (Call *)waiting;
-        int r;
-
-        r = result == 0 ? call->answer(call->m, request) : call_refuse(call->m, result, reason);
-        if (r < 0)
-                log_errno(r,
+static void call_check_sent(sd_bus_message *m, int result) {
+        if (result < 0)
+                log_errno(result,
                                 LOG_WARNING,
                                 NULL,
                                 "Cannot answer %s",
-                                sd_bus_message_get_member(call->m));
+                                sd_bus_message_get_member(m));
 }
 
-static void call_free(Waiting *waiting) {
-        Call *call = (Call *)waiting;
+static void call_on_reply(MethodCall *call, json_object *result, int fd) {
+        _cleanup_close_ int owned = fd; /* the message has a duplicate */
+        sd_bus_message *m = ((Call *)call)->m;
 
-        sd_bus_message_unref(call->m);
+        call_check_sent(m, call_send_result(m, call->method, result, owned));
+}
+
+static void call_on_refuse(MethodCall *call, int result, const Reason *reason) {
+        sd_bus_message *m = ((Call *)call)->m;
+
+        call_check_sent(m, call_refuse(m, result, reason));
+}
+
+static void call_on_free(MethodCall *call) {
+        sd_bus_message_unref(((Call *)call)->m);
         free(call);
 }
 
-int call_new(Door *door, sd_bus_message *m, CallAnswer answer, Request **ret, Reason *reason) {
-        Call *call = calloc(1, sizeof(*call));
+/* The names of methods are unique in the table, over all interfaces. */
+static const Method *call_find_method(const Door *door, sd_bus_message *m) {
+        const Method *method = door->desk->methods;
 
+        while (method->name && strcmp(method->name, sd_bus_message_get_member(m)) != 0)
+                method++;
+        return method;
+}
+
+int call_on_method(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+        static const MethodDoor operations = { call_on_reply, call_on_refuse, call_on_free };
+        _cleanup_json_ json_object *parameters = NULL;
+        Door *door = userdata;
+        const Method *method = call_find_method(door, m);
+        Reason reason = { "" };
+
+        int r = arguments_read(m, method, &parameters, &reason);
+        Call *call = r == 0 ? calloc(1, sizeof(*call)) : NULL;
         if (!call)
-                return -ENOMEM;
+                return call_refuse(m, r ?: -ENOMEM, &reason);
+        call->method.door = &operations;
+        call->method.method = method;
+        call->method.desk = door->desk;
         call->m = sd_bus_message_ref(m);
-        call->answer = answer;
-        call->waiting.may_prompt = sd_bus_message_get_allow_interactive_authorization(m) > 0;
-        call->waiting.answer = call_answer;
-        call->waiting.free = call_free;
-        return waiting_new(door->desk, call_get_peer(door, m), &call->waiting, ret, reason);
+        method_call_run(&call->method, call_get_peer(door, m), parameters);
+        return 1;
 }

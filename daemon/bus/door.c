@@ -82,6 +82,8 @@ Door *door_free(Door *door) {
         sd_event_source_disable_unref(door->turn);
         for (size_t i = 0; i < ELEMENTSOF(door->slots); i++)
                 sd_bus_slot_unref(door->slots[i]);
+        vtable_free(door->manager);
+        vtable_free(door->session);
         sd_bus_unref(door->bus);
         free(door);
         return NULL;

@@ -165,3 +165,10 @@ int variant_append_list(sd_bus_message *m, json_object *list) {
                 r = variant_append_object(m, json_object_array_get_idx(list, i));
         return r < 0 ? r : sd_bus_message_close_container(m);
 }
+
+int variant_append_texts(sd_bus_message *m, json_object *list) {
+        int r = sd_bus_message_open_container(m, SD_BUS_TYPE_ARRAY, "s");
+
+        r = r < 0 ? r : append_strings(m, list);
+        return r < 0 ? r : sd_bus_message_close_container(m);
+}

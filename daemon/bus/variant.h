@@ -11,3 +11,5 @@
 int variant_append_object(sd_bus_message *m, json_object *o);
 /* Appends a list of objects as aa{sv}. */
 int variant_append_list(sd_bus_message *m, json_object *list);
+/* Appends a list of strings as as. */
+int variant_append_texts(sd_bus_message *m, json_object *list);

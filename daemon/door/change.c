@@ -14,6 +14,12 @@
 
 #define PATTERNS_MAX 64 /* per change: each is matched with each event of the session */
 
+typedef enum ChangeKind {
+        CHANGE_EVENTS, /* a list of names */
+        CHANGE_BUFFER, /* a number */
+        CHANGE_HIST,   /* a string */
+} ChangeKind;
+
 void change_clear(Change *change) {
         for (char **p = change->patterns; p && *p; p++)
                 free(*p);
@@ -29,7 +35,7 @@ static const char *find_hist_verb(const char *key) {
         return NULL;
 }
 
-int change_set_key(Change *change, const char *key, ChangeKind *ret, Reason *reason) {
+static int change_set_key(Change *change, const char *key, ChangeKind *ret, Reason *reason) {
         change->on = strcmp(key, "events-on") == 0;
         change->hist_verb = find_hist_verb(key);
         if (change->on || strcmp(key, "events-off") == 0)
@@ -56,7 +62,7 @@ static int refuse_patterns(const char *key, Reason *reason) {
                         SPEC_EVENT_NAME_MAX);
 }
 
-int change_check_patterns(const Change *change, const char *key, Reason *reason) {
+static int change_check_patterns(const Change *change, const char *key, Reason *reason) {
         for (size_t i = 0; change->patterns[i]; i++)
                 if (i == PATTERNS_MAX || strlen(change->patterns[i]) > SPEC_EVENT_NAME_MAX)
                         return refuse_patterns(key, reason);

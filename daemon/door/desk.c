@@ -5,6 +5,7 @@
  * by the doors and the other files of this folder. Knows neither D-Bus nor Varlink, and does not
  * own the callers: auth does. */
 #include "door/desk.h"
+#include "door/method-table.h"
 #include "interfaces/quote.h"
 #include "session/registry.h"
 
@@ -151,6 +152,7 @@ int desk_new(sd_event *event,
 
         if (!desk)
                 return -ENOMEM;
+        desk->methods = method_table;
         desk->auth = auth;
         desk->registry = registry;
         desk->handlers = *handlers;

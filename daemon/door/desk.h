@@ -5,6 +5,8 @@
 #include "door/pace.h"
 #include "door/waiting.h"
 
+typedef struct Method Method;
+
 typedef struct DeskHandlers {
         /* Called to reload rules and limits. Returns 0 if `request` is taken over; it is answered
          * when they apply to every session. Fails with KT_E_* and the reason; the old ones then
@@ -14,6 +16,7 @@ typedef struct DeskHandlers {
 
 /* The state that all doors share, so that using two doors gives a user no additional resources. */
 typedef struct Desk {
+        const Method *methods; /* that the doors serve, ended by an entry without a name */
         const Auth *auth;
         Registry *registry;
         DeskHandlers handlers;

@@ -66,10 +66,8 @@ int waiting_new(Desk *desk, const Peer *peer, Waiting *waiting, Request **ret, R
         Request *request = NULL;
 
         int r = waiting_make_request(desk, peer, &request, reason);
-        if (r != 0) {
-                waiting->free(waiting);
+        if (r != 0)
                 return r;
-        }
         waiting->desk = desk;
         waiting->uid = peer->subject.uid;
         TAILQ_INSERT_TAIL(&desk->waiting, waiting, others);

@@ -10,8 +10,7 @@ typedef struct Desk Desk;
 typedef struct Waiting Waiting;
 typedef TAILQ_HEAD(WaitingList, Waiting) WaitingList;
 
-/* A call that waits for its answer. A door's call data must begin with it, and the door fills in
- * the first part. */
+/* A call that waits for its answer. The first part is filled in by the caller of waiting_new. */
 struct Waiting {
         bool may_prompt; /* polkit may ask a human */
         /* Called exactly once. result 0: the request contains the answer. */
@@ -24,8 +23,8 @@ struct Waiting {
 };
 
 /* Creates a request from this peer (NULL: not known) that answers the call when it completes. Fails
- * with KT_E_LIMIT_REACHED if the user has too many waiting calls. Always consumes `waiting`, also
- * on failure. */
+ * with KT_E_LIMIT_REACHED if the user has too many waiting calls. Owns `waiting` if it returns
+ * 0. */
 int waiting_new(Desk *desk, const Peer *peer, Waiting *waiting, Request **ret, Reason *reason);
 /* Frees a request that waiting_new made, and its waiting call. */
 Request *waiting_free(Request *request);

@@ -62,6 +62,7 @@ struct VarlinkConnection {
 
 struct VarlinkCall {
         VarlinkConnection *connection; /* NULL: the connection is closed */
+        const VarlinkMethod *method;
         bool more, oneway;
 };
 

@@ -52,6 +52,7 @@ typedef struct VarlinkMethod {
         VarlinkHandler handler;             /* NULL: MethodNotImplemented */
         const VarlinkParameter *parameters; /* NULL: no parameters */
         bool needs_more;                    /* calls without "more" fail with ExpectedMore */
+        const void *data;                   /* for the handler */
 } VarlinkMethod;
 
 typedef struct VarlinkInterface {

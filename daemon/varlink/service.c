@@ -181,6 +181,7 @@ static void service_handle(VarlinkServer *server,
                        method < service_methods + ELEMENTSOF(service_methods);
         const char *wrong = find_wrong(method, all);
 
+        call->method = method;
         if (wrong)
                 varlink_call_refuse_parameter(call, wrong);
         else if (method->needs_more && !call->more)

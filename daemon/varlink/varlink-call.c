@@ -22,6 +22,10 @@ bool varlink_call_wants_more(const VarlinkCall *call) {
         return call->more;
 }
 
+const VarlinkMethod *varlink_call_get_method(const VarlinkCall *call) {
+        return call->method;
+}
+
 /* Returns NULL if there is no memory. */
 static json_object *make_answer(const char *error, json_object *parameters, bool continues) {
         _cleanup_json_ json_object *answer = json_object_new_object();

@@ -6,6 +6,8 @@
 /* Returns NULL if the connection has closed. */
 VarlinkConnection *varlink_call_get_connection(const VarlinkCall *call);
 bool varlink_call_wants_more(const VarlinkCall *call);
+/* For a handler: the entry of its table. */
+const VarlinkMethod *varlink_call_get_method(const VarlinkCall *call);
 /* The last answer: frees the call. parameters: borrowed, NULL for none. Consumes fd (-1: none),
  * which is sent with the first byte of the message. A oneway call gets no answer. */
 void varlink_call_reply(VarlinkCall *call, json_object *parameters, int fd);

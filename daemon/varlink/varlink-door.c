@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Serves org.ktrace1 over Varlink: the table of its methods, the connected clients, and the
- * subscriptions to sessions. Created by the manager, beside the bus door; both use the same verbs
- * of the floors below. It needs no bus, so it can start earlier. Documented in
+/* Serves org.ktrace1 over Varlink: the connected clients, and the subscriptions to sessions.
+ * Created by the manager, beside the bus door; both serve the methods of the table in
+ * door/method-table.c. It needs no bus, so it can start earlier. Documented in
  * interfaces/org.ktrace1.varlink; a test compares that file with the table, and with the bus
  * interface.
  *
@@ -14,81 +14,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "session/session-notice.h"
 #include "session/session-state.h"
+#include "varlink/answer.h"
 #include "varlink/connection.h"
-#include "varlink/idl.h"
-#include "varlink/methods.h"
-#include "varlink/reply.h"
 #include "varlink/varlink-call.h"
-#include "varlink/varlink-manager.h"
-#include "varlink/varlink-probes.h"
-#include "varlink/varlink-session.h"
-#include "varlink/varlink-spool.h"
-
-#define PARAMETERS(...)              \
-        (const VarlinkParameter[]) { \
-                __VA_ARGS__, {       \
-                }                    \
-        }
-#define OBJECT(name) \
-        { name, json_type_object }
-#define TEXT(name) \
-        { name, json_type_string }
-#define OF_SESSION TEXT("session")
-#define OPTIONS \
-        { "options", json_type_object, .is_optional = true }
-#define MAY_ASK \
-        { "allowInteractiveAuthentication", json_type_boolean, .is_optional = true }
-
-static const VarlinkMethod methods[] = {
-        { "CreateSession", varlink_create_session, PARAMETERS(OBJECT("spec"), MAY_ASK) },
-        { "CheckSession", varlink_check_session, PARAMETERS(OBJECT("spec")) },
-        { "ListSessions", varlink_list_sessions },
-        { "GetSession", varlink_get_session, PARAMETERS(TEXT("id")) },
-        { "ListEvents", varlink_list_events, PARAMETERS(TEXT("glob")) },
-        { "DescribeEvent", varlink_describe_event, PARAMETERS(TEXT("name")) },
-        { "ResolveFunction", varlink_resolve_function, PARAMETERS(TEXT("function")) },
-        { "OpenProbeFile", varlink_open_probe_file },
-        { "AddProbe", varlink_add_probe, PARAMETERS(OBJECT("definition"), MAY_ASK) },
-        { "AddProbes", varlink_add_probes, PARAMETERS({ "definitions", json_type_array }) },
-        { "RemoveProbe", varlink_remove_probe, PARAMETERS(TEXT("name")) },
-        { "ListProbes", varlink_list_probes },
-        { "ListSpool", varlink_list_spool },
-        { "OpenSpool", varlink_open_spool, PARAMETERS(TEXT("id"), OPTIONS) },
-        { "RemoveSpool", varlink_remove_spool, PARAMETERS(TEXT("id")) },
-        { "GetLimits", varlink_get_limits },
-        { "GetStatus", varlink_get_status },
-        { "Reload", varlink_reload, PARAMETERS(MAY_ASK) },
-        { "Administrate", varlink_administrate, PARAMETERS(MAY_ASK) },
-
-        { "Start", varlink_start, PARAMETERS(OF_SESSION) },
-        { "Stop", varlink_stop, PARAMETERS(OF_SESSION) },
-        { "Destroy", varlink_destroy, PARAMETERS(OF_SESSION) },
-        { "OpenStream", varlink_open_stream, PARAMETERS(OF_SESSION, OPTIONS) },
-        { "OpenSink", varlink_open_sink, PARAMETERS(OF_SESSION, OPTIONS) },
-        { "Configure", varlink_configure, PARAMETERS(OF_SESSION, OBJECT("changes")) },
-        { "Clear", varlink_clear, PARAMETERS(OF_SESSION) },
-        { "Mark", varlink_mark, PARAMETERS(OF_SESSION, TEXT("text")) },
-        { "OpenMarker", varlink_open_marker, PARAMETERS(OF_SESSION) },
-        { "Snapshot", varlink_snapshot, PARAMETERS(OF_SESSION, OPTIONS) },
-        { "Describe", varlink_describe, PARAMETERS(OF_SESSION) },
-        { "GetStatistics", varlink_get_statistics, PARAMETERS(OF_SESSION) },
-        { "GetHistogram", varlink_get_histogram, PARAMETERS(OF_SESSION, TEXT("name")) },
-        { "GetMetadata", varlink_get_metadata, PARAMETERS(OF_SESSION) },
-        { "Subscribe", varlink_subscribe, PARAMETERS(OF_SESSION), .needs_more = true },
-};
-
-static const VarlinkInterface interface = {
-        .name = KT_VARLINK_INTERFACE,
-        .description = varlink_idl,
-        .methods = methods,
-        .n_methods = ELEMENTSOF(methods),
-};
-
-const VarlinkInterface *varlink_door_get_interface(void) {
-        return &interface;
-}
 
 static int on_connect(VarlinkConnection *connection, void *userdata) {
         VarlinkDoor *door = userdata;
@@ -133,18 +62,21 @@ int varlink_door_new(sd_event *event, Desk *desk, Auth *auth, VarlinkDoor **ret)
         door->desk = desk;
         door->auth = auth;
         TAILQ_INIT(&door->visitors);
+        int r = method_list_new(desk->methods, answer_on_call, &door->methods);
+        if (r < 0)
+                return r;
         const VarlinkOptions options = {
                 .event = event,
                 .vendor = "ktrace",
                 .product = "ktraced",
                 .version = KT_VERSION,
                 .url = "man:org.ktrace1(5)",
-                .interfaces = &interface,
+                .interfaces = method_list_get(door->methods),
                 .n_interfaces = 1,
                 .handlers = { on_connect, on_disconnect, may_call },
                 .userdata = door,
         };
-        int r = varlink_server_new(&options, &door->server);
+        r = varlink_server_new(&options, &door->server);
         if (r == 0)
                 *ret = TAKE_PTR(door);
         return r;
@@ -159,6 +91,7 @@ VarlinkDoor *varlink_door_free(VarlinkDoor *door) {
         if (!door)
                 return NULL;
         varlink_server_free(door->server);
+        method_list_free(door->methods);
         free(door);
         return NULL;
 }
@@ -185,19 +118,16 @@ static json_object *make_state(const Session *session) {
         return make_news("state", json_object_new_string(state));
 }
 
-int visitor_subscribe(VarlinkDoor *door, VarlinkCall *call, Session *session, Reason *reason) {
+bool visitor_subscribe(VarlinkDoor *door, VarlinkCall *call, const Session *session) {
         Visitor *visitor = varlink_connection_get_userdata(varlink_call_get_connection(call));
         _cleanup_json_ json_object *state = make_state(session);
 
         if (!state)
-                return -ENOMEM;
-        int r = session_subscribe(session, visitor->name, reason);
-        if (r != 0)
-                return r;
+                return false;
         visitor->subscription = call;
         snprintf(visitor->session, sizeof(visitor->session), "%s", session_get_id(session));
         varlink_call_notify(call, state);
-        return 0;
+        return true;
 }
 
 /* Consumes news. Sending does not close a connection, so the list does not change. */

@@ -24,11 +24,8 @@ void varlink_door_send_ended(VarlinkDoor *door,
                 const char *code,
                 const char *reason);
 
-/* For a test that compares the interface with its documents. */
-const VarlinkInterface *varlink_door_get_interface(void);
-
 /* Returns the caller with current facts; NULL: it has left. */
 const Peer *visitor_get_peer(const VarlinkDoor *door, const VarlinkCall *call);
-/* The call is from now on answered with the events of the session. Returns 0 if the visitor owns
- * the call. */
-int visitor_subscribe(VarlinkDoor *door, VarlinkCall *call, Session *session, Reason *reason);
+/* The call, whose connection has subscribed, is from now on answered with the events of the
+ * session. Returns false if memory is short; otherwise the visitor owns the call. */
+bool visitor_subscribe(VarlinkDoor *door, VarlinkCall *call, const Session *session);

@@ -4,6 +4,7 @@
 #include <sys/queue.h>
 
 #include "interfaces/names.h"
+#include "varlink/method-list.h"
 #include "varlink/varlink-door.h"
 
 /* A connected client: the userdata of its connection. */
@@ -18,6 +19,7 @@ typedef struct Visitor {
 struct VarlinkDoor {
         Desk *desk;
         Auth *auth;
+        MethodList *methods; /* of the server */
         VarlinkServer *server;
         TAILQ_HEAD(, Visitor) visitors;
 };

@@ -29,20 +29,27 @@ static sd_bus_message *make_message(void) {
         return m;
 }
 
-/* Consumes the message. Returns the JSON as text, or "CODE: REASON". */
+/* Consumes the message, which has one argument. Returns its JSON as text, or "CODE: REASON". */
 static char *read_message(sd_bus_message *m) {
         _cleanup_json_ json_object *o = NULL;
         Reason reason = {};
 
         g_assert_cmpint(sd_bus_message_seal(m, 1, 0), >=, 0);
         bool is_list = g_str_has_prefix(sd_bus_message_get_signature(m, 1), "aa");
-        int r = is_list ? arguments_read_objects(m, "probes", &o, &reason)
-                        : arguments_read_object(m, &o, &reason);
+        const Method method = { .name = "Method",
+                .parameters = (const MethodValue[]){
+                                { is_list ? "list" : "object",
+                                                is_list ? VALUE_OBJECTS : VALUE_OBJECT,
+                                                .place = "probes" },
+                                {} } };
+        int r = arguments_read(m, &method, &o, &reason);
         sd_bus_message_unref(m);
         g_assert_cmpint(r, >=, 0);
         g_assert_true((r == 0) == (o != NULL));
-        return r == 0 ? g_strdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN))
-                      : g_strdup_printf("%d: %s", r, reason.text);
+        if (r > 0)
+                return g_strdup_printf("%d: %s", r, reason.text);
+        json_object *argument = json_object_object_get(o, method.parameters[0].name);
+        return g_strdup(json_object_to_json_string_ext(argument, JSON_C_TO_STRING_PLAIN));
 }
 
 #define EXPECT(text, ...)                                                      \

@@ -59,20 +59,24 @@ static void check_read(json_object *o) {
         fuzz_check(r >= 0 && (r == 0 || (reason.text[0] && !strchr(reason.text, '\n'))));
 }
 
+static const Method of_object = { .name = "A",
+        .parameters = (const MethodValue[]){ { "value", VALUE_OBJECT }, {} } };
+static const Method of_list = { .name = "B",
+        .parameters = (const MethodValue[]){ { "value", VALUE_OBJECTS, .place = "probes" }, {} } };
+
 static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         _cleanup_json_ json_object *o = NULL;
         Reason reason = {};
 
         if (!sd_bus_message_is_signal(m, "a.b", "c"))
                 return 0;
-        int r = sd_bus_message_has_signature(m, "aa{sv}")
-                                ? arguments_read_objects(m, "probes", &o, &reason)
-                                : arguments_read_object(m, &o, &reason);
+        const Method *method = sd_bus_message_has_signature(m, "aa{sv}") ? &of_list : &of_object;
+        int r = arguments_read(m, method, &o, &reason);
         /* A negative result is from sd-bus: the body does not match its signature. */
         fuzz_check(r != -ENOMEM);
         fuzz_check((r == 0) == (o != NULL));
         if (r == 0)
-                check_read(o);
+                check_read(json_object_object_get(o, "value"));
         else if (r > 0)
                 fuzz_check(reason.text[0] != '\0' && !strchr(reason.text, '\n'));
         return 1;

@@ -24,9 +24,9 @@ session          boot watch feed trace spool probes scope work define kernel pol
 consumer/inspect base interfaces
 consumer         consumer/inspect base interfaces
 auth             policy base interfaces
-door             auth session probes define interfaces
-varlink          door session spool probes base interfaces
-bus              door session spool probes define base interfaces
+door             auth session spool probes define interfaces
+varlink          door session base interfaces
+bus              door session base interfaces
 manager          bus varlink session probes policy base interfaces
 client/terminal  interfaces
 client/spec      client/terminal interfaces

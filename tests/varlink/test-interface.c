@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is documented is what is served: interfaces/org.ktrace1.varlink says what the table of
- * methods and the table of errors say, and has every method of the bus with the same arguments. */
+/* What is documented is what is served: interfaces/org.ktrace1.varlink and the XML say what the
+ * table of methods and the table of errors say, and have the same methods with the same arguments.
+ */
 #include <gio/gio.h>
 
+#include "door/method-table.h"
 #include "interfaces/names.h"
-#include "varlink/varlink-door.h"
+#include "varlink/method-list.h"
 
 #define MAY_ASK "allowInteractiveAuthentication: ?bool"
 
@@ -60,14 +62,15 @@ static const char *type_of(enum json_type type) {
 }
 
 static void test_table(void) {
-        const VarlinkInterface *interface = varlink_door_get_interface();
+        _cleanup_(method_list_free_cleanup) MethodList *list = NULL;
 
+        g_assert_cmpint(method_list_new(method_table, NULL, &list), ==, 0);
+        const VarlinkInterface *interface = method_list_get(list);
         g_assert_cmpuint(interface->n_methods, ==, g_hash_table_size(parameters));
         for (size_t i = 0; i < interface->n_methods; i++) {
                 const VarlinkMethod *method = &interface->methods[i];
                 g_autoptr(GString) text = g_string_new("");
 
-                g_assert_nonnull(method->handler);
                 for (const VarlinkParameter *p = method->parameters; p && p->name; p++)
                         g_string_append_printf(text,
                                         "%s%s: %s%s",
@@ -78,6 +81,23 @@ static void test_table(void) {
                 g_test_message("%s", method->name);
                 g_assert_cmpstr(g_hash_table_lookup(parameters, method->name), ==, text->str);
                 g_assert_cmpint(method->needs_more, ==, g_str_equal(method->name, "Subscribe"));
+        }
+}
+
+/* Each entry can be served: it has one verb, and its session is the first parameter. */
+static void test_entries(void) {
+        for (const Method *method = method_table; method->name; method++) {
+                const MethodValue *first = method->parameters;
+
+                g_test_message("%s", method->name);
+                g_assert_true(!method->verb != !method->session_verb);
+                g_assert_true(method->is_of_session || method->verb);
+                g_assert_cmpint(method->is_of_session,
+                                ==,
+                                first && first->type == VALUE_SESSION &&
+                                                g_str_equal(first->name, "session"));
+                for (const Method *other = method_table; other < method; other++)
+                        g_assert_cmpstr(other->name, !=, method->name);
         }
 }
 
@@ -98,6 +118,41 @@ static const char *type_from(const char *signature) {
                 if (g_str_equal(types[i][0], signature))
                         return types[i][1];
         g_error("%s: not known here", signature);
+}
+
+/* "spec:a{sv}" for each argument, from the table and from the XML. */
+static char *list_values(const MethodValue *values) {
+        g_autoptr(GString) text = g_string_new("");
+
+        for (; values && values->name; values++)
+                if (value_get_signature(values->type))
+                        g_string_append_printf(text,
+                                        " %s:%s",
+                                        values->name,
+                                        value_get_signature(values->type));
+        return g_strdup(text->str);
+}
+
+static char *list_arguments(GDBusArgInfo **arguments) {
+        g_autoptr(GString) text = g_string_new("");
+
+        for (; arguments && *arguments; arguments++)
+                g_string_append_printf(text, " %s:%s", (*arguments)->name, (*arguments)->signature);
+        return g_strdup(text->str);
+}
+
+static void compare_entry(const GDBusMethodInfo *info, bool is_of_session) {
+        const Method *method = method_table;
+
+        while (method->name && !g_str_equal(method->name, info->name))
+                method++;
+        g_assert_cmpstr(method->name, ==, info->name);
+        g_assert_cmpint(method->is_of_session, ==, is_of_session);
+        g_autofree char *in = list_values(method->parameters), *out = list_values(method->results);
+        g_autofree char *xml_in = list_arguments(info->in_args);
+        g_autofree char *xml_out = list_arguments(info->out_args);
+        g_assert_cmpstr(in, ==, xml_in);
+        g_assert_cmpstr(out, ==, xml_out);
 }
 
 static void append_arguments(GString *text, GDBusArgInfo **arguments) {
@@ -129,6 +184,7 @@ static unsigned compare_method(const GDBusMethodInfo *method, const char *first)
         const char *has = g_hash_table_lookup(parameters, method->name);
 
         g_test_message("%s", method->name);
+        compare_entry(method, *first);
         g_assert_nonnull(has);
         g_autofree char *own = without_flag(has);
         append_arguments(in, method->in_args);
@@ -181,6 +237,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         read_idl();
         g_test_add_func("/interface/table", test_table);
+        g_test_add_func("/interface/entries", test_entries);
         g_test_add_func("/interface/bus", test_bus);
         g_test_add_func("/interface/errors", test_errors);
         int r = g_test_run();
