@@ -52,6 +52,21 @@ static uint64_t get_bytes_per_sec(const Trace *trace) {
                                : trace->grant->limits.max_stream_bytes_per_sec;
 }
 
+/* *ret_sink: the consumer's end of the connection, or the names of commands for a recording on
+ * disk; -1: neither. */
+static int feed_setup_open_sink(const FeedSetup *setup,
+                const Trace *trace,
+                int *ret_sink,
+                int *ret_client) {
+        if (setup->kind == CONTROL_SINK_NONE)
+                return 0;
+        if (setup->kind != CONTROL_SINK_SPOOL)
+                return feed_setup_make_ends(setup->kind, ret_sink, ret_client);
+        if (trace_has_name_list(trace))
+                *ret_sink = MAX_OF(tracefs_open_file(trace->tracefs->fd, "saved_cmdlines"), -1);
+        return 0;
+}
+
 int feed_setup_send(Consumer *consumer,
                 const FeedSetup *setup,
                 const Trace *trace,
@@ -90,12 +105,7 @@ int feed_setup_send(Consumer *consumer,
                 },
         };
 
-        int r = 0;
-
-        if (setup->kind == CONTROL_SINK_SPOOL && trace_has_name_list(trace))
-                sink = MAX_OF(tracefs_open_file(trace->tracefs->fd, "saved_cmdlines"), -1);
-        else if (setup->kind != CONTROL_SINK_SPOOL && setup->kind != CONTROL_SINK_NONE)
-                r = feed_setup_make_ends(setup->kind, &sink, ret_client);
+        int r = feed_setup_open_sink(setup, trace, &sink, ret_client);
         r = r ?: metadata_reopen(trace->metadata_fd, &metadata);
         if (r == 0 && is_counting)
                 r = metadata_reopen(trace->counts_fd, &counts);
