@@ -95,7 +95,7 @@ case_event_probe_alone() { # [guest] an event probe whose event is not recorded 
 }
 
 pairs() { # the rest of the case is for kernels that have synthetic events
-        [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
+        [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel has no pairs of events"
 }
 
 # reported STATUS PATTERN COMMAND...: the command fails with the status and the message.

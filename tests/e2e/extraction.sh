@@ -35,14 +35,14 @@ over() {
 }
 
 case_extraction_network() { # a stream over a network socket arrives complete, with its end
-        [ -x "$(command -v socat)" ] || skip "socat is not there"
+        [ -x "$(command -v socat)" ] || skip "no socat"
         trap extraction_end EXIT
         over TCP-LISTEN:20123,bind=127.0.0.1,reuseaddr TCP:127.0.0.1:20123
         over UNIX-LISTEN:"$T/socket" UNIX-CONNECT:"$T/socket"
 }
 
 case_extraction_serial() { # a slow serial line loses events, which are counted, and slows down no other session
-        [ -x "$(command -v socat)" ] || skip "socat is not there"
+        [ -x "$(command -v socat)" ] || skip "no socat"
         trap extraction_end EXIT
         background socat PTY,link="$T/near",raw,echo=0 PTY,link="$T/far",raw,echo=0
         within 30 test -e far || fail "no line"

@@ -83,7 +83,7 @@ at_least() { [ "$(printf '%s\n' "$1.$2" "$(uname -r)" | sort -V | head -n 1)" = 
 symbol() { awk -v name="$1" '$3 == name { print $1; exit }' /proc/kallsyms; }
 
 case_filter_the_kernel_refuses() { # if the kernel refuses a filter that passed our check, nothing is recorded
-        at_least 6 3 || skip "this kernel compares with no functions"
+        at_least 6 3 || skip "this kernel has no filters for functions"
         # Only the kernel knows whether a function exists.
         refused 1 'kernel refuses the filter of kmem:kmalloc' \
                 ktracectl record -q -a -e kmem:kmalloc -f 'call_site.function == no_such_function_1' -o t.kts \

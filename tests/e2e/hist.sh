@@ -367,7 +367,7 @@ os.execv(os.getcwdb() + target, [b"true"])' >forge.py
 
 case_hist_latency() { # [guest] a histogram of the time between two events, as documented
         hists
-        [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
+        [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel has no pairs of events"
         recording ktracectl hist --latency sched:sched_waking..sched:sched_switch --key pid=next_pid --by next_comm
         sleep 1 # who sleeps is woken
         ends_well
@@ -395,7 +395,7 @@ case_hist_latency() { # [guest] a histogram of the time between two events, as d
 }
 
 case_hist_latency_own() { # [guest] a histogram of the time between two events of own processes
-        [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
+        [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel has no pairs of events"
         expect 0 user ktracectl --json=short hist \
                 --latency syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep --key common_pid \
                 --by ret -- \

@@ -8,7 +8,7 @@ keys_end() {
 
 case_keys_cpus() { # [asan] cpus: only the listed CPUs are recorded
         trap keys_end EXIT
-        [ "$(nproc)" -gt 1 ] || skip "one CPU"
+        [ "$(nproc)" -gt 1 ] || skip "this machine has one CPU"
         recording ktracectl record -q --scope system --cpus 1 -e raw_syscalls:sys_enter --where 'id == 1000' -o t.kts
         taskset -c 0 "$TARGET" calls 3 1000
         taskset -c 1 "$TARGET" calls 5 1000
@@ -141,7 +141,7 @@ case_keys_tracer_refused() { # [guest] tracer: an empty list, commands as names 
 
 case_keys_per_cpu() { # a single CPU of a recording can be shown, converted and streamed
         trap keys_end EXIT
-        [ "$(nproc)" -gt 1 ] || skip "one CPU"
+        [ "$(nproc)" -gt 1 ] || skip "this machine has one CPU"
         recording ktracectl record -q --scope system -e raw_syscalls:sys_enter --where 'id == 1000' -o t.kts
         taskset -c 0 "$TARGET" calls 3 1000
         taskset -c 1 "$TARGET" calls 5 1000

@@ -150,7 +150,7 @@ case_programs_changed() { # a program that was changed after its inspection is r
 
 case_programs_paired() { # [guest] a pair can measure a call in a user's own program
         uprobes
-        [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel pairs no events"
+        [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel has no pairs of events"
         adds add --on ./prog:probed_add 'a = $arg1 : s64'
         adds sum --on ./prog:probed_add --return '$retval : s64'
         adds both --from add --to sum --key common_pid 'a = from.a' 'sum = to.ret' '$latency'
@@ -266,7 +266,7 @@ case_programs_overlay() { # a program on an overlay that any user can mount is r
         user mkdir -p lower upper work merged
         user cp prog lower/prog
         user unshare -Urm mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged ||
-                skip "users mount no overlays here"
+                skip "users cannot mount overlays here"
         expect 3 user \
                 unshare -Urm sh -c 'mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged &&
                 exec ktracectl --no-ask-password probes add bad --on ./merged/prog:probed_add'
@@ -398,7 +398,7 @@ case_programs_restart_changed() { # a program that changed since its inspection 
 
 case_programs_restart_lost() { # a program whose file was not kept ends session and probe with a reason; others continue
         uprobes
-        ! service_manager || skip "systemd loses none"
+        ! service_manager || skip "systemd loses no descriptors"
         kept
         chmod 777 "$T"
         adds add --on ./prog:probed_add '$arg1 : s64'
@@ -423,7 +423,7 @@ case_programs_restart_lost() { # a program whose file was not kept ends session 
 
 case_programs_crash() { # without kept files, the next daemon removes the probes of a killed one
         uprobes
-        ! service_manager || skip "systemd keeps them"
+        ! service_manager || skip "systemd keeps descriptors"
         adds step --on ./prog:probed:step
         ktracectl probes add mine --on ./prog:probed_add '$arg1'
         background user setpriv --no-new-privs ./prog until stop

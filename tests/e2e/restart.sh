@@ -318,7 +318,7 @@ case_restart_hist_command() { # [guest] hist gets its table from the next daemon
 }
 
 case_restart_stream_left() { # without systemd a stream ends with its daemon, and the reader is informed
-        ! service_manager || skip "streams go on here"
+        ! service_manager || skip "systemd keeps streams here"
         trap restart_end EXIT
         local status=0
         ktracectl create box -a -e raw_syscalls:sys_enter -f 'id == 1000'

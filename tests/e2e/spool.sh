@@ -403,7 +403,7 @@ case_spool_kill_daemon() { # a recording continues with all events when the daem
 }
 
 case_spool_shutdown() { # [guest] when the daemon stops, a recording gets its end, and the next daemon lists it
-        service_manager && skip "sessions go on there"
+        service_manager && skip "systemd keeps sessions there"
         spool_begin
         spool_recorder box '{"rotate-bytes": 262144}'
         calls 1000 1000
@@ -562,7 +562,7 @@ steady() {
 }
 
 case_spool_disk_hangs_at_the_end() { # [deep] the daemon stops while a disk hangs, and the next one starts
-        service_manager && skip "systemd starts none before the first has ended"
+        service_manager && skip "systemd starts the next daemon after the end of the first"
         spool_begin
         hung_disk
         spool_recorder box '{"rotate-bytes": 262144}' --lifetime linger

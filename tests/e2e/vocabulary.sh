@@ -53,7 +53,7 @@ over_varlink() {
 }
 
 # of_the_bus: begins a case that is about the bus itself.
-of_the_bus() { [ "${TAP_DOOR:-bus}" = bus ] || skip "about the bus itself"; }
+of_the_bus() { [ "${TAP_DOOR:-bus}" = bus ] || skip "this case is about D-Bus"; }
 
 # within SECONDS COMMAND...: repeats the command until it succeeds.
 within() {
