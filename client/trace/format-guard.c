@@ -39,6 +39,7 @@ typedef struct Scanner {
         const char *start;
         char first;
         char open[NESTING_MAX];
+        bool has_choice[NESTING_MAX + 1]; /* in this argument, at each depth */
         size_t depth;
         unsigned n_unary, n_choices;
 } Scanner;
@@ -130,10 +131,43 @@ static bool may_follow(Scanner *scanner, Token last, char last_first, Token toke
         return true;
 }
 
-static bool print_format_is_sane(const char *text) {
-        Scanner scanner = { .p = text };
+/* After a choice or an element, the parser follows a NULL pointer at an operator that it does not
+ * order: "a ? b : c[1]", "a[1][2]". Called for each token, before the next one is read. */
+static bool may_continue(Scanner *scanner, Token last, char last_first, Token token) {
+        bool is_open = token == TOKEN_OPEN && scanner->first == '[';
+        size_t depth = scanner->depth - (token == TOKEN_OPEN ? 1 : 0);
+        bool is_unordered = is_open || (token == TOKEN_OPERATOR && strchr("=.", scanner->first) &&
+                                                       scanner->p - scanner->start == 1);
+
+        if (is_unordered &&
+                        (scanner->has_choice[depth] || (last == TOKEN_CLOSE && last_first == ']')))
+                return false;
+        if (token == TOKEN_OPEN)
+                scanner->has_choice[scanner->depth] = false;
+        else if (token == TOKEN_COMMA)
+                scanner->has_choice[depth] = false;
+        else if (token == TOKEN_OPERATOR && scanner->first == '?')
+                scanner->has_choice[depth] = true;
+        return true;
+}
+
+/* The parser dereferences the field of a flags or symbol argument, also when the event has no such
+ * field. It remembers such an argument beyond an error, so this concerns all arguments. */
+static bool names_field(const Scanner *scanner, const Format *format) {
+        size_t size = (size_t)(scanner->p - scanner->start);
+
+        for (size_t i = 0; i < format->n_fields; i++)
+                if (strlen(format->fields[i].name) == size &&
+                                memcmp(format->fields[i].name, scanner->start, size) == 0)
+                        return true;
+        return false;
+}
+
+static bool print_format_is_sane(const Format *format) {
+        Scanner scanner = { .p = format->print_format };
         Token last = TOKEN_COMMA, token;
         char last_first = '\0';
+        bool is_arrow = false, is_record = false;
 
         /* The format string: one or more adjacent strings. */
         if (scan(&scanner) != TOKEN_STRING || scanner.first != '"')
@@ -148,6 +182,15 @@ static bool print_format_is_sane(const char *text) {
                 token = scan(&scanner);
                 if (token == TOKEN_BAD || !may_follow(&scanner, last, last_first, token))
                         return false;
+                if (!may_continue(&scanner, last, last_first, token))
+                        return false;
+                if (is_arrow && !names_field(&scanner, format))
+                        return false;
+                is_arrow = token == TOKEN_OPERATOR && strncmp(scanner.start, "->", 2) == 0;
+                if (is_arrow && !is_record)
+                        return false;
+                is_record = token == TOKEN_WORD && scanner.p - scanner.start == 3 &&
+                            strncmp(scanner.start, "REC", 3) == 0;
                 if (token == TOKEN_END)
                         return scanner.depth == 0;
                 last = token;
@@ -187,7 +230,7 @@ int format_guard_make_safe(const char *text, size_t size, char **ret, int *ret_i
                 if (!is_plain(format->fields[i].type) || !is_plain(format->fields[i].name))
                         return -EBADMSG;
 
-        if (!print_format_is_sane(format->print_format))
+        if (!print_format_is_sane(format))
                 r = drop_print_format(text, size, ret);
         else
                 r = (*ret = strndup(text, size)) ? 0 : -ENOMEM;

@@ -60,6 +60,10 @@ static void test_dropped(void) {
                 "\"%d\", ,",
                 "\"%d\", f(,)",
                 "\"%d\", a; b",
+                "\"%s\", __print_flags(REC->unknown, \"|\", { 1, \"a\" })",
+                "\"%d\", REC->args[1]->number",
+                "\"%d\", REC->args[1][2]",
+                "\"%d\", REC->number ? 1 : REC->args[1]",
                 deep,
                 unary,
         };
