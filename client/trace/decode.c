@@ -268,8 +268,16 @@ int decode_print(Decode *decode,
         is_pretty = print_guard_admits(&(*table)->guard, record->data, size);
         if (!is_pretty || !(*table)->is_compiled) {
                 decode_print_slowly(decode, record, is_pretty, block);
+                decode->n_slow++;
                 return 0;
         }
         print_run(*table, record->data, size, block);
         return (*table)->learns_names ? learn_names(decode, layout, record) : 0;
+}
+
+void decode_count_formats(const Decode *decode, unsigned *ret_compiled, unsigned *ret_others) {
+        *ret_compiled = *ret_others = 0;
+        for (size_t i = 0; i < decode->n_layouts; i++)
+                if (decode->tables[i])
+                        ++*(decode->tables[i]->is_compiled ? ret_compiled : ret_others);
 }

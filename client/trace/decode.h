@@ -29,6 +29,7 @@ typedef struct Decode {
         PrintTable **tables;   /* by event id; made for the first record */
         size_t n_layouts;
         Commands commands;
+        uint64_t n_slow; /* records that libtraceevent printed */
         char clock[32];
         unsigned long_size; /* of the traced kernel */
         unsigned n_cpus;
@@ -69,5 +70,7 @@ const EventLayout *decode_find(const Decode *decode, const Record *record);
 /* Appends the record's text by the kernel's print format (or a plugin). The record must fit.
  * Returns 0 or -ENOMEM. */
 int decode_print(Decode *decode, const EventLayout *layout, const Record *record, TextBlock *block);
+/* Counts the print formats in use that are compiled, and those that libtraceevent runs. */
+void decode_count_formats(const Decode *decode, unsigned *ret_compiled, unsigned *ret_others);
 /* Appends the same, but always by libtraceevent. */
 void decode_print_slowly(Decode *decode, const Record *record, bool is_pretty, TextBlock *block);

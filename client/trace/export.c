@@ -134,6 +134,8 @@ static int print_trace(Trace *trace,
         if (r == 0)
                 r = printer_end(&printer, &trace->stream, trace->missing);
         ret->n_events = printer.n_events;
+        ret->n_slow = trace->decode->n_slow;
+        decode_count_formats(trace->decode, &ret->n_compiled, &ret->n_others);
         ret->n_lost = MAX_OF(printer.n_lost, stream_count_lost(&trace->stream));
         printer_clear(&printer);
         return r;

@@ -27,6 +27,10 @@ typedef struct ExportSummary {
         char missing[256]; /* what a cut stream lacks; "": it is complete */
         char end_code[32];
         char end_reason[256];
+        /* Text: print formats that were used as tables, those that libtraceevent ran, and the
+         * records that it printed. */
+        unsigned n_compiled, n_others;
+        uint64_t n_slow;
 } ExportSummary;
 
 /* .kts .dat .txt .json; -EINVAL otherwise. */

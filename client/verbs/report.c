@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "recording/input.h"
@@ -17,6 +18,7 @@ enum {
         OPTION_WALL,
         OPTION_RAW,
         OPTION_CPU,
+        OPTION_STATS,
 };
 
 static const char *report_text_of(json_object *object, const char *key) {
@@ -115,17 +117,30 @@ static int report_receipt(const Context *context, int fd, const char *name) {
         return r == 0 ? KT_EXIT_OK : input_report_failure(name, stdout, r, &reason);
 }
 
+/* libtraceevent runs the rare print formats, ten times slower. */
+static void report_stats(const char *name, const ExportSummary *summary) {
+        message_print("%s: %" PRIu64
+                      " events; compiled print formats: %u; run by libtraceevent: %u, "
+                      "for %" PRIu64 " events",
+                        name,
+                        summary->n_events,
+                        summary->n_compiled,
+                        summary->n_others,
+                        summary->n_slow);
+}
+
 static int report_run(Context *context, int argc, char **argv) {
         static const struct option options[] = { OPTIONS_GLOBAL,
                 { "receipt", no_argument, NULL, OPTION_RECEIPT },
                 { "wall", no_argument, NULL, OPTION_WALL },
                 { "raw", no_argument, NULL, OPTION_RAW },
                 { "cpu", required_argument, NULL, OPTION_CPU },
+                { "stats", no_argument, NULL, OPTION_STATS },
                 {} };
         ExportFormat text = EXPORT_TEXT;
         const char *list = NULL;
         CpuList cpus;
-        bool wants_receipt = false, is_raw = false;
+        bool wants_receipt = false, is_raw = false, wants_stats = false;
         _cleanup_close_ int fd = -1;
         ExportSummary summary;
         Reason reason = { 0 };
@@ -139,6 +154,8 @@ static int report_run(Context *context, int argc, char **argv) {
                         is_raw = true;
                 else if (option == OPTION_CPU)
                         list = optarg;
+                else if (option == OPTION_STATS)
+                        wants_stats = true;
                 else
                         wants_receipt = true;
         if (option != OPTIONS_END)
@@ -163,6 +180,8 @@ static int report_run(Context *context, int argc, char **argv) {
                                 &reason);
         if (r != 0)
                 return input_report_failure(name, stdout, r, &reason);
+        if (wants_stats)
+                report_stats(name, &summary);
         return input_report_summary(context, name, &summary);
 }
 
@@ -186,6 +205,10 @@ const Verb verb_report = {
                 "                       does; default: control characters and bytes "
                 "that are not\n"
                 "                       UTF-8 are printed as \\xNN\n"
+                "  --stats              also print, on standard error, how many print formats "
+                "were\n"
+                "                       compiled and how many libtraceevent ran, which is "
+                "slower\n"
                 "  --receipt            print who recorded it, which rule allowed it, "
                 "what was\n"
                 "                       left out and lost, and which kernel wrote it, "

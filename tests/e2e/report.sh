@@ -22,6 +22,16 @@ case_report_escaped() { # control characters in task names are escaped, except w
         LC_ALL=C grep -qF 'a\x1bb\x9bc' out || fail "$(cat out)"
 }
 
+case_report_stats() { # report --stats counts the events, and the print formats that did not compile
+        expect 0 user ktracectl record -q $EXECS -o t.kts -- true
+        expect 0 user ktracectl report --stats t.kts
+        grep -qx 'ktracectl: t.kts: 1 events; compiled print formats: 1; run by libtraceevent: 0, for 0 events' err ||
+                fail "$(cat err)"
+        expect 0 ktracectl record -q -a -e kmem:kmalloc -o k.kts -- true
+        expect 0 ktracectl report --stats k.kts
+        grep -q 'compiled print formats: 0; run by libtraceevent: 1, for [1-9]' err || fail "$(cat err)"
+}
+
 case_report_no_such_cpu() { # report refuses CPUs that the trace does not have
         expect 0 user ktracectl record -q $EXECS -o t.kts -- true
         refused 2 'none of these: expected numbers from 0 to' user ktracectl report --cpu 4000 t.kts
