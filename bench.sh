@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# bench.sh [boot|consumer|control|fence|filter|flight|latency|overhead|page|policy|probes|restart]... [--json FILE]:
-# installs what is missing, builds, measures on this machine's kernel (tracefs is needed) and prints a table per
-# benchmark: medians of interleaved runs, the ratio to the peer of the same run, the target. Needs root. RUNS: how often
-# (5).
+# bench.sh [boot|consumer|control|decode|fence|filter|flight|latency|overhead|page|policy|probes|restart]...
+# [--json FILE]: installs what is missing, builds, measures on this machine's kernel (tracefs is needed) and prints a
+# table per benchmark: medians of interleaved runs, the ratio to the peer of the same run, the target. Needs root. RUNS:
+# how often (5).
 set -eu -o pipefail
 cd "$(dirname "$0")"
 json=
@@ -14,7 +14,8 @@ while [ $# -gt 0 ]; do
                 json=${2:?a file is wanted behind --json}
                 shift
                 ;;
-        boot | consumer | control | fence | filter | flight | latency | overhead | page | policy | probes | restart)
+        boot | consumer | control | decode | fence | filter | flight | latency | overhead | page | policy | probes | \
+                restart)
                 names+=("$1")
                 ;;
         *)
@@ -31,7 +32,8 @@ if [ -e "$json" ] || [ -L "$json" ]; then
                 exit 2
         }
 fi
-[ ${#names[@]} -gt 0 ] || names=(boot consumer control fence filter flight latency overhead page policy probes restart)
+[ ${#names[@]} -gt 0 ] ||
+        names=(boot consumer control decode fence filter flight latency overhead page policy probes restart)
 
 tests/packages.sh build bench
 [ -e build/build.ninja ] || meson setup build --prefix=/usr --sysconfdir=/etc --localstatedir=/var >/dev/null
