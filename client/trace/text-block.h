@@ -48,7 +48,7 @@ static inline bool text_block_reserve(TextBlock *block, size_t size) {
 }
 
 static inline void text_block_add(TextBlock *block, const char *text, size_t size) {
-        if (!text_block_reserve(block, size))
+        if (size == 0 || !text_block_reserve(block, size)) /* memcpy() refuses NULL */
                 return;
         memcpy(block->data + block->used, text, size);
         block->used += size;
@@ -60,7 +60,7 @@ static inline void text_block_add_char(TextBlock *block, char c) {
 }
 
 static inline void text_block_add_repeated(TextBlock *block, char c, size_t n) {
-        if (!text_block_reserve(block, n))
+        if (n == 0 || !text_block_reserve(block, n))
                 return;
         memset(block->data + block->used, c, n);
         block->used += n;
