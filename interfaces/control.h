@@ -264,6 +264,7 @@ typedef struct ControlMessage {
                         /* Names in sched records: the child, the task that ends, the program's
                          * file; judged only */
                         ControlText fork_name, exit_name, exec_file;
+                        uint32_t compressed; /* write packed frames */
                 } setup; /* fds: metadata JSON (sealed memfd), then the sink. A spool has no sink:
                             its second fd is saved_cmdlines, read when a file ends, or is missing. A
                             judged spool has none. */

@@ -37,9 +37,9 @@ static uint64_t frame_get_u64(const uint8_t *in) {
         return le64toh(value);
 }
 
-void stream_header_encode(uint8_t out[static sizeof(StreamHeader)]) {
+void stream_header_encode(uint8_t out[static sizeof(StreamHeader)], uint32_t version) {
         memcpy(out + offsetof(StreamHeader, magic), STREAM_MAGIC, sizeof(STREAM_MAGIC) - 1);
-        frame_put_u32(out + offsetof(StreamHeader, version), STREAM_VERSION);
+        frame_put_u32(out + offsetof(StreamHeader, version), version);
         frame_put_u32(out + offsetof(StreamHeader, header_size), sizeof(StreamHeader));
 }
 
@@ -59,14 +59,15 @@ int stream_header_decode(const uint8_t *in, size_t size, Reason *reason) {
 
         version = frame_get_u32(in + offsetof(StreamHeader, version));
         header_size = frame_get_u32(in + offsetof(StreamHeader, header_size));
-        if (version != STREAM_VERSION)
+        if (version != STREAM_VERSION && version != STREAM_VERSION_PACKED)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "the stream has version %" PRIu32
-                                ", this program knows %d: use the "
+                                ", this program knows %d and %d: use the "
                                 "ktracectl that belongs to its writer",
                                 version,
-                                STREAM_VERSION);
+                                STREAM_VERSION,
+                                STREAM_VERSION_PACKED);
         if (header_size != sizeof(StreamHeader))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -109,11 +110,55 @@ int frame_header_decode(const uint8_t *in, FrameHeader *ret, Reason *reason) {
                                 "damaged stream: a frame of CPU %" PRIu32 ", the maximum is %d",
                                 header.cpu,
                                 FRAME_CPU_MAX - 1);
-        if (header.type != FRAME_DATA && (header.cpu != 0 || header.lost != 0))
+        if (!frame_has_data(header.type) && (header.cpu != 0 || header.lost != 0))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "damaged stream: a CPU or a loss in a frame of type %" PRIu32,
                                 header.type);
+        *ret = header;
+        return 0;
+}
+
+bool frame_has_data(uint32_t type) {
+        return type == FRAME_DATA || type == FRAME_PACKED;
+}
+
+void packed_header_encode(uint8_t out[static sizeof(PackedHeader)], const PackedHeader *header) {
+        put_u64(out + offsetof(PackedHeader, time), header->time);
+        put_u64(out + offsetof(PackedHeader, n_records), header->n_records);
+        frame_put_u32(out + offsetof(PackedHeader, packed_bytes), header->packed_bytes);
+        frame_put_u32(out + offsetof(PackedHeader, data_bytes), header->data_bytes);
+}
+
+int packed_header_decode(const uint8_t *in,
+                uint64_t payload_size,
+                PackedHeader *ret,
+                Reason *reason) {
+        if (payload_size <= sizeof(PackedHeader))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "damaged stream: a packed frame of %" PRIu64 " bytes",
+                                payload_size);
+        PackedHeader header = {
+                .time = frame_get_u64(in + offsetof(PackedHeader, time)),
+                .n_records = frame_get_u64(in + offsetof(PackedHeader, n_records)),
+                .packed_bytes = frame_get_u32(in + offsetof(PackedHeader, packed_bytes)),
+                .data_bytes = frame_get_u32(in + offsetof(PackedHeader, data_bytes)),
+        };
+        if (header.packed_bytes != payload_size - sizeof(PackedHeader))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "damaged stream: a packed frame with %" PRIu64
+                                " bytes of data says it has %" PRIu32,
+                                payload_size - sizeof(PackedHeader),
+                                header.packed_bytes);
+        if (header.data_bytes == 0 || header.data_bytes > PACKED_DATA_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "damaged stream: a packed frame of %" PRIu32
+                                " bytes after unpacking, it may have 1 to %" PRIu32,
+                                header.data_bytes,
+                                PACKED_DATA_MAX);
         *ret = header;
         return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,7 +10,9 @@
 /* A .kts stream: one StreamHeader, then frames, all integers little-endian. Each frame is a
  * FrameHeader followed by `size` bytes. See ktrace-stream(5). */
 #define STREAM_MAGIC   "KTSTREAM"
-#define STREAM_VERSION 1
+/* A stream of version 2 may have packed frames. */
+#define STREAM_VERSION        1
+#define STREAM_VERSION_PACKED 2
 #define FRAME_SIZE_MAX ((uint64_t)64 * 1024 * 1024)
 
 typedef struct StreamHeader {
@@ -37,24 +40,47 @@ typedef enum FrameType {
         FRAME_COMMANDS = 4,
         /* JSON object {"code":"stopped","reason":"…"}; no frame follows. */
         FRAME_END = 5,
+        /* A data frame that is compressed: a PackedHeader and one zstd frame, which holds whole
+         * sub-buffers. The last one is filled up with zeros. */
+        FRAME_PACKED = 6,
         _FRAME_TYPE_N,
 } FrameType;
 
 typedef struct FrameHeader {
         uint32_t type;
-        uint32_t cpu;  /* data frames; else 0 */
+        uint32_t cpu;  /* data and packed frames; else 0 */
         uint64_t size; /* payload bytes, at most FRAME_SIZE_MAX */
-        uint64_t lost; /* data frames: events that this CPU lost (kernel) or a limit cut, since its
+        uint64_t lost; /* data and packed frames: events that this CPU lost (kernel) or a limit cut, since its
                           last data frame; else 0 */
 } FrameHeader;
 
+/* The head of a packed frame's payload. From packed_bytes on, the payload is a chunk of a trace.dat
+ * of version 7 (trace-cmd.dat.v7(5)). */
+typedef struct PackedHeader {
+        uint64_t time;         /* of its first sub-buffer, as the kernel counts */
+        uint64_t n_records;    /* events in it */
+        uint32_t packed_bytes; /* the zstd frame; the rest of the payload */
+        uint32_t data_bytes;   /* after unpacking, at most PACKED_DATA_MAX */
+} PackedHeader;
+
+#define PACKED_DATA_MAX ((uint32_t)16 * 1024 * 1024)
+
 _Static_assert(sizeof(StreamHeader) == 16, "wire format");
 _Static_assert(sizeof(FrameHeader) == 24, "wire format");
+_Static_assert(sizeof(PackedHeader) == 24, "wire format");
 
-void stream_header_encode(uint8_t out[static sizeof(StreamHeader)]);
+void stream_header_encode(uint8_t out[static sizeof(StreamHeader)], uint32_t version);
 /* Returns 0, or KT_E_INVALID_SPEC with reason (not a stream; a newer version). */
 int stream_header_decode(const uint8_t *in, size_t size, Reason *reason);
 void frame_header_encode(uint8_t out[static sizeof(FrameHeader)], const FrameHeader *header);
 /* Returns 0, or KT_E_INVALID_SPEC with reason (unknown type, too long, cpu out of range). in:
  * sizeof(FrameHeader) bytes. */
 int frame_header_decode(const uint8_t *in, FrameHeader *ret, Reason *reason);
+bool frame_has_data(uint32_t type);
+void packed_header_encode(uint8_t out[static sizeof(PackedHeader)], const PackedHeader *header);
+/* payload_size: of the frame. in: sizeof(PackedHeader) bytes, if the payload has them. Returns 0, or
+ * KT_E_INVALID_SPEC with reason (sizes that contradict each other or are out of range). */
+int packed_header_decode(const uint8_t *in,
+                uint64_t payload_size,
+                PackedHeader *ret,
+                Reason *reason);

@@ -18,6 +18,7 @@
 #define MODE_MAX     16
 #define LIFETIME_MAX (sizeof("unit:") - 1 + SPEC_UNIT_MAX)
 #define TRACER_MAX   32
+#define COMPRESSION_MAX 8
 /* "command:", and seven digits and a comma per pid. */
 #define SCOPE_MAX (8 + SPEC_PIDS_MAX * 8)
 
@@ -182,6 +183,15 @@ const SpecField spec_fields[] = {
                         "and 'oldest' ends the session) and 'sync' ('none', 'rotate' or "
                         "seconds). All of them are optional. 'ktracectl spool' reads the "
                         "recording. Only with mode stream. Default: none." },
+        { "compression",
+                        SPEC_STRING,
+                        1,
+                        COMPRESSION_MAX,
+                        NULL,
+                        "How the data in streams is compressed: 'zstd' or 'none'. While a ring "
+                        "fills faster than it is read, its data is not compressed, so that no "
+                        "event is lost by it. Snapshots are not compressed. Default: zstd with "
+                        "'spool', none without." },
         { "unredacted",
                         SPEC_BOOLEAN,
                         0,

@@ -116,6 +116,32 @@ static int set_mode(Spec *spec, const char *value, Reason *reason) {
                         quote(value).text);
 }
 
+const char *spec_compression_to_string(SpecCompression compression) {
+        static const char *const names[_COMPRESSION_N] = {
+                [COMPRESSION_NONE] = "none",
+                [COMPRESSION_ZSTD] = "zstd",
+        };
+
+        return names[compression];
+}
+
+bool spec_is_compressed(const Spec *spec) {
+        return spec->compression == COMPRESSION_UNSET ? spec->spool.is_on
+                                                      : spec->compression == COMPRESSION_ZSTD;
+}
+
+static int set_compression(Spec *spec, const char *value, Reason *reason) {
+        for (SpecCompression c = COMPRESSION_NONE; c < _COMPRESSION_N; c++)
+                if (strcmp(value, spec_compression_to_string(c)) == 0) {
+                        spec->compression = c;
+                        return 0;
+                }
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "compression: %s is not known: write zstd or none",
+                        quote(value).text);
+}
+
 static int spec_set_clock(Spec *spec, const char *value, Reason *reason) {
         char *clock;
 
@@ -206,6 +232,7 @@ static const struct {
         { "scope", spec_scope_set },
         { "where", set_where },
         { "clock", spec_set_clock },
+        { "compression", set_compression },
         { "lifetime", spec_set_lifetime },
         { "cpus", spec_set_cpus },
         { "tracer", spec_set_tracer },

@@ -68,6 +68,13 @@ typedef enum SpecLifetime {
         _LIFETIME_N,
 } SpecLifetime;
 
+typedef enum SpecCompression {
+        COMPRESSION_UNSET, /* zstd for a spool, else none */
+        COMPRESSION_NONE,
+        COMPRESSION_ZSTD,
+        _COMPRESSION_N,
+} SpecCompression;
+
 typedef struct SpecEvent {
         char *name;   /* "system:event" or a glob of it; "event" alone means "*:event" */
         char *filter; /* NULL: none */
@@ -117,6 +124,7 @@ typedef struct Spec {
         size_t n_functions;
         bool unredacted; /* nothing is cut, kernel addresses stay: a rule must grant it */
         SpecSpool spool;
+        SpecCompression compression; /* of the data in streams */
         uint32_t set_keys; /* bit i: spec_fields[i] was given */
 } Spec;
 
@@ -141,6 +149,11 @@ typedef struct SpecField {
 
 extern const SpecField spec_fields[];
 extern const size_t n_spec_fields;
+
+/* NULL for COMPRESSION_UNSET. */
+const char *spec_compression_to_string(SpecCompression compression);
+/* Whether the session's streams are compressed. */
+bool spec_is_compressed(const Spec *spec);
 
 Spec *spec_new(void);
 Spec *spec_free(Spec *spec);

@@ -52,6 +52,7 @@ static const struct {
         { "tracer", "a tracer of functions slows down the whole boot: ftrace= is yours to write" },
         { "functions", "a tracer of functions slows down the whole boot: ftrace= is yours to write" },
         { "instance", "a boot trace has its own instance, with the name of the session" },
+        { "compression", "the kernel compresses nothing: 'ktracectl convert' can" },
         { "locked", "a boot trace is not a session that can be controlled" },
 };
 

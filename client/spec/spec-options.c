@@ -169,6 +169,8 @@ int spec_options_take(SpecOptions *options, int option, const char *text, Reason
                 return spec_options_set_scope_text(options, text, "--scope", text, reason);
         case OPTION_CLOCK:
                 return set_once(&options->clock, text, "--clock", reason);
+        case OPTION_COMPRESSION:
+                return set_once(&options->compression, text, "--compression", reason);
         case OPTION_MODE:
                 return set_once(&options->mode, text, "--mode", reason);
         case OPTION_LIFETIME:
@@ -402,6 +404,8 @@ static int build(const SpecOptions *options,
                 r = spec_options_set_buffer(options->buffer, spec, reason);
         if (r == 0 && options->clock)
                 r = spec_set_string(spec, "clock", options->clock, reason);
+        if (r == 0 && options->compression)
+                r = spec_set_string(spec, "compression", options->compression, reason);
         if (r == 0 && options->mode)
                 r = spec_set_string(spec, "mode", options->mode, reason);
         if (r == 0)
@@ -473,6 +477,7 @@ void spec_options_print_help(FILE *out) {
                         "      --locked           once started, only an administrator can stop it\n"
                         "      --spool[=SIZE]     record onto the machine's disk, at most so much (64M, 2G;\n"
                         "                         from 512K on, default max-spool-kb); 'ktracectl spool'\n"
+                        "      --compression HOW  zstd or none: of the data in streams and of a .dat\n"
                         "      --unredacted       cut no fields, where policy allows this\n"
                         "      --spec FILE.json   an object with the keys below; -e adds to its events;\n"
                         "                         for 'create' also -, standard input\n"

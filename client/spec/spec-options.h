@@ -28,6 +28,7 @@ typedef struct SpecOptions {
         char *unit;               /* the scope from -u */
         const char *buffer;
         const char *clock;
+        const char *compression;
         const char *mode;
         const char *mode_option; /* another option that sets the mode; NULL: --mode */
         const char *lifetime;
@@ -63,6 +64,7 @@ enum {
         OPTION_STACKTRACE,
         OPTION_LOCKED,
         OPTION_SPOOL,
+        OPTION_COMPRESSION,
         OPTION_SPEC_END, /* a verb's own long options begin here */
 };
 
@@ -92,6 +94,7 @@ enum {
         { "stacktrace", no_argument,     NULL, OPTION_STACKTRACE }, \
         { "locked",   no_argument,       NULL, OPTION_LOCKED },  \
         { "spool",    optional_argument, NULL, OPTION_SPOOL },   \
+        { "compression", required_argument, NULL, OPTION_COMPRESSION }, \
         { "unredacted", no_argument,     NULL, OPTION_UNREDACTED }
 /* clang-format on */
 

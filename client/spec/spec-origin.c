@@ -111,6 +111,7 @@ int spec_origin_add_keys(Origins *origins, const SpecOptions *options) {
                 { "where", "--where", options->where, options->where },
                 { "buffer-kb", "--buffer", options->buffer, options->buffer },
                 { "clock", "--clock", options->clock, options->clock },
+                { "compression", "--compression", options->compression, options->compression },
                 { "mode",
                                 options->mode_option ?: "--mode",
                                 options->mode_option ? NULL : options->mode,

@@ -56,6 +56,24 @@ static void count_subbuf(Count *count, size_t size) {
                 count->summary->n_events++;
 }
 
+static int count_packed(Count *count, const FrameHeader *header, Reason *reason) {
+        uint8_t bytes[sizeof(PackedHeader)] = {};
+        PackedHeader packed;
+
+        int r = export_count_read_at(count,
+                        count->place,
+                        bytes,
+                        MIN_OF(sizeof(bytes), (size_t)header->size));
+        if (r <= 0)
+                return r;
+        r = packed_header_decode(bytes, header->size, &packed, reason);
+        if (r != 0)
+                return 0;
+        count->summary->n_lost += header->lost;
+        count->summary->n_events += count->with_events ? packed.n_records : 0;
+        return 1;
+}
+
 static int count_data(Count *count, const FrameHeader *header) {
         size_t subbuf_size = count->stream.subbuf_size;
 
@@ -79,6 +97,8 @@ static int export_count_take_frame(Count *count, const FrameHeader *header, Reas
                 return r < 0 ? r : r == 0;
         if (header->type == FRAME_DATA)
                 return count_data(count, header);
+        if (header->type == FRAME_PACKED)
+                return count_packed(count, header, reason);
         payload = malloc((size_t)header->size + 1);
         if (!payload)
                 return -ENOMEM;

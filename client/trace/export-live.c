@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "interfaces/cleanup.h"
 #include "trace/comm.h"
@@ -319,6 +320,31 @@ static int take_data(LiveExport *live, Piece *piece) {
         return export_live_drain(live, printable_until(live));
 }
 
+/* Replaces a packed frame's payload by its data. */
+static int export_live_unpack(Piece **piece, Reason *reason) {
+        PackedHeader header = {};
+        Piece *packed = *piece, *data;
+
+        int r = packed_header_decode(packed->data, packed->size, &header, reason);
+        if (r != 0)
+                return r;
+        data = malloc(sizeof(*data) + header.data_bytes);
+        if (!data)
+                return -ENOMEM;
+        *data = (Piece){ .size = header.data_bytes, .lost = packed->lost };
+        size_t n = ZSTD_decompress(data->data,
+                        data->size,
+                        packed->data + sizeof(PackedHeader),
+                        header.packed_bytes);
+        free(packed);
+        *piece = data;
+        if (n != data->size) /* also for an error */
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "damaged stream: a packed frame that cannot be unpacked");
+        return 0;
+}
+
 static int export_live_take_frame(LiveExport *live, Reason *reason) {
         Piece *piece = TAKE_PTR(live->piece);
         int r;
@@ -328,8 +354,10 @@ static int export_live_take_frame(LiveExport *live, Reason *reason) {
         piece->size = (size_t)live->frame.size;
         piece->lost = live->frame.lost;
         piece->next = NULL;
-        if (live->frame.type == FRAME_DATA) {
+        if (frame_has_data(live->frame.type)) {
                 r = stream_expect(&live->stream, &live->frame, reason);
+                if (r == 0 && live->frame.type == FRAME_PACKED)
+                        r = export_live_unpack(&piece, reason);
                 if (r == 0)
                         return take_data(live, piece);
         } else

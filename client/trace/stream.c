@@ -40,6 +40,7 @@ const char *stream_frame_name(uint32_t type) {
                 [FRAME_STATISTICS] = "statistics",
                 [FRAME_COMMANDS] = "commands",
                 [FRAME_END] = "end",
+                [FRAME_PACKED] = "packed",
         };
 
         return type < _FRAME_TYPE_N && names[type] ? names[type] : "unknown";

@@ -42,13 +42,34 @@ static int load_payload(Trace *trace, uint64_t offset, const FrameHeader *header
         return r;
 }
 
+static int load_packed(Trace *trace, TraceChunk *chunk, Reason *reason) {
+        uint8_t bytes[sizeof(PackedHeader)] = {};
+        PackedHeader packed;
+        int r = chunk->size < sizeof(bytes)
+                                ? 1
+                                : trace_read(trace, chunk->offset, bytes, sizeof(bytes));
+
+        if (r <= 0)
+                return r < 0 ? r : -EIO;
+        r = packed_header_decode(bytes, chunk->size, &packed, reason);
+        if (r != 0)
+                return r;
+        chunk->offset += sizeof(bytes);
+        chunk->size = packed.data_bytes;
+        chunk->packed = packed.packed_bytes;
+        chunk->n_records = packed.n_records;
+        return 0;
+}
+
 static int load_frame(Trace *trace, uint64_t offset, const FrameHeader *header, Reason *reason) {
         TraceChunk chunk = { .offset = offset, .size = header->size, .lost = header->lost };
         int r;
 
-        if (header->type != FRAME_DATA)
+        if (!frame_has_data(header->type))
                 return load_payload(trace, offset, header, reason);
         r = stream_expect(&trace->stream, header, reason);
+        if (r == 0 && header->type == FRAME_PACKED)
+                r = load_packed(trace, &chunk, reason);
         return r != 0 ? r : trace_add_chunk(trace, header->cpu, &chunk);
 }
 

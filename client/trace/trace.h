@@ -16,6 +16,7 @@ typedef struct TraceChunk {
         uint64_t size;   /* as sub-buffers, after unpacking */
         uint64_t lost;   /* events lost before it; 0: see the sub-buffers' own flags */
         uint32_t packed; /* bytes of a zstd frame; 0: not packed */
+        uint64_t n_records; /* in a packed chunk of a stream, as its writer says */
 } TraceChunk;
 
 /* One CPU of one buffer: its chunks, and the reader's position in them. */

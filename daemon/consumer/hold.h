@@ -31,9 +31,9 @@ typedef struct Hold {
         void *visit_userdata;
 } Hold;
 
-/* Puts a data frame. Returns 1 when the sink takes no more for now, or -errno. */
+/* Puts a data frame. It may overwrite the rest of the last sub-buffer. Returns 1 when the sink takes no more for now, or -errno. */
 typedef int (*HoldPut)(unsigned cpu,
-                const uint8_t *data,
+                uint8_t *data,
                 size_t size,
                 uint64_t lost,
                 void *userdata);

@@ -6,7 +6,8 @@
  *
  * Without a fence, a CPU's sub-buffers go through one batch at once. A judged stream is released
  * round by round (hold.c), and the guard is checked before each release. Data above the stream's
- * limit of bytes per second is dropped in whole sub-buffers, and counted as lost. A snapshot reads
+ * limit of bytes per second is dropped in whole sub-buffers, and counted as lost. Frames of a
+ * compressed stream are packed (packer.c) as long as the reading keeps up. A snapshot reads
  * each ring once and puts its data after the data that the last snapshot kept (window.c). */
 
 #include "consumer/pump.h"
@@ -19,6 +20,9 @@
 #include "consumer/mask-rules.h"
 
 #define BATCH_SIZE ((size_t)64 * 1024)
+/* Larger blocks compress faster and better. Files of a spool keep room for one frame, so theirs are
+ * smaller. */
+#define PACKED_BATCH_SIZE ((size_t)256 * 1024)
 #define CPUS_MAX   8192
 /* The limit of memory at the end of a session with a slow reader: half of the unit's limit. Data
  * that stays in the rings is reported as `entries`. */
@@ -92,6 +96,16 @@ static void count_members(Pump *pump) {
         pump->fence.hold.judge.names = counts_get_names(pump->counts);
 }
 
+static size_t choose_batch_size(const ControlMessage *setup) {
+        bool is_large = setup->setup.compressed && setup->setup.sink != CONTROL_SINK_SPOOL;
+        size_t size = is_large ? PACKED_BATCH_SIZE : BATCH_SIZE;
+
+        return MAX_OF(size,
+                        setup->setup.snapshot == CONTROL_SNAPSHOT_NONE
+                                        ? (size_t)setup->setup.subbuf_size
+                                        : 2 * (size_t)setup->setup.subbuf_size);
+}
+
 int pump_init(Pump *pump,
                 const ControlMessage *setup,
                 const char *metadata,
@@ -105,9 +119,7 @@ int pump_init(Pump *pump,
         pump->queue = queue;
         pump->watchdog = watchdog;
         pump->subbuf_size = subbuf_size;
-        pump->batch_size = MAX_OF(BATCH_SIZE, pump->subbuf_size);
-        if (setup->setup.snapshot != CONTROL_SNAPSHOT_NONE)
-                pump->batch_size = MAX_OF(pump->batch_size, 2 * pump->subbuf_size);
+        pump->batch_size = choose_batch_size(setup);
         /* The kernel rounds up, and has sub-buffers besides those of the ring. */
         pump->ring_bytes = setup->setup.buffer_bytes + 4 * pump->subbuf_size;
         pump->window.buffer_bytes = setup->setup.buffer_bytes;
@@ -116,10 +128,14 @@ int pump_init(Pump *pump,
                 return -ENOMEM;
         bucket_init(&pump->bucket, setup->setup.bytes_per_sec, 2 * pump->subbuf_size, 0);
         int r = rings_init(&pump->rings, n_cpus, setup->setup.buffer_bytes / subbuf_size);
+        if (r == 0 && setup->setup.compressed)
+                r = packer_init(&pump->packer, pump->batch_size);
         if (r == 0 && (setup->setup.fenced || setup->setup.judged))
                 r = load_masks(pump, metadata, setup->setup.judged);
         if (r == 0 && setup->setup.judged)
                 r = fence_init(&pump->fence, setup, pump->masks, &pump->tally, &pump->bucket);
+        if (r == 0 && setup->setup.compressed)
+                pump->fence.hold.batch_size = pump->batch_size;
         if (r == 0 && pump->counts)
                 count_members(pump);
         /* A snapshot is judged as a whole, so a lane must hold a whole ring. */
@@ -153,15 +169,32 @@ static size_t clean_batch(Pump *pump, Ring *ring, size_t n) {
         return kept == 0 ? 0 : kept - pump->subbuf_size + last;
 }
 
-static int pump_put_data(unsigned cpu,
-                const uint8_t *data,
-                size_t size,
-                uint64_t lost,
-                void *userdata) {
+/* Fills the last sub-buffer up with zeros. Returns the size of the payload, or 0 if it would not be
+ * smaller than the data. */
+static size_t pump_pack(Pump *pump, uint8_t *data, size_t size, const uint8_t **ret) {
+        size_t whole = (size + pump->subbuf_size - 1) / pump->subbuf_size * pump->subbuf_size;
+        uint64_t n_records = 0;
+
+        memset(data + size, 0, whole - size);
+        for (size_t at = 0; at < whole; at += pump->subbuf_size)
+                n_records += page_count(data + at, pump->subbuf_size);
+        size_t n = packer_pack(&pump->packer, data, whole, n_records, ret);
+        return n < size ? n : 0;
+}
+
+static int pump_put_data(unsigned cpu, uint8_t *data, size_t size, uint64_t lost, void *userdata) {
         FrameHeader header = { .type = FRAME_DATA, .cpu = cpu, .size = size, .lost = lost };
         Pump *pump = userdata;
+        const uint8_t *payload = NULL;
 
-        int r = queue_put(pump->queue, &header, data, size);
+        size_t packed = pump->packer.context && !pump->is_behind
+                                        ? pump_pack(pump, data, size, &payload)
+                                        : 0;
+        if (packed > 0) {
+                header.type = FRAME_PACKED;
+                header.size = packed;
+        }
+        int r = queue_put(pump->queue, &header, packed > 0 ? payload : data, header.size);
         if (r < 0)
                 return r;
         return !queue_is_empty(pump->queue) && !pump->is_ending;
@@ -176,6 +209,7 @@ static int run_ring(Pump *pump, Ring *ring, bool is_all) {
         int r = ring_read_statistics(ring);
         if (r < 0)
                 return r;
+        pump->is_behind = !is_all && ring->last.bytes > pump->ring_bytes / 2;
         uint64_t held = ring->last.read + ring->last.entries;
         do {
                 ssize_t n = ring_read(ring, pump->batch, pump->batch_size, pump->subbuf_size);
@@ -217,6 +251,7 @@ static int run_fence(Pump *pump) {
                         r = fence_read(&pump->fence, &pump->rings, now, &bytes);
                 if (r < 0)
                         return r;
+                pump->is_behind = !pump->is_ending && bytes - before > pump->ring_bytes / 2;
                 watchdog_beat(pump->watchdog, false);
                 pump->found_any = pump->found_any || bytes > before || !hold_is_empty(hold);
                 if (guard_check(&pump->rings.guard, pump->trip_text, sizeof(pump->trip_text)) < 0)
@@ -341,7 +376,7 @@ static int snapshot_ring(Pump *pump, Ring *ring) {
 }
 
 static int put_judged(unsigned cpu,
-                const uint8_t *data,
+                uint8_t *data,
                 size_t size,
                 uint64_t lost _unused_,
                 void *userdata) {

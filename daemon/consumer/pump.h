@@ -3,6 +3,7 @@
 
 #include "consumer/counts.h"
 #include "consumer/fence.h"
+#include "consumer/packer.h"
 #include "consumer/queue.h"
 #include "consumer/window.h"
 #include "interfaces/control.h"
@@ -23,6 +24,8 @@ typedef struct Pump {
         size_t subbuf_size, batch_size;
         uint64_t ring_bytes; /* limit of what is read from a ring at once */
         uint8_t *batch;
+        Packer packer;
+        bool is_behind;  /* a ring was half full: data is not compressed, which might lose events */
         bool found_any;  /* set by pump_run(), never unset here */
         bool is_ending;  /* reads everything, also into memory; set by pump_end() */
         bool is_tripped; /* the guard has fired: nothing more is sent */

@@ -162,16 +162,19 @@ void queue_flush(Queue *queue) {
                 queue_discard(queue);
 }
 
-/* iov: head, payload */
-static int queue_keep(Queue *queue, const struct iovec iov[static 2], size_t at, uint32_t type) {
-        bool is_data = type == FRAME_DATA;
+/* iov: head, payload. data_size: the ring's data in it */
+static int queue_keep(Queue *queue,
+                const struct iovec iov[static 2],
+                size_t at,
+                uint32_t type,
+                size_t data_size) {
         size_t size = iov[0].iov_len + iov[1].iov_len;
         Chunk *chunk = malloc(sizeof(*chunk) + size);
 
         if (!chunk)
                 return -ENOMEM;
         *chunk = (Chunk){
-                .at = at, .size = size, .type = type, .data_size = is_data ? iov[1].iov_len : 0
+                .at = at, .size = size, .type = type, .data_size = data_size
         };
         memcpy(chunk->bytes, iov[0].iov_base, iov[0].iov_len);
         if (iov[1].iov_len > 0)
@@ -182,19 +185,28 @@ static int queue_keep(Queue *queue, const struct iovec iov[static 2], size_t at,
         return 0;
 }
 
+/* Returns the size of the ring's data in a frame. */
+static size_t queue_get_data_size(const FrameHeader *header, const void *payload, size_t size) {
+        PackedHeader packed = {};
+
+        if (!header || header->type != FRAME_PACKED)
+                return header && header->type == FRAME_DATA ? size : 0;
+        (void)packed_header_decode(payload, size, &packed, NULL);
+        return packed.data_bytes;
+}
+
 int queue_put(Queue *queue, const FrameHeader *header, const void *data, size_t size) {
         uint8_t head[sizeof(FrameHeader)];
         const struct iovec whole[] = { { head, header ? sizeof(head) : 0 },
                 { (void *)data, size } };
-        bool is_data = header && header->type == FRAME_DATA;
-        size_t done = 0;
+        size_t data_size = queue_get_data_size(header, data, size), done = 0;
 
         if (header)
                 frame_header_encode(head, header);
-        if (queue->spool && is_data)
+        if (queue->spool && header && frame_has_data(header->type))
                 queue->spool->lost += header->lost;
         if (queue->error == 0 && queue_is_empty(queue) && queue->spool && header &&
-                        queue_spool(queue, header->type, whole, 2, is_data ? size : 0))
+                        queue_spool(queue, header->type, whole, 2, data_size))
                 return 0;
         if (queue->error == 0 && queue_is_empty(queue) && queue->fd >= 0) {
                 struct iovec iov[] = { whole[0], whole[1] };
@@ -202,8 +214,7 @@ int queue_put(Queue *queue, const FrameHeader *header, const void *data, size_t 
                 done = queue_write(queue, header ? iov : iov + 1, header ? 2 : 1);
         }
         if (queue->error != 0) {
-                if (is_data)
-                        queue->discarded_bytes += size;
+                queue->discarded_bytes += data_size;
                 queue_discard(queue);
                 return 0;
         }
@@ -211,5 +222,5 @@ int queue_put(Queue *queue, const FrameHeader *header, const void *data, size_t 
                 queue->whole_bytes = queue->written_bytes;
                 return 0;
         }
-        return queue_keep(queue, whole, done, header ? header->type : 0);
+        return queue_keep(queue, whole, done, header ? header->type : 0, data_size);
 }

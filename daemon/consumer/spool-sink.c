@@ -44,6 +44,7 @@ int spool_sink_init(SpoolSink *sink,
                 .sync_sec = setup->setup.spool_sync_sec,
                 .metadata = metadata,
                 .metadata_size = metadata_size,
+                .version = setup->setup.compressed ? STREAM_VERSION_PACKED : STREAM_VERSION,
         };
         uint64_t head = sizeof(StreamHeader) + sizeof(FrameHeader) + metadata_size;
         sink->spare_bytes = MAX_OF(BATCH_MAX, (uint64_t)setup->setup.subbuf_size + TAIL_BYTES);
@@ -111,7 +112,7 @@ static bool write_head(SpoolSink *sink) {
                 { (void *)sink->metadata, sink->metadata_size },
         };
 
-        stream_header_encode(stream);
+        stream_header_encode(stream, sink->version);
         frame_header_encode(frame, &header);
         sink->has_head = write_whole(sink, iov, ELEMENTSOF(iov));
         return sink->has_head;
@@ -202,7 +203,7 @@ static bool spool_sink_rotate(SpoolSink *sink) {
 }
 
 static SpoolPut spool_sink_refuse(const SpoolSink *sink, FrameType type) {
-        return sink->gives_up || (sink->is_last && sink->next_fd < 0 && type == FRAME_DATA)
+        return sink->gives_up || (sink->is_last && sink->next_fd < 0 && frame_has_data(type))
                                ? SPOOL_PUT_DROPPED
                                : SPOOL_PUT_LATER;
 }
@@ -218,7 +219,7 @@ static bool never_fits(const SpoolSink *sink, uint64_t size) {
 /* Provides a file with room for this frame. */
 static SpoolPut find_room(SpoolSink *sink, FrameType type, uint64_t size) {
         uint64_t tail = sink->tail_bytes + sink->spare_bytes,
-                 kept = type == FRAME_DATA       ? sink->names_bytes + tail
+                 kept = frame_has_data(type)     ? sink->names_bytes + tail
                         : type == FRAME_COMMANDS ? tail
                                                  : 0;
 

@@ -39,6 +39,7 @@ typedef struct SpoolSink {
         unsigned sync_sec;
         const char *metadata;
         size_t metadata_size;
+        uint32_t version; /* of the streams in the files */
         bool has_head;
         bool is_last;  /* no file follows */
         bool gives_up; /* data that cannot be written now is dropped */

@@ -102,6 +102,7 @@ int feed_setup_send(Consumer *consumer,
                         .clock = clock,
                         .bytes_per_sec = get_bytes_per_sec(trace),
                         .buffer_bytes = trace->spec->buffer_kb * 1024,
+                        .compressed = !setup->is_snapshot && spec_is_compressed(trace->spec),
                 },
         };
 

@@ -19,6 +19,23 @@ EOS
         verdict "$(wc -l <found)" "stale bytes"
 }
 
+case_holes_packed() { # read stale bytes in compressed frames, whose last sub-buffer is filled up
+        defended_by holes
+        attack <<'EOS'
+from attack import *
+p = Process(["sh", "-c", "i=0; while [ $i -lt 60 ]; do sh -c 'kill -CONT $$; exec true a b c' ; i=$((i+1)); done"])
+s = Session(f"command:{p.pid}", ENTER + ["sched:sched_process_*", "task:*", "signal:signal_deliver"],
+            **{"buffer-kb": dbus.UInt64(8), "compression": "zstd"})
+s.start()
+p.run()
+s.save()
+EOS
+        [ "$(records t.kts | wc -l)" -gt 500 ] || fail "few records: $(records t.kts | wc -l)"
+        scan holes t.kts >found || true
+        head found
+        verdict "$(wc -l <found)" "stale bytes"
+}
+
 case_names() { # [open] read the names of other users' processes, which the kernel keeps in one list for all traces
         defended_by metadata
         chmod 711 .

@@ -100,6 +100,16 @@ void rig_set_up(Rig *rig, ControlSink sink, unsigned n_cpus, bool fenced) {
                         NULL);
 }
 
+void rig_run_compressed(Rig *rig, unsigned n_cpus) {
+        set_up(rig,
+                        &(ControlMessage){ .setup = { .sink = CONTROL_SINK_PIPE,
+                                                           .n_cpus = n_cpus,
+                                                           .compressed = true } },
+                        NULL);
+        rig_await(rig, CONTROL_ATTACHED, NULL);
+        rig_give_rings(rig);
+}
+
 void rig_set_up_judged(Rig *rig, unsigned n_cpus, uint64_t bytes_per_sec) {
         rig_set_up_counted(rig, n_cpus, bytes_per_sec, NULL);
 }
@@ -283,6 +293,15 @@ void rig_set_stats(Rig *rig, unsigned cpu, unsigned entries, unsigned overrun, u
                                         entries,
                                         overrun,
                                         dropped);
+
+        g_assert_cmpint(pwrite(rig->stats[cpu], text, strlen(text), 0), ==, strlen(text));
+}
+
+void rig_set_held_bytes(Rig *rig, unsigned cpu, unsigned bytes) {
+        g_autofree char *text = g_strdup_printf("entries: 0\noverrun: 0\ncommit overrun: 0\nbytes: %u\n"
+                                                "dropped events: 0\nread events: 0\n%128s",
+                        bytes,
+                        "");
 
         g_assert_cmpint(pwrite(rig->stats[cpu], text, strlen(text), 0), ==, strlen(text));
 }

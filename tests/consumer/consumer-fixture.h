@@ -40,6 +40,8 @@ void rig_run(Rig *rig, unsigned n_cpus, bool fenced);
 /* As rig_run, of a judged stream and up to ATTACHED: members, guard and rings are to follow. */
 void rig_set_up_judged(Rig *rig, unsigned n_cpus, uint64_t bytes_per_sec);
 /* The same; with a plan (JSON) histograms are counted. */
+/* As rig_run, of a compressed stream. */
+void rig_run_compressed(Rig *rig, unsigned n_cpus);
 void rig_set_up_counted(Rig *rig, unsigned n_cpus, uint64_t bytes_per_sec, const char *plan);
 void rig_add_member(Rig *rig, uint32_t tid, uint64_t since_nsec);
 /* It is the same task still. */
@@ -70,6 +72,8 @@ void rig_make_page(uint8_t *page, uint32_t pid, uint32_t number, bool full);
  * number. */
 uint32_t rig_feed_until_full(Rig *rig, unsigned cpu, uint32_t number);
 void rig_set_stats(Rig *rig, unsigned cpu, unsigned entries, unsigned overrun, unsigned dropped);
+/* So many bytes are in the ring. */
+void rig_set_held_bytes(Rig *rig, unsigned cpu, unsigned bytes);
 bool rig_ring_is_closed(Rig *rig, unsigned cpu);
 
 /* At most that much from the sink; what read(2) returns. */

@@ -307,7 +307,7 @@ static uint32_t count_page(unsigned cpu _unused_, uint8_t *page, size_t size, vo
 }
 
 static int drop(unsigned cpu _unused_,
-                const uint8_t *data _unused_,
+                uint8_t *data _unused_,
                 size_t size _unused_,
                 uint64_t lost _unused_,
                 void *userdata _unused_) {

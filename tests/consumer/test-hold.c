@@ -104,7 +104,7 @@ static void feed_fork(Fixture *f, unsigned cpu, uint64_t nsec, uint32_t pid, uin
         feed(f, cpu);
 }
 
-static int put(unsigned cpu, const uint8_t *data, size_t size, uint64_t lost, void *userdata) {
+static int put(unsigned cpu, uint8_t *data, size_t size, uint64_t lost, void *userdata) {
         Fixture *f = userdata;
 
         f->n_frames++;

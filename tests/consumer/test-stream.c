@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <zstd.h>
 
 #include "consumer-fixture.h"
 
@@ -102,6 +103,61 @@ static void test_fence(void) {
         g_assert_true(json_object_object_get_ex(statistics, "unknown-records", &unknown));
         g_assert_cmpint(json_object_get_int(unknown), ==, 1);
         rig_await(&rig, CONTROL_RELEASED, NULL);
+        assert_ends_well(&rig);
+        rig_free(&rig);
+}
+
+static void assert_packed(const Frame *frame, const uint8_t *page, uint64_t n_records) {
+        uint8_t data[PAGE_SIZE_TEST];
+        PackedHeader header;
+        Reason reason;
+
+        g_assert_cmpuint(frame->header.type, ==, FRAME_PACKED);
+        g_assert_cmpint(packed_header_decode(frame->payload, frame->header.size, &header, &reason),
+                        ==,
+                        0);
+        g_assert_cmpuint(header.n_records, ==, n_records);
+        g_assert_cmpuint(header.data_bytes, ==, sizeof(data));
+        g_assert_cmpuint(ZSTD_decompress(data,
+                                         sizeof(data),
+                                         frame->payload + sizeof(header),
+                                         header.packed_bytes),
+                        ==,
+                        sizeof(data));
+        g_assert_cmpmem(data, sizeof(data), page, sizeof(data));
+}
+
+/* A compressed stream: what does not become smaller stays plain, and so does the data of a ring
+ * that is half full. */
+static void test_compressed(void) {
+        uint8_t small[PAGE_SIZE_TEST], full[PAGE_SIZE_TEST];
+        Rig rig;
+        size_t n;
+
+        rig_make_page(small, 12, 0, false);
+        rig_make_page(full, 12, 1, true);
+        rig_run_compressed(&rig, 2);
+        g_assert_true(rig_feed(&rig, 1, full));
+        rig_read_frames(&rig, 2);
+        g_assert_true(rig_feed(&rig, 0, small));
+        rig_read_frames(&rig, 3);
+        rig_set_held_bytes(&rig, 1, 200 * 1024);
+        g_assert_true(rig_feed(&rig, 1, full));
+        rig_read_frames(&rig, 4);
+        rig_set_held_bytes(&rig, 1, 100 * 1024);
+        g_assert_true(rig_feed(&rig, 1, full));
+        rig_read_frames(&rig, 5);
+        rig_finish(&rig, NULL);
+        rig_await(&rig, CONTROL_RELEASED, NULL);
+
+        g_autofree Frame *frames = read_all(&rig, &n);
+        g_assert_cmpuint(rig.stream->data[offsetof(StreamHeader, version)],
+                        ==,
+                        STREAM_VERSION_PACKED);
+        assert_packed(&frames[1], full, 1);
+        g_assert_cmpuint(frames[2].header.type, ==, FRAME_DATA);
+        g_assert_cmpuint(frames[3].header.type, ==, FRAME_DATA);
+        assert_packed(&frames[4], full, 1);
         assert_ends_well(&rig);
         rig_free(&rig);
 }
@@ -389,6 +445,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/consumer/blocked-reader-closes", test_blocked_reader_closes);
         g_test_add_func("/consumer/daemon-goes", test_daemon_goes);
         g_test_add_func("/consumer/daemon-goes-before-set-up", test_daemon_goes_before_set_up);
+        g_test_add_func("/consumer/compressed", test_compressed);
         g_test_add_func("/consumer/never-root", test_never_root);
         g_test_add_func("/consumer/bad-messages", test_bad_messages);
         return g_test_run();

@@ -14,7 +14,7 @@ static void test_stream_header(void) {
         uint8_t bytes[sizeof(StreamHeader)];
         Reason reason;
 
-        stream_header_encode(bytes);
+        stream_header_encode(bytes, STREAM_VERSION);
         g_assert_cmpmem(bytes, sizeof(bytes), header_bytes, sizeof(header_bytes));
         g_assert_cmpint(stream_header_decode(bytes, sizeof(bytes), &reason), ==, 0);
         g_assert_cmpint(stream_header_decode(bytes, 4096, &reason), ==, 0);
@@ -78,6 +78,7 @@ static void test_frame_header_bounds(void) {
                 { FRAME_METADATA, 0, FRAME_SIZE_MAX, 0 },
                 { FRAME_DATA, 8191, FRAME_SIZE_MAX, UINT64_MAX },
                 { FRAME_END, 0, 2, 0 },
+                { FRAME_PACKED, 8191, 25, 7 },
         };
 
         static const struct {
@@ -85,7 +86,7 @@ static void test_frame_header_bounds(void) {
                 const char *text;
         } bad[] = {
                 { { 0, 0, 0, 0 }, "unknown frame type 0" },
-                { { _FRAME_TYPE_N, 0, 0, 0 }, "unknown frame type 6" },
+                { { _FRAME_TYPE_N, 0, 0, 0 }, "unknown frame type 7" },
                 { { UINT32_MAX, 0, 0, 0 }, "unknown frame type 4294967295" },
                 { { FRAME_DATA, 8192, 0, 0 }, "a frame of CPU 8192" },
                 { { FRAME_DATA, UINT32_MAX, 0, 0 }, "a frame of CPU 4294967295" },
@@ -101,6 +102,45 @@ static void test_frame_header_bounds(void) {
                 g_assert_cmpint(decode(good[i], &reason), ==, 0);
         for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
                 g_assert_cmpint(decode(bad[i].header, &reason), ==, KT_E_INVALID_SPEC);
+                g_assert_nonnull(strstr(reason.text, bad[i].text));
+        }
+}
+
+static int decode_packed(PackedHeader header, uint64_t payload_size, Reason *reason) {
+        uint8_t bytes[sizeof(PackedHeader)];
+        PackedHeader again;
+
+        packed_header_encode(bytes, &header);
+        int r = packed_header_decode(bytes, payload_size, &again, reason);
+        if (r == 0)
+                g_assert_cmpmem(&again, sizeof(again), &header, sizeof(header));
+        return r;
+}
+
+static void test_packed_header(void) {
+        static const struct {
+                PackedHeader header;
+                uint64_t payload_size;
+                const char *text;
+        } bad[] = {
+                { { 1, 2, 0, 4096 }, 24, "a packed frame of 24 bytes" },
+                { { 1, 2, 9, 4096 }, 34, "with 10 bytes of data says it has 9" },
+                { { 1, 2, UINT32_MAX, 4096 }, 34, "says it has 4294967295" },
+                { { 1, 2, 10, 0 }, 34, "of 0 bytes after unpacking" },
+                { { 1, 2, 10, PACKED_DATA_MAX + 1 }, 34, "of 16777217 bytes after unpacking" },
+        };
+        Reason reason;
+
+        g_assert_cmpint(decode_packed((PackedHeader){ 1, 2, 1, 4096 }, 25, &reason), ==, 0);
+        g_assert_cmpint(decode_packed((PackedHeader){ UINT64_MAX, UINT64_MAX, 10, PACKED_DATA_MAX },
+                                        34,
+                                        &reason),
+                        ==,
+                        0);
+        for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+                g_assert_cmpint(decode_packed(bad[i].header, bad[i].payload_size, &reason),
+                                ==,
+                                KT_E_INVALID_SPEC);
                 g_assert_nonnull(strstr(reason.text, bad[i].text));
         }
 }
@@ -140,5 +180,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/frame/frame-header", test_frame_header);
         g_test_add_func("/frame/frame-header-bounds", test_frame_header_bounds);
         g_test_add_func("/frame/any-bytes", test_any_bytes);
+        g_test_add_func("/frame/packed-header", test_packed_header);
         return g_test_run();
 }

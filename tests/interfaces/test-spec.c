@@ -64,6 +64,7 @@ static void test_table(void) {
                 "instance",
                 "locked",
                 "spool",
+                "compression",
                 "unredacted" };
 
         g_assert_cmpuint(n_spec_fields, ==, G_N_ELEMENTS(keys));
@@ -103,11 +104,11 @@ static void test_unknown_keys(void) {
         assert_refused("{\"frobnicate\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"frobnicate\": the known ones are name, mode, scope, events, "
-                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, instance, locked, spool, unredacted");
+                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, instance, locked, spool, compression, unredacted");
         assert_refused("{\"\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"\": the known ones are name, mode, scope, events, "
-                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, instance, locked, spool, unredacted");
+                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, instance, locked, spool, compression, unredacted");
         for (size_t i = 0; i < G_N_ELEMENTS(later); i++) {
                 _cleanup_spec_ Spec *spec = spec_new();
                 Reason reason;

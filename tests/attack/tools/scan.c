@@ -23,10 +23,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #define HITS_SHOWN    20
 #define PAGE_HEADER   16
 #define FRAME_HEADER  24
+#define PACKED_HEADER 24
 #define STREAM_HEADER 16
 #define N_IDS         65536
 #define FIELDS_MAX    64
@@ -278,6 +280,33 @@ static void scan_subbuf(Scan *scan, const uint8_t *page, size_t size) {
                 scan_holes(scan, NULL, page + end, size - end);
 }
 
+static void scan_subbufs(Scan *scan, const uint8_t *data, size_t size) {
+        for (size_t i = 0; i + PAGE_HEADER <= size; i += scan->subbuf_size)
+                scan_subbuf(scan,
+                                data + i,
+                                size - i < scan->subbuf_size ? size - i : scan->subbuf_size);
+}
+
+static void scan_packed(Scan *scan, const uint8_t *payload, size_t size) {
+        Scan inner = *scan;
+
+        if (size < PACKED_HEADER)
+                unreadable("a packed frame without its head");
+        inner.size = get_u32(payload + PACKED_HEADER - 4);
+        uint8_t *data = malloc(inner.size);
+        if (!data || ZSTD_decompress(data,
+                                       inner.size,
+                                       payload + PACKED_HEADER,
+                                       size - PACKED_HEADER) != inner.size)
+                unreadable("a packed frame that cannot be unpacked");
+        inner.bytes = data;
+        if (inner.verb == WORDS)
+                scan_bytes(&inner);
+        scan_subbufs(&inner, data, inner.size);
+        scan->n_hits = inner.n_hits;
+        free(data);
+}
+
 static void scan_frames(Scan *scan) {
         size_t at = STREAM_HEADER;
 
@@ -292,11 +321,10 @@ static void scan_frames(Scan *scan) {
                         unreadable("a cut frame");
                 if (type == 1)
                         read_metadata(scan, payload, size);
-                for (size_t i = 0; type == 2 && i + PAGE_HEADER <= size; i += scan->subbuf_size)
-                        scan_subbuf(scan,
-                                        payload + i,
-                                        size - i < scan->subbuf_size ? size - i
-                                                                     : scan->subbuf_size);
+                if (type == 2)
+                        scan_subbufs(scan, payload, size);
+                if (type == 6)
+                        scan_packed(scan, payload, size);
                 at += FRAME_HEADER + size;
         }
 }

@@ -187,7 +187,7 @@ int main(int argc, char **argv) {
         if (argc != 4 || !(out = fopen(argv[3], "we")))
                 return 2;
         subbuf_size = subbuf_size_of(argv[2]);
-        stream_header_encode(header);
+        stream_header_encode(header, STREAM_VERSION);
         fwrite(header, 1, sizeof(header), out);
         put_metadata(out, argv[1], argv[2], subbuf_size);
         for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)

@@ -5,8 +5,11 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <zstd.h>
 
 #include "stream-fixture.h"
+
+#include "trace/subbuf.h"
 
 #define COMMON                                                                         \
         "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"         \
@@ -124,7 +127,7 @@ GByteArray *stream_new(void) {
         GByteArray *stream = g_byte_array_new();
         uint8_t header[sizeof(StreamHeader)];
 
-        stream_header_encode(header);
+        stream_header_encode(header, STREAM_VERSION);
         return g_byte_array_append(stream, header, sizeof(header));
 }
 
@@ -177,6 +180,62 @@ void stream_add_metadata(GByteArray *stream, unsigned n_cpus) {
 
 void stream_add_page(GByteArray *stream, uint32_t cpu, uint64_t lost, const Page *page) {
         stream_add_frame(stream, FRAME_DATA, cpu, lost, page->data, page_size(page));
+}
+
+static void add_packed(GByteArray *stream, const FrameHeader *header, const uint8_t *data) {
+        size_t whole = (header->size + FIXTURE_SUBBUF_SIZE - 1) / FIXTURE_SUBBUF_SIZE *
+                       FIXTURE_SUBBUF_SIZE;
+        g_autofree uint8_t *pages = g_malloc0(whole);
+        size_t bound = sizeof(PackedHeader) + ZSTD_compressBound(whole);
+        g_autofree uint8_t *payload = g_malloc(bound);
+        PackedHeader packed = { .data_bytes = (uint32_t)whole };
+
+        memcpy(pages, data, header->size);
+        for (size_t at = 0; at < whole; at += FIXTURE_SUBBUF_SIZE) {
+                const uint8_t *record;
+                uint32_t size;
+                int64_t missed;
+                uint64_t ts;
+                Subbuf walk;
+
+                subbuf_open(&walk, pages + at, FIXTURE_SUBBUF_SIZE, 8, &missed);
+                while (subbuf_next(&walk, &record, &size, &ts))
+                        packed.n_records++;
+        }
+        size_t n = ZSTD_compress(payload + sizeof(PackedHeader), bound, pages, whole, 1);
+        g_assert_false(ZSTD_isError(n));
+        packed.packed_bytes = (uint32_t)n;
+        packed_header_encode(payload, &packed);
+        stream_add_frame(stream,
+                        FRAME_PACKED,
+                        header->cpu,
+                        header->lost,
+                        payload,
+                        sizeof(PackedHeader) + n);
+}
+
+GByteArray *stream_new_packed(const GByteArray *stream) {
+        GByteArray *result = g_byte_array_new();
+        uint8_t head[sizeof(StreamHeader)];
+        size_t at = sizeof(head);
+
+        stream_header_encode(head, STREAM_VERSION_PACKED);
+        g_byte_array_append(result, head, sizeof(head));
+        while (at < stream->len) {
+                const uint8_t *payload = stream->data + at + sizeof(FrameHeader);
+                FrameHeader header;
+                Reason reason;
+
+                g_assert_cmpint(frame_header_decode(stream->data + at, &header, &reason), ==, 0);
+                if (header.type == FRAME_DATA && header.size > 0)
+                        add_packed(result, &header, payload);
+                else
+                        g_byte_array_append(result,
+                                        stream->data + at,
+                                        (guint)(sizeof(header) + header.size));
+                at += sizeof(header) + header.size;
+        }
+        return result;
 }
 
 void stream_add_end(GByteArray *stream) {

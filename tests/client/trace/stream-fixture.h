@@ -56,6 +56,8 @@ void stream_add_metadata_and(GByteArray *stream,
                 const char *of_event,
                 const char *more);
 void stream_add_page(GByteArray *stream, uint32_t cpu, uint64_t lost, const Page *page);
+/* Returns the same stream with its data frames packed. */
+GByteArray *stream_new_packed(const GByteArray *stream);
 void stream_add_end(GByteArray *stream);
 /* Two CPUs, four events, commands, statistics, end. */
 GByteArray *stream_new_sample(void);
