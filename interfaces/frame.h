@@ -9,11 +9,11 @@
 
 /* A .kts stream: one StreamHeader, then frames, all integers little-endian. Each frame is a
  * FrameHeader followed by `size` bytes. See ktrace-stream(5). */
-#define STREAM_MAGIC   "KTSTREAM"
+#define STREAM_MAGIC "KTSTREAM"
 /* A stream of version 2 may have packed frames. */
 #define STREAM_VERSION        1
 #define STREAM_VERSION_PACKED 2
-#define FRAME_SIZE_MAX ((uint64_t)64 * 1024 * 1024)
+#define FRAME_SIZE_MAX        ((uint64_t)64 * 1024 * 1024)
 
 typedef struct StreamHeader {
         char magic[8];
@@ -50,8 +50,8 @@ typedef struct FrameHeader {
         uint32_t type;
         uint32_t cpu;  /* data and packed frames; else 0 */
         uint64_t size; /* payload bytes, at most FRAME_SIZE_MAX */
-        uint64_t lost; /* data and packed frames: events that this CPU lost (kernel) or a limit cut, since its
-                          last data frame; else 0 */
+        uint64_t lost; /* data and packed frames: events that this CPU lost (kernel) or a limit cut,
+                          since its last data frame; else 0 */
 } FrameHeader;
 
 /* The head of a packed frame's payload. From packed_bytes on, the payload is a chunk of a trace.dat
@@ -78,8 +78,8 @@ void frame_header_encode(uint8_t out[static sizeof(FrameHeader)], const FrameHea
 int frame_header_decode(const uint8_t *in, FrameHeader *ret, Reason *reason);
 bool frame_has_data(uint32_t type);
 void packed_header_encode(uint8_t out[static sizeof(PackedHeader)], const PackedHeader *header);
-/* payload_size: of the frame. in: sizeof(PackedHeader) bytes, if the payload has them. Returns 0, or
- * KT_E_INVALID_SPEC with reason (sizes that contradict each other or are out of range). */
+/* payload_size: of the frame. in: sizeof(PackedHeader) bytes, if the payload has them. Returns 0,
+ * or KT_E_INVALID_SPEC with reason (sizes that contradict each other or are out of range). */
 int packed_header_decode(const uint8_t *in,
                 uint64_t payload_size,
                 PackedHeader *ret,

@@ -14,10 +14,10 @@
 #include "interfaces/quote.h"
 #include "interfaces/spec.h"
 
-#define CLOCK_MAX    32
-#define MODE_MAX     16
-#define LIFETIME_MAX (sizeof("unit:") - 1 + SPEC_UNIT_MAX)
-#define TRACER_MAX   32
+#define CLOCK_MAX       32
+#define MODE_MAX        16
+#define LIFETIME_MAX    (sizeof("unit:") - 1 + SPEC_UNIT_MAX)
+#define TRACER_MAX      32
 #define COMPRESSION_MAX 8
 /* "command:", and seven digits and a comma per pid. */
 #define SCOPE_MAX (8 + SPEC_PIDS_MAX * 8)

@@ -379,8 +379,8 @@ int spec_to_json(const Spec *spec, json_object **ret) {
         if (r == 0 && spec->compression != COMPRESSION_UNSET)
                 r = spec_json_put(object,
                                 "compression",
-                                json_object_new_string(spec_compression_to_string(
-                                                spec->compression)));
+                                json_object_new_string(
+                                                spec_compression_to_string(spec->compression)));
         if (r == 0 && spec->allow_setuid)
                 r = spec_json_put(object, "allow-setuid", json_object_new_boolean(true));
         if (r == 0 && spec->unredacted)

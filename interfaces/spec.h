@@ -125,7 +125,7 @@ typedef struct Spec {
         bool unredacted; /* nothing is cut, kernel addresses stay: a rule must grant it */
         SpecSpool spool;
         SpecCompression compression; /* of the data in streams */
-        uint32_t set_keys; /* bit i: spec_fields[i] was given */
+        uint32_t set_keys;           /* bit i: spec_fields[i] was given */
 } Spec;
 
 typedef enum SpecType {

@@ -311,6 +311,8 @@ int flight_take(Flight *flight, Reason *reason) {
         if (flight->n_taken > 0) {
                 r = flight_make_path(flight, &path);
                 r = r ?: output_open(path, flight->output.format, &own, reason);
+                if (r == 0 && output_is_plain(output))
+                        output_set_plain(own);
                 output = own;
         }
         /* If this fails, flight_look() may request one more snapshot. */

@@ -23,6 +23,7 @@ struct Output {
         ExportFormat format;
         int fd; /* borrowed */
         bool regular;
+        bool is_plain; /* a trace.dat is not compressed */
         bool has_cpus;
         CpuList cpus;
 };
@@ -137,6 +138,14 @@ int output_set_cpus(Output *output, const char *list, Reason *reason) {
         return r;
 }
 
+void output_set_plain(Output *output) {
+        output->is_plain = true;
+}
+
+bool output_is_plain(const Output *output) {
+        return output->is_plain;
+}
+
 const CpuList *output_get_cpus(const Output *output) {
         return output->has_cpus ? &output->cpus : NULL;
 }
@@ -163,8 +172,10 @@ static int output_convert(Output *output, ExportSummary *ret, Reason *reason) {
         r = r ?: target_open_stdio(output->target, &out);
         r = r
                             ?: export_source(&(ExportSource){ .fd = draft_fd,
-                                                             output->path,
-                                                             output_get_cpus(output) },
+                                                             .name = output->path,
+                                                             .cpus = output_get_cpus(output),
+                                                             .is_plain = output->is_plain,
+                                                             .is_own = true },
                                                output->format,
                                                out,
                                                ret,

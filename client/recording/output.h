@@ -16,6 +16,9 @@ int output_open(const char *path, const char *format_name, Output **ret, Reason 
 /* Keeps only these CPUs, such as "0-3,5". Returns KT_E_INVALID_SPEC when it is not a list or the
  * format always has all CPUs. */
 int output_set_cpus(Output *output, const char *list, Reason *reason);
+/* A trace.dat is not compressed. */
+void output_set_plain(Output *output);
+bool output_is_plain(const Output *output);
 const CpuList *output_get_cpus(const Output *output); /* NULL: all */
 /* Empties the file for the next attempt. An older file keeps its name. */
 int output_begin(Output *output, Reason *reason);

@@ -60,10 +60,8 @@ static int count_packed(Count *count, const FrameHeader *header, Reason *reason)
         uint8_t bytes[sizeof(PackedHeader)] = {};
         PackedHeader packed;
 
-        int r = export_count_read_at(count,
-                        count->place,
-                        bytes,
-                        MIN_OF(sizeof(bytes), (size_t)header->size));
+        int r = export_count_read_at(
+                        count, count->place, bytes, MIN_OF(sizeof(bytes), (size_t)header->size));
         if (r <= 0)
                 return r;
         r = packed_header_decode(bytes, header->size, &packed, reason);

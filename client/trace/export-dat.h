@@ -4,8 +4,9 @@
 #include <stdio.h>
 
 #include "interfaces/error.h"
+#include "trace/dat-put.h"
 #include "trace/trace.h"
 
-/* Writes the trace of a .kts stream as trace.dat version 6, from the start of out, which must be
- * seekable. 0, -errno, KT_E_FAILED with reason. */
-int dat_write(Trace *trace, FILE *out, bool with_date, Reason *reason);
+/* Writes the trace of a .kts stream as trace.dat version 6, not compressed, from the start of out,
+ * which must be seekable. Returns 0, -errno, or -EBADMSG for data that cannot be unpacked. */
+int dat_write_plain(Trace *trace, FILE *out, bool with_date, DatCounts *ret);

@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "interfaces/cleanup.h"
+#include "trace/export-dat-packed.h"
 #include "trace/export-dat.h"
 #include "trace/export.h"
 #include "trace/printer.h"
@@ -141,6 +143,54 @@ static int print_trace(Trace *trace,
         return r;
 }
 
+static int export_dat(Trace *trace,
+                const ExportSource *source,
+                ExportFormat format,
+                FILE *out,
+                ExportSummary *ret,
+                Reason *reason) {
+        bool with_date = format == EXPORT_DAT_WALL;
+        DatCounts counts = {};
+        struct stat st;
+
+        if (fstat(fileno(out), &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode) || fseeko(out, 0, SEEK_SET) < 0)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "a trace.dat must be written to a regular file: use -o FILE");
+        int r = source->is_plain ? dat_write_plain(trace, out, with_date, &counts)
+                                 : dat_write_packed(trace, out, with_date, &counts);
+        ret->n_events = counts.n_events;
+        ret->n_lost = MAX_OF(counts.n_lost, stream_count_lost(&trace->stream));
+        if (source->is_own) {
+                trace->n_damaged = counts.n_damaged;
+                report_damage(trace);
+        }
+        return r;
+}
+
+/* Writes the trace in the format. The copying formats say nothing about damage in the records. */
+static int export_write(Trace *trace,
+                const ExportSource *source,
+                ExportFormat format,
+                FILE *out,
+                ExportSummary *ret,
+                Reason *reason) {
+        int r = 0;
+
+        if (format == EXPORT_KTS)
+                r = copy_stream(trace, out);
+        else if (export_format_is_dat(format)) {
+                r = export_dat(trace, source, format, out, ret, reason);
+                if (source->is_own)
+                        return r;
+                format = EXPORT_KTS;
+        }
+        /* Here EXPORT_KTS only counts and looks for damage. */
+        return r ?: print_trace(trace, source, format, out, ret);
+}
+
 static int export_trace(Trace *trace,
                 const ExportSource *source,
                 ExportFormat format,
@@ -157,18 +207,7 @@ static int export_trace(Trace *trace,
         r = format == EXPORT_TEXT_WALL || format == EXPORT_DAT_WALL
                             ? wall_clock_check(trace->decode, reason)
                             : 0;
-        if (r == 0 && format == EXPORT_KTS)
-                r = copy_stream(trace, out);
-        else if (r == 0 && export_format_is_dat(format))
-                r = dat_write(trace, out, format == EXPORT_DAT_WALL, reason);
-        if (r != 0)
-                return r;
-        /* The other two formats only count here. */
-        r = print_trace(trace,
-                        source,
-                        export_format_is_dat(format) ? EXPORT_KTS : format,
-                        out,
-                        ret);
+        r = r ?: export_write(trace, source, format, out, ret, reason);
         if (r == -EBADMSG)
                 return reason_set(
                                 reason, KT_E_FAILED, "packed data is damaged, or the file shrank");

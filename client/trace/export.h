@@ -60,7 +60,9 @@ typedef struct ExportSource {
         int fd;
         const char *name;
         const CpuList *cpus;
-        bool is_raw; /* text: do not escape strings */
+        bool is_raw;   /* text: do not escape strings */
+        bool is_plain; /* dat: version 6, not compressed, instead of version 7 with zstd */
+        bool is_own;   /* written by our own consumer just now: need not be checked for damage */
 } ExportSource;
 
 int export_source(const ExportSource *source,

@@ -13,9 +13,9 @@
 /* Complete sub-buffers of one CPU that are adjacent in the file. The last one may be cut. */
 typedef struct TraceChunk {
         uint64_t offset;
-        uint64_t size;   /* as sub-buffers, after unpacking */
-        uint64_t lost;   /* events lost before it; 0: see the sub-buffers' own flags */
-        uint32_t packed; /* bytes of a zstd frame; 0: not packed */
+        uint64_t size;      /* as sub-buffers, after unpacking */
+        uint64_t lost;      /* events lost before it; 0: see the sub-buffers' own flags */
+        uint32_t packed;    /* bytes of a zstd frame; 0: not packed */
         uint64_t n_records; /* in a packed chunk of a stream, as its writer says */
 } TraceChunk;
 

@@ -16,6 +16,7 @@ enum {
         OPTION_TO = OPTION_VERB,
         OPTION_CPU,
         OPTION_RAW,
+        OPTION_COMPRESSION,
 };
 
 /* A write error names the output, any other error the input. */
@@ -75,10 +76,11 @@ static int convert_run(Context *context, int argc, char **argv) {
                 { "to", required_argument, NULL, OPTION_TO },
                 { "cpu", required_argument, NULL, OPTION_CPU },
                 { "raw", no_argument, NULL, OPTION_RAW },
+                { "compression", required_argument, NULL, OPTION_COMPRESSION },
                 { "output", required_argument, NULL, 'o' },
                 {},
         };
-        const char *to = NULL, *out_path = "-", *list = NULL;
+        const char *to = NULL, *out_path = "-", *list = NULL, *compression = NULL;
         ExportSource source = {};
         Reason reason = {};
         CpuList cpus;
@@ -92,6 +94,8 @@ static int convert_run(Context *context, int argc, char **argv) {
                         list = optarg;
                 else if (option == OPTION_RAW)
                         source.is_raw = true;
+                else if (option == OPTION_COMPRESSION)
+                        compression = optarg;
                 else
                         out_path = optarg;
         }
@@ -110,6 +114,12 @@ static int convert_run(Context *context, int argc, char **argv) {
                 return message_show_usage(context,
                                 "--to %s: no such format, there are " EXPORT_FORMAT_NAMES,
                                 to);
+        if (compression && !export_format_is_dat(format))
+                return message_show_usage(context, "--compression is for dat, not for %s", to);
+        if (compression && strcmp(compression, "zstd") != 0 && strcmp(compression, "none") != 0)
+                return message_show_usage(
+                                context, "--compression %s: expected zstd or none", compression);
+        source.is_plain = compression && strcmp(compression, "none") == 0;
         if (source.is_raw && !export_format_is_text(format))
                 return message_show_usage(context, "--raw is for text, not for %s", to);
         int r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
@@ -132,6 +142,7 @@ const Verb verb_convert = {
                 "                       clock\n"
                 "  --cpu LIST           only these CPUs, such as 0-3,5; not for kts\n"
                 "  --raw                as 'report --raw', for text\n"
+                "  --compression HOW    of a dat: zstd (default; trace-cmd 3.0 and newer), or none\n"
                 "  -o, --output OUT     '-' or nothing: standard output; dat needs a "
                 "regular file\n"
                 "\n"

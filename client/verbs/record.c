@@ -164,6 +164,15 @@ static int record_build_spec(Record *record, pid_t child, Spec **ret, int *ret_s
         return 0;
 }
 
+/* A .dat is compressed by default, as that of trace-cmd is. The consumer does this while it
+ * records. */
+static int record_set_compression(const Output *output, Spec *spec, Reason *reason) {
+        if (spec->compression != COMPRESSION_UNSET || spec->mode != MODE_STREAM ||
+                        !export_format_is_dat(output_get_format(output)))
+                return 0;
+        return spec_set_string(spec, "compression", "zstd", reason);
+}
+
 static int record_execute(Record *record,
                 const Context *context,
                 Output *output,
@@ -190,6 +199,7 @@ static int record_execute(Record *record,
         (void)signal(SIGPIPE, SIG_IGN);
         (void)signal(SIGXFSZ, SIG_IGN);
         r = record_build_spec(record, child ? child_get_pid(child) : 0, &spec, &status);
+        r = r ?: record_set_compression(output, spec, &reason);
         if (r == 0)
                 r = spec_to_json(spec, &object);
         if (r == 0)
@@ -209,11 +219,13 @@ static int record_execute(Record *record,
         return recording_run(&options);
 }
 
-static int record_open(Record *record, const Context *context, bool allow_setuid) {
+static int record_open(Record *record, const Context *context, bool allow_setuid, bool is_plain) {
         _cleanup_(output_free_cleanup) Output *output = NULL;
         Reason reason = {};
 
         int r = output_open(record->path, record->format, &output, &reason);
+        if (r == 0 && is_plain)
+                output_set_plain(output);
         return r == 0 ? record_execute(record, context, output, allow_setuid)
                       : message_fail(r, &reason);
 }
@@ -231,7 +243,10 @@ static int record_run(Context *context, int argc, char **argv) {
                         record_build_spec(&record, getpid(), &trial, &status) == 0) {
                 status = KT_EXIT_USAGE;
                 if (record_set_output(&record, trial, context) == 0)
-                        status = record_open(&record, context, trial->allow_setuid);
+                        status = record_open(&record,
+                                        context,
+                                        trial->allow_setuid,
+                                        trial->compression == COMPRESSION_NONE);
         }
         flight_free(record.flight);
         spec_options_done(&record.spec);

@@ -248,8 +248,7 @@ static int attach(Consumer *c, int fd, OutletKind kind) {
         c->queue.kind = kind;
         c->has_sink = true;
         c->pump.is_muted = false;
-        stream_header_encode(head,
-                        c->pump.packer.context ? STREAM_VERSION_PACKED : STREAM_VERSION);
+        stream_header_encode(head, c->pump.packer.context ? STREAM_VERSION_PACKED : STREAM_VERSION);
         int r = kind == OUTLET_OWN_PIPE ? consumer_watch(c, fd, SOURCE_SINK, 0) : 0;
         r = r ?: queue_put(&c->queue, NULL, head, sizeof(head));
         if (r == 0)

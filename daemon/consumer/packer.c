@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Compresses the data of frames with zstd, for the pump. A packed frame can be copied unchanged into
- * a compressed trace.dat. Level 1 with blocks of 256 KiB makes files as small as trace-cmd's level 3
- * with its smaller blocks, in two thirds of the time. */
+/* Compresses the data of frames with zstd, for the pump. A packed frame can be copied unchanged
+ * into a compressed trace.dat. Level 1 with blocks of 256 KiB makes files as small as trace-cmd's
+ * level 3 with its smaller blocks, in two thirds of the time. */
 
 #include "consumer/packer.h"
 
@@ -36,9 +36,9 @@ size_t packer_pack(Packer *packer,
 
         if (ZSTD_isError(n))
                 return 0;
-        PackedHeader header = { .n_records = n_records,
-                .packed_bytes = (uint32_t)n,
-                .data_bytes = (uint32_t)size };
+        PackedHeader header = {
+                .n_records = n_records, .packed_bytes = (uint32_t)n, .data_bytes = (uint32_t)size
+        };
         memcpy(&header.time, data, sizeof(header.time)); /* the head of a sub-buffer begins so */
         packed_header_encode(packer->payload, &header);
         *ret = packer->payload;

@@ -23,7 +23,7 @@
 /* Larger blocks compress faster and better. Files of a spool keep room for one frame, so theirs are
  * smaller. */
 #define PACKED_BATCH_SIZE ((size_t)256 * 1024)
-#define CPUS_MAX   8192
+#define CPUS_MAX          8192
 /* The limit of memory at the end of a session with a slow reader: half of the unit's limit. Data
  * that stays in the rings is reported as `entries`. */
 #define KEPT_BYTES_MAX ((uint64_t)1024 * 1024 * 1024)

@@ -173,9 +173,7 @@ static int queue_keep(Queue *queue,
 
         if (!chunk)
                 return -ENOMEM;
-        *chunk = (Chunk){
-                .at = at, .size = size, .type = type, .data_size = data_size
-        };
+        *chunk = (Chunk){ .at = at, .size = size, .type = type, .data_size = data_size };
         memcpy(chunk->bytes, iov[0].iov_base, iov[0].iov_len);
         if (iov[1].iov_len > 0)
                 memcpy(chunk->bytes + iov[0].iov_len, iov[1].iov_base, iov[1].iov_len);

@@ -298,10 +298,11 @@ void rig_set_stats(Rig *rig, unsigned cpu, unsigned entries, unsigned overrun, u
 }
 
 void rig_set_held_bytes(Rig *rig, unsigned cpu, unsigned bytes) {
-        g_autofree char *text = g_strdup_printf("entries: 0\noverrun: 0\ncommit overrun: 0\nbytes: %u\n"
-                                                "dropped events: 0\nread events: 0\n%128s",
-                        bytes,
-                        "");
+        g_autofree char *text =
+                        g_strdup_printf("entries: 0\noverrun: 0\ncommit overrun: 0\nbytes: %u\n"
+                                        "dropped events: 0\nread events: 0\n%128s",
+                                        bytes,
+                                        "");
 
         g_assert_cmpint(pwrite(rig->stats[cpu], text, strlen(text), 0), ==, strlen(text));
 }

@@ -129,6 +129,7 @@ static void test_packed_header(void) {
                 { { 1, 2, 10, 0 }, 34, "of 0 bytes after unpacking" },
                 { { 1, 2, 10, PACKED_DATA_MAX + 1 }, 34, "of 16777217 bytes after unpacking" },
         };
+
         Reason reason;
 
         g_assert_cmpint(decode_packed((PackedHeader){ 1, 2, 1, 4096 }, 25, &reason), ==, 0);

@@ -295,9 +295,9 @@ static void scan_packed(Scan *scan, const uint8_t *payload, size_t size) {
         inner.size = get_u32(payload + PACKED_HEADER - 4);
         uint8_t *data = malloc(inner.size);
         if (!data || ZSTD_decompress(data,
-                                       inner.size,
-                                       payload + PACKED_HEADER,
-                                       size - PACKED_HEADER) != inner.size)
+                                     inner.size,
+                                     payload + PACKED_HEADER,
+                                     size - PACKED_HEADER) != inner.size)
                 unreadable("a packed frame that cannot be unpacked");
         inner.bytes = data;
         if (inner.verb == WORDS)

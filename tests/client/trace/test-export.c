@@ -5,10 +5,13 @@
 #include <json-c/json.h>
 #include <pty.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <zstd.h>
 
 #include "stream-fixture.h"
 
 #include "trace/export-count.h"
+#include "trace/export-live.h"
 
 #define LINE_1 \
         "           first-41    [000]   100.000001: hello:                number=1 name=somebody text=one\n"
@@ -424,38 +427,158 @@ static void test_pipe(void) {
         close(ends[0]);
 }
 
+typedef struct DatCase {
+        bool is_packed; /* the stream's frames */
+        bool is_plain, is_own;
+} DatCase;
+
+/* Makes a trace.dat of the stream and text of that. */
+static void make_dat(const GByteArray *stream,
+                const DatCase *how,
+                char **ret_dat,
+                ExportSummary *ret,
+                char **ret_text) {
+        g_autoptr(GByteArray) packed = stream_new_packed(stream);
+        const GByteArray *bytes = how->is_packed ? packed : stream;
+        int in = memfd_create("in", MFD_CLOEXEC), copy = memfd_create("out", MFD_CLOEXEC);
+        FILE *out = fdopen(copy, "w");
+        const ExportSource source = {
+                .fd = in, .name = "t.kts", .is_plain = how->is_plain, .is_own = how->is_own
+        };
+        ExportSummary of_text;
+        Reason reason = {};
+
+        g_assert_cmpint(write(in, bytes->data, bytes->len), ==, (ssize_t)bytes->len);
+        g_assert_cmpint(export_source(&source, EXPORT_DAT, out, ret, &reason), ==, 0);
+        g_assert_cmpint(fflush(out), ==, 0);
+        off_t size = lseek(copy, 0, SEEK_END);
+        *ret_dat = g_malloc0((gsize)size + 1);
+        g_assert_cmpint(pread(copy, *ret_dat, (size_t)size, 0), ==, size);
+        fclose(out);
+        close(in);
+        g_assert_cmpint(export_bytes(*ret_dat,
+                                        (size_t)size,
+                                        EXPORT_TEXT,
+                                        ret_text,
+                                        NULL,
+                                        &of_text,
+                                        &reason),
+                        ==,
+                        0);
+        g_assert_true(of_text.complete);
+}
+
+static const DatCase dat_cases[] = {
+        { false, false, false },
+        { false, false, true },
+        { false, true, false },
+        { false, true, true },
+        { true, false, false },
+        { true, false, true },
+        { true, true, false },
+        { true, true, true },
+};
+
 /* What we write as trace.dat reads back as the same text. */
 static void test_dat(void) {
         g_autoptr(GByteArray) stream = stream_new_sample();
-        g_autofree char *dat = NULL, *text = NULL;
-        ExportSummary summary;
-        Reason reason = { 0 };
-        size_t size;
 
-        g_assert_cmpint(export_bytes(stream->data,
-                                        stream->len,
-                                        EXPORT_DAT,
-                                        &dat,
-                                        &size,
+        for (size_t i = 0; i < G_N_ELEMENTS(dat_cases); i++) {
+                g_autofree char *dat = NULL, *text = NULL;
+                ExportSummary summary;
+
+                make_dat(stream, &dat_cases[i], &dat, &summary, &text);
+                g_assert_cmpuint(summary.n_events, ==, 4);
+                g_assert_cmpuint(summary.n_lost, ==, 0);
+                g_assert_true(summary.complete);
+                g_assert_cmpmem(dat,
+                                12,
+                                dat_cases[i].is_plain ? "\x17\x08\x44tracing6"
+                                                      : "\x17\x08\x44tracing7",
+                                12);
+                g_assert_cmpstr(text, ==, "cpus=2\n" LINE_1 LINE_2 LINE_3 LINE_4);
+        }
+}
+
+static void test_packed(void) {
+        g_autoptr(GByteArray) stream = stream_new_sample();
+        g_autoptr(GByteArray) packed = stream_new_packed(stream);
+        g_autofree char *text = NULL;
+        ExportSummary summary;
+        Reason reason = {};
+
+        g_assert_cmpint(export_bytes(packed->data,
+                                        packed->len,
+                                        EXPORT_TEXT,
+                                        &text,
+                                        NULL,
                                         &summary,
                                         &reason),
                         ==,
                         0);
-        g_assert_cmpuint(summary.n_events, ==, 4);
-        g_assert_cmpmem(dat, 12, "\x17\x08\x44tracing6", 12);
-        g_assert_cmpint(export_bytes(dat, size, EXPORT_TEXT, &text, NULL, &summary, &reason),
-                        ==,
-                        0);
         g_assert_cmpstr(text, ==, "cpus=2\n" LINE_1 LINE_2 LINE_3 LINE_4);
+        g_assert_cmpuint(summary.n_events, ==, 4);
         g_assert_true(summary.complete);
+}
+
+/* A packed frame of this payload after the metadata: as text, live, and copied into a trace.dat. */
+static void check_bad_packed(const void *payload, size_t size, const char *expected) {
+        static const ExportFormat formats[] = { EXPORT_TEXT, EXPORT_DAT };
+        g_autoptr(GByteArray) stream = stream_new();
+        LiveExport *live;
+        Reason reason = {};
+
+        stream_add_metadata(stream, 1);
+        stream_add_frame(stream, FRAME_PACKED, 0, 0, payload, size);
+        stream_add_end(stream);
+        for (size_t i = 0; i < G_N_ELEMENTS(formats); i++) {
+                g_autofree char *text = NULL;
+                ExportSummary summary;
+                int r = export_bytes(stream->data,
+                                stream->len,
+                                formats[i],
+                                &text,
+                                NULL,
+                                &summary,
+                                &reason);
+
+                if (r == 0)
+                        g_assert_nonnull(strstr(summary.missing, expected));
+                else
+                        g_assert_nonnull(strstr(reason.text, "damaged"));
+        }
+        FILE *out = tmpfile();
+        g_assert_cmpint(live_export_new(EXPORT_TEXT, out, &live), ==, 0);
+        g_assert_cmpint(live_export_feed(live, stream->data, stream->len, &reason), >, 0);
+        g_assert_nonnull(strstr(reason.text, "damaged"));
+        live_export_free(live);
+        fclose(out);
+}
+
+static void test_bad_packed(void) {
+        uint8_t payload[sizeof(PackedHeader) + 64] = {};
+        PackedHeader header = { .packed_bytes = 64, .data_bytes = 4096 };
+
+        check_bad_packed(payload, 3, "a packed frame of 3 bytes");
+        packed_header_encode(payload, &header);
+        check_bad_packed(payload, sizeof(payload), "damaged"); /* no zstd frame */
+        check_bad_packed(payload, sizeof(payload) - 1, "says it has 64");
+        header.data_bytes = UINT32_MAX;
+        packed_header_encode(payload, &header);
+        check_bad_packed(payload, sizeof(payload), "of 4294967295 bytes after unpacking");
+        /* A frame that unpacks to more, or to less, than it says. */
+        uint8_t zeros[8192] = {};
+        size_t n = ZSTD_compress(payload + sizeof(header), 64, zeros, sizeof(zeros), 1);
+        g_assert_false(ZSTD_isError(n));
+        for (uint32_t claimed = 4096; claimed <= 12288; claimed += 8192) {
+                header = (PackedHeader){ .packed_bytes = (uint32_t)n, .data_bytes = claimed };
+                packed_header_encode(payload, &header);
+                check_bad_packed(payload, sizeof(header) + n, "damaged");
+        }
 }
 
 static void test_dat_loss(void) {
         g_autoptr(GByteArray) stream = stream_new();
-        g_autofree char *dat = NULL, *text = NULL;
-        ExportSummary summary;
-        Reason reason = { 0 };
-        size_t size;
         Page page;
 
         stream_add_metadata(stream, 1);
@@ -463,19 +586,15 @@ static void test_dat_loss(void) {
         page_init(&page, FIXTURE_TS);
         page_add_hello(&page, FIXTURE_TS, 41, 1, "one");
         stream_add_page(stream, 0, 5, &page);
-        g_assert_cmpint(export_bytes(stream->data,
-                                        stream->len,
-                                        EXPORT_DAT,
-                                        &dat,
-                                        &size,
-                                        &summary,
-                                        &reason),
-                        ==,
-                        0);
-        g_assert_cmpint(export_bytes(dat, size, EXPORT_TEXT, &text, NULL, &summary, &reason),
-                        ==,
-                        0);
-        g_assert_true(g_str_has_prefix(text, "cpus=1\nCPU:0 [9 EVENTS DROPPED]\n"));
+        for (size_t i = 0; i < G_N_ELEMENTS(dat_cases); i++) {
+                g_autofree char *dat = NULL, *text = NULL;
+                ExportSummary summary;
+
+                make_dat(stream, &dat_cases[i], &dat, &summary, &text);
+                g_assert_cmpuint(summary.n_events, ==, 1);
+                g_assert_cmpuint(summary.n_lost, ==, 9);
+                g_assert_true(g_str_has_prefix(text, "cpus=1\nCPU:0 [9 EVENTS DROPPED]\n"));
+        }
 }
 
 static void test_dat_needs_a_file(void) {
@@ -614,6 +733,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/export/pipe", test_pipe);
         g_test_add_func("/export/dat", test_dat);
         g_test_add_func("/export/dat-loss", test_dat_loss);
+        g_test_add_func("/export/packed", test_packed);
+        g_test_add_func("/export/bad-packed", test_bad_packed);
         g_test_add_func("/export/dat-needs-a-file", test_dat_needs_a_file);
         g_test_add_func("/export/clock", test_clock);
         g_test_add_func("/export/bad-metadata", test_bad_metadata);

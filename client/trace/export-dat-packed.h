@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdio.h>
+
+#include "interfaces/error.h"
+#include "trace/dat-put.h"
+#include "trace/trace.h"
+
+/* Writes the trace of a .kts stream as trace.dat version 7, compressed with zstd, from the start of
+ * out, which must be seekable. The counts of frames that were already packed are those that the
+ * stream states. Returns 0, -errno, or -EBADMSG for data that cannot be unpacked. */
+int dat_write_packed(Trace *trace, FILE *out, bool with_date, DatCounts *ret);
