@@ -78,7 +78,7 @@ none_held() { [ "$(held_files)" = 0 ]; }
 
 # taken_over KEEP N BYTES: runs a compromised worker (puppet.c); its output is in $held and $longest.
 taken_over() {
-        echo "{\"spool\": {\"rotate-bytes\": 262144, \"keep\": \"$1\"}}" >spec.json
+        echo "{\"compression\": \"none\", \"spool\": {\"rotate-bytes\": 262144, \"keep\": \"$1\"}}" >spec.json
         user ktracectl create mine --spec spec.json --scope own -e raw_syscalls:sys_enter -f "id == $OWN_CALL"
         user ktracectl start mine
         within 20 [ -e "$SPOOL_DIR/$(spooled | jq -r '.[0].id')/000002.kts" ] || fail "no second file"

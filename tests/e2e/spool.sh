@@ -21,12 +21,14 @@ spool_limits() {
         jq '. + $ARGS.positional[0]' --jsonargs "$1" <before.json >"$CONFIG_DIR/ktraced.json"
         ktracectl policy reload
 }
-# spool_recorder NAME SPOOL [OPTION...], $BUFFER: of two system calls that no other program makes, of all processes.
+# spool_recorder NAME SPOOL [OPTION...], $BUFFER, $COMPRESSION: of two system calls that no other program makes, of all
+# processes. Not compressed by default, so that few calls fill a file.
 spool_recorder() {
         local name=$1
         echo "{\"spool\": $2}" >spec.json
         shift 2
-        ktracectl create "$name" --spec spec.json --scope system -b "${BUFFER:-8192}" -e raw_syscalls:sys_enter \
+        ktracectl create "$name" --spec spec.json --scope system -b "${BUFFER:-8192}" \
+                --compression "${COMPRESSION:-none}" -e raw_syscalls:sys_enter \
                 -f 'id >= 1000 && id <= 1001' "$@"
         ktracectl start "$name"
 }
@@ -39,6 +41,31 @@ spool_daemon() { # ends the daemon; the next call starts another one
         pid=$(daemon_pid)
         kill "$pid"
         within 20 sh -c "! kill -0 $pid 2>/dev/null" || fail "the session has not ended"
+}
+
+case_spool_compressed() { # by default a recording is compressed: a fraction of the size, with the same events
+        spool_begin
+        local size plain
+        for COMPRESSION in none zstd; do
+                spool_recorder "$COMPRESSION" '{"max-bytes": 67108864}'
+                calls 30000 1000
+                ktracectl stop "$COMPRESSION"
+                ktracectl destroy "$COMPRESSION"
+                ended
+                expect 0 ktracectl spool fetch "$COMPRESSION" -o "$COMPRESSION.kts"
+                same 30000 "$(has "$COMPRESSION.kts" 1000)" "events with compression $COMPRESSION"
+        done
+        plain=$(stat -c %s none.kts)
+        size=$(stat -c %s zstd.kts)
+        [ $((size * 4)) -lt "$plain" ] || fail "$size bytes of $plain"
+        echo '{"spool": {}}' >spec.json
+        ktracectl create preset --spec spec.json --scope system -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl start preset
+        calls 10000 1000
+        ktracectl destroy preset
+        ended
+        expect 0 ktracectl spool fetch preset -o preset.kts
+        [ $(($(stat -c %s preset.kts) * 2)) -lt "$size" ] || fail "the default: $(stat -c %s preset.kts) bytes"
 }
 
 case_spool_usage() { # bad values of --spool and --spool with another format fail with status 2
