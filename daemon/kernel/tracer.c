@@ -12,7 +12,9 @@
  * - writing current_tracer clears the ring, even if the tracer does not change, and returns EINVAL
  *   for a name that is not in the instance's available_tracers. So it is set once, before
  *   recording, and set_ftrace_notrace stops it: without any function to trace the kernel patches no
- *   code.
+ *   code;
+ * - function_graph of an instance (since 6.11) takes set_ftrace_notrace into account only when it
+ * is set: a later change has no effect, in either direction. So tracing_on stops it.
  *
  * The spec checks the characters of a glob: a ':' would make it a command. */
 
@@ -162,6 +164,10 @@ static int tracer_set_filter(const Instance *instance,
         return r ?: check_functions(instance, reason);
 }
 
+bool tracer_needs_tracing_on(const char *tracer) {
+        return strcmp(tracer, "function_graph") == 0;
+}
+
 int instance_run_tracer(const Instance *instance, char *const *globs, size_t n_globs, bool on) {
         if (on)
                 return tracefs_write_truncate(instance->fd, "set_ftrace_notrace", "\n");
@@ -192,6 +198,9 @@ int instance_set_tracer(const Instance *instance,
                 Reason *reason) {
         int r = tracer_set_filter(instance, globs, n_globs, reason);
 
-        r = r ?: instance_run_tracer(instance, globs, n_globs, false);
+        if (r == 0)
+                r = tracer_needs_tracing_on(tracer)
+                                    ? instance_set_tracing(instance, false)
+                                    : instance_run_tracer(instance, globs, n_globs, false);
         return r ?: set_tracer(instance, tracer, reason);
 }

@@ -25,5 +25,8 @@ int instance_set_tracer(const Instance *instance,
                 char *const *globs,
                 size_t n_globs,
                 Reason *reason);
+/* True if instance_run_tracer() has no effect on the tracer. Then its functions stay patched, and
+ * tracing_on, which instance_set_tracer() sets to 0, decides whether it records. */
+bool tracer_needs_tracing_on(const char *tracer);
 /* Patches those functions, or restores them. */
 int instance_run_tracer(const Instance *instance, char *const *globs, size_t n_globs, bool on);

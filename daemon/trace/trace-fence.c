@@ -27,6 +27,7 @@
 #include "kernel/pid-max.h"
 #include "trace/metadata.h"
 #include "trace/trace-counts.h"
+#include "trace/trace-kernel.h"
 #include "trace/trace-locate.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-triggers-look.h"
@@ -399,6 +400,8 @@ static int check_latch(const Trace *trace, bool *ret_fired, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_FAILED,
                                 "a traced process changed its credentials: tracing stopped before anything it did with them");
+        if (trace_tracer_needs_tracing_on(trace))
+                return 0;
         return is_on || !defence_is_on("latch") ? 0 : refuse_change(reason, "tracing_on");
 }
 

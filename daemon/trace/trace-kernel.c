@@ -8,6 +8,7 @@
 #include "trace/trace-kernel.h"
 
 #include "kernel/tracer.h"
+#include "trace/trace-triggers-check.h"
 
 int trace_step_cpus(void *context, Reason *reason) {
         const Trace *trace = context;
@@ -29,11 +30,18 @@ int trace_step_tracer(void *context, Reason *reason) {
                         trace->instance, spec->tracer, spec->functions, spec->n_functions, reason);
 }
 
+bool trace_tracer_needs_tracing_on(const Trace *trace) {
+        return trace->spec->tracer && tracer_needs_tracing_on(trace->spec->tracer);
+}
+
 int trace_run_tracer(Trace *trace, bool on) {
         const Spec *spec = trace->spec;
 
         if (!spec->tracer)
                 return 0;
+        /* A window that begins closed stays closed. */
+        if (trace_tracer_needs_tracing_on(trace))
+                return instance_set_tracing(trace->instance, on && !trace_begins_closed(spec));
         return instance_run_tracer(trace->instance, spec->functions, spec->n_functions, on);
 }
 

@@ -17,6 +17,7 @@
 #include "trace/trace-borrow.h"
 #include "trace/trace-change.h"
 #include "trace/trace-fence.h"
+#include "trace/trace-kernel.h"
 #include "trace/trace-ledger.h"
 
 typedef struct File {
@@ -43,7 +44,7 @@ static int expect_tracing(const Trace *trace, char *text, size_t size) {
                 if (trace->spec->triggers[i].action == ACTION_START ||
                                 trace->spec->triggers[i].action == ACTION_STOP)
                         return -ENOENT;
-        if (trace->borrow && !trace->is_live)
+        if ((trace->borrow || trace_tracer_needs_tracing_on(trace)) && !trace->is_live)
                 return -ENOENT;
         snprintf(text, size, "1");
         return 0;

@@ -86,7 +86,7 @@ has_tracer() { # NAME
 # The kernel's name of sync(2). The kernel lists only one of several names of a function.
 sync_function() { grep -m 1 -xE '__(x64|ia32|arm64)_sys_sync|ksys_sync' "$TRACEFS/available_filter_functions"; }
 
-case_keys_tracer() { # [guest] tracer: each call of the chosen function is recorded by name, and no other function
+case_keys_tracer() { # [guest smoke] tracer: each call of the chosen function is recorded by name, and no other function
         trap keys_end EXIT
         has_tracer function || skip "this kernel's instances have no function tracer"
         recording ktracectl record -q --scope system --tracer function --function "$(sync_function)" -o t.kts
@@ -99,11 +99,12 @@ case_keys_tracer() { # [guest] tracer: each call of the chosen function is recor
         same nop "$(cat "$TRACEFS/current_tracer")" "the top level's tracer"
 }
 
-case_keys_tracer_stops() { # [guest] tracer: a stopped session traces no function, and continues after a start
+case_keys_tracer_stops() { # [guest smoke] tracer: a stopped session traces no function, and continues after a start
         trap keys_end EXIT
         has_tracer function || skip "this kernel's instances have no function tracer"
-        local function
+        local function before
         function=$(sync_function)
+        before=$(wc -l <"$TRACEFS/enabled_functions") # systemd's BPF programs, for example
         ktracectl create calls -q --mode flight --scope system --tracer function --function "${function%?}?" \
                 -e raw_syscalls:sys_enter \
                 --where 'id == 1000'
@@ -111,12 +112,30 @@ case_keys_tracer_stops() { # [guest] tracer: a stopped session traces no functio
         ktracectl start calls
         sync
         ktracectl stop calls
-        same 0 "$(wc -l <"$TRACEFS/enabled_functions")" "functions patched after a stop"
+        same "$before" "$(wc -l <"$TRACEFS/enabled_functions")" "functions patched after a stop"
         sync
         ktracectl start calls
         sync
         ktracectl snapshot -q calls -o t.kts
         same 2 "$(count t.kts '.event == "function"')" "calls"
+}
+
+case_keys_tracer_graph() { # [guest smoke] function_graph records calls and returns between start and stop
+        trap keys_end EXIT
+        has_tracer function_graph || skip "instances of Linux $(uname -r) have no function_graph tracer"
+        ktracectl create graph -q --mode flight --scope system --tracer function_graph --function "$(sync_function)"
+        sync
+        ktracectl start graph
+        sync
+        sync
+        ktracectl stop graph
+        sync
+        ktracectl start graph
+        sync
+        ktracectl stop graph
+        expect 0 ktracectl verify
+        ktracectl snapshot -q graph -o t.kts
+        same 3 "$(count t.kts '.event == "funcgraph_exit"')" "calls between start and stop"
 }
 
 case_keys_tracer_refused() { # [guest] tracer: an empty list, commands as names and unknown functions are refused
