@@ -271,8 +271,11 @@ static unsigned hist_parse_read_keys(Cursor *c,
 
         if (i == layout->n_keys)
                 return read_values(c, layout, entry) ? 1 : 0;
-        if ((i > 0 && !skip(c, ", ")) || !skip(c, column->name) ||
-                        !skip(c, column->kind == HIST_STACKTRACE ? ":\n" : ": "))
+        if (i > 0 && !skip(c, ", "))
+                return 0;
+        if (column->kind == HIST_STACKTRACE)
+                (void)skip(c, "common_"); /* newer kernels */
+        if (!skip(c, column->name) || !skip(c, column->kind == HIST_STACKTRACE ? ":\n" : ": "))
                 return 0;
         if (column->kind == HIST_STRING)
                 return read_string(c, layout, i, entry);
