@@ -189,7 +189,7 @@ static bool verify_has_boot(const char *name) {
 
 /* A line is "p:group/event …", "r16:group/event …" or "s:synthetic/event …". */
 static int verify_probe(Verify *verify, char *line) {
-        char *name = strchr(line, ':');
+        char *name = *line == '#' ? NULL : strchr(line, ':'); /* since 7.2 there are comments */
 
         bool is_pair = name && strncmp(name + 1, PAIR_PREFIX, strlen(PAIR_PREFIX)) == 0;
 

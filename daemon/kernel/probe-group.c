@@ -12,6 +12,7 @@
  * - both files accept many lines in one write, execute them one by one and stop at the first error;
  * - a second location of an event is listed on a separate line after the first; "-:" removes all of
  *   them;
+ * - from 7.2 on, a line that begins with '#' is a comment;
  * - a kernel without event probes also has dynamic_events, and refuses "e:" with EINVAL without an
  *   error in the log;
  * - kprobe_profile has one "NAME HITS MISSES" per line, without the group, summed over all
@@ -85,7 +86,7 @@ static int define_line(const Tracefs *tracefs,
 static const char *line_event(const char *line) {
         size_t type = strcspn(line, ": \n");
 
-        return line[type] == ':' ? line + type + 1 : NULL;
+        return *line != '#' && line[type] == ':' ? line + type + 1 : NULL;
 }
 
 int probe_list_find(const char *list, const char *group, const char *name, char **ret) {
@@ -159,7 +160,7 @@ int probe_define(const Tracefs *tracefs,
 static bool line_is_of(const char *line, const char *prefix, const char **ret, size_t *ret_size) {
         const char *event = line + strcspn(line, ":\n");
 
-        if (*event != ':' || strncmp(event + 1, prefix, strlen(prefix)) != 0)
+        if (*line == '#' || *event != ':' || strncmp(event + 1, prefix, strlen(prefix)) != 0)
                 return false;
         *ret = event + 1;
         *ret_size = strcspn(event + 1, " \n");
