@@ -56,6 +56,13 @@ static FieldVerdict judge_addresses(const Grant *grant,
         return is_pseudonym ? VERDICT_WORDS_PSEUDONYM : VERDICT_WORDS;
 }
 
+/* From 6.19 on, a system call's event contains what its pointers point to: file names and buffers
+ * of the program. Older kernels have no located fields in these events. */
+static bool is_user_memory(const GrantEvent *event, const FormatField *field) {
+        return event->system && strcmp(event->system, "syscalls") == 0 &&
+               field->kind != FIELD_PLAIN;
+}
+
 FieldVerdict grant_judge_field(const Grant *grant,
                 const GrantEvent *event,
                 const Format *format,
@@ -67,6 +74,8 @@ FieldVerdict grant_judge_field(const Grant *grant,
         if (field->is_common || !(grant->fenced || grant->redacted))
                 return VERDICT_KEEP;
         if (is_in(event->cut, event->n_cut, name))
+                return VERDICT_ZERO;
+        if (!grant->fenced && is_user_memory(event, field))
                 return VERDICT_ZERO;
         const GrantMember *member = grant_field_find_member(event, name);
         if (member) {

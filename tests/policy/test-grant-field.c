@@ -76,6 +76,23 @@ static void test_addresses_of_others(void) {
         expect_all(&grant, &whole, NAMES("pid", "comm", "file"), NULL);
 }
 
+/* As Linux 6.19 describes a write. */
+static void test_user_memory(void) {
+        static char *all[] = { (char *)"*" };
+        const Grant own = { .fenced = true, .redacted = true }, others = { .redacted = true },
+                    root = { .addresses = ADDRESS_KEEP };
+        const GrantEvent call = { .system = (char *)"syscalls", .name = (char *)"sys_enter_write" },
+                         probe = { .system = (char *)"probes", .name = (char *)"opened" },
+                         kept = { .system = (char *)"syscalls", .keep = all, .n_keep = 1 };
+
+        expect_all(&own, &call, NAMES("file"), NULL);
+        expect_all(&root, &call, NAMES("file", "caller"), NULL);
+        expect_all(&others, &call, NAMES("file", "caller"), "zero");
+        expect_all(&others, &kept, NAMES("file", "caller"), "zero");
+        expect_all(&others, &call, NAMES("pid", "comm"), NULL);
+        expect_all(&others, &probe, NAMES("file"), NULL);
+}
+
 static void test_unredacted(void) {
         const Grant root = { .addresses = ADDRESS_KEEP };
         const Grant kept = { .fenced = true, .redacted = true, .addresses = ADDRESS_KEEP };
@@ -157,6 +174,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/grant-field/words", test_words);
         g_test_add_func("/grant-field/addresses-of-others", test_addresses_of_others);
+        g_test_add_func("/grant-field/user-memory", test_user_memory);
         g_test_add_func("/grant-field/unredacted", test_unredacted);
         g_test_add_func("/grant-field/lists", test_lists);
         g_test_add_func("/grant-field/members", test_members);
