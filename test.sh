@@ -20,6 +20,16 @@ if [ "${1:-}" = deep ]; then
 fi
 export TAP_DEEP=$deep
 
+# trixie_parts: parts that run on Debian 13. On a Debian 13 machine all other parts do.
+trixie_parts() {
+        # shellcheck source=/dev/null
+        case $(. /etc/os-release && echo "$VERSION_CODENAME")/$deep in
+        trixie/*) echo ;;
+        */1) echo trixie-unit trixie-boots trixie-1 trixie-2 trixie-3 trixie-attack ;;
+        *) echo trixie-smoke ;;
+        esac
+}
+
 # parts_of SUITE: the parts of a suite, in the order in which they run.
 parts_of() {
         case $1/$deep in
@@ -31,8 +41,7 @@ parts_of() {
         guest/1) echo guest-boots guest-1 guest-2 guest-3 ;;
         attack/) echo attack-closed ;;
         attack/1) echo attack-closed attack-open ;;
-        trixie/1) echo trixie ;;
-        trixie/) echo ;;
+        trixie/*) trixie_parts ;;
         *) return 1 ;;
         esac
 }
@@ -86,19 +95,19 @@ configure() {
 # build_part PART: builds what the part needs. All is built before the first part runs, because compilers need all CPUs.
 build_part() {
         case $1 in
-        native* | asan-cases | guest* | attack* | trixie)
+        native* | asan-cases | guest* | attack* | trixie*)
                 [ "$(id -u)" = 0 ] || { echo "$1 requires root: sudo ./test.sh $1"; return 1; }
                 ;;
         esac
         case $1 in
         asan*) configure build-asan all -Db_sanitize=address,undefined -Db_lundef=false --optimization=0 ;;
         tsan) configure build-tsan tests/work/test-work-worker -Db_sanitize=thread -Db_lundef=false ;;
-        attack*)
+        attack* | trixie-attack)
                 configure build all --werror &&
                         configure build-attack 'daemon/manager/ktraced daemon/consumer/ktrace-consumer' --werror \
                                 -Dtests=false -Ddefence_switches=true
                 ;;
-        trixie) ;; # unit.sh builds in the chroot
+        trixie-unit) ;; # unit.sh builds in the chroot
         *) configure build all --werror ;;
         esac
 }
@@ -122,7 +131,11 @@ run_part() {
         asan-programs) programs build-asan --suite unit --suite native --timeout-multiplier 12 ;;
         asan-cases) TAP_TAG=asan tests/native/run.sh build-asan ;;
         tsan) programs build-tsan work-worker ;;
-        trixie) tests/trixie/unit.sh ;;
+        trixie-unit) tests/trixie/unit.sh ;;
+        trixie-smoke) GUEST_SUITE=trixie TAP_TAG=smoke tests/guest/suite.sh build ;;
+        trixie-boots) GUEST_SUITE=trixie tests/guest/boots.sh build ;;
+        trixie-attack) GUEST_SUITE=trixie tests/attack/suite.sh build build-attack closed ;;
+        trixie-*) GUEST_SUITE=trixie tests/guest/suite.sh build "${1#trixie-}/3" ;;
         guest-boots) tests/guest/boots.sh build ;;
         guest-*) tests/guest/suite.sh build "${1#guest-}/$guest_parts" ;;
         attack-closed) tests/attack/suite.sh build build-attack closed ;;
@@ -203,7 +216,8 @@ for part in "${built[@]}"; do
                 continue
         fi
         case $part in
-        guest* | attack*) in_background "$part" ;;
+        trixie-unit) record_part "$part" 8>&- && show_part "$part" ;;
+        guest* | attack* | trixie*) in_background "$part" ;;
         *)
                 record_part "$part" 8>&-
                 show_part "$part"

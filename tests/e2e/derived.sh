@@ -81,7 +81,7 @@ copy_end() {
         leave_case
 }
 
-case_event_probe_alone() { # [guest] an event probe whose event is not recorded is not reported as interference
+case_event_probe_alone() { # [guest smoke] an event probe whose event is not recorded is not reported as interference
         event_probes
         trap copy_end EXIT
         ktracectl probes add copy --event sched:sched_process_exec pid
@@ -153,7 +153,7 @@ nothing_paired() { # no event, no trigger of ours is in the kernel
         ! grep -q 'synthetic/ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
 
-case_pair_latency() { # [guest] a pair of events shows the duration of each call once, with the fields of both events
+case_pair_latency() { # [guest smoke] a pair of events shows the duration of each call once, with the fields of both
         pairs
         ktracectl probes add slept --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep \
                 --key common_pid 'took = $latency' 'flags = from.flags' 'ret = to.ret'

@@ -62,7 +62,7 @@ fence_su() { background user sh -c 'while [ ! -e go ]; do sleep 0.2; done; /bin/
 
 has_calls() { [ "$(count t.kts '.event == "sys_enter"')" -gt 0 ]; }
 
-case_fence_setuid() { # [guest] a session ends when a traced process gains privileges, and records nothing of them
+case_fence_setuid() { # [guest smoke] a session ends when a traced process gains privileges, and records nothing of them
         needs_kprobes
         fence_su
         fence_recording -p "$BACKGROUND"

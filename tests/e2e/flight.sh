@@ -117,7 +117,7 @@ EOS
         ktracectl destroy box
 }
 
-case_readme_flight() { # [guest] README: the last events, with a mark among them
+case_readme_flight() { # [guest smoke] README: the last events, with a mark among them
         trap flight_end EXIT
         ktracectl create box --mode flight -a -b 4096 -e sched:sched_switch
         ktracectl start box

@@ -213,7 +213,7 @@ case_hist_beside_stream() { # [guest] a histogram counts with and without a read
         no_instance || fail "an instance is left"
 }
 
-case_hist_own_notify() { # [guest] notifications of a user's session report own hits only, up to the count
+case_hist_own_notify() { # [guest smoke] notifications of a user's session report own hits only, up to the count
         own_caller
         jq -n --arg scope "pids:$CALLER" '{scope: $scope, triggers: [
                 {when: "raw_syscalls:sys_enter if id == 1001", do: "notify"},
@@ -394,7 +394,7 @@ case_hist_latency() { # [guest] a histogram of the time between two events, as d
         ! grep -q 'ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
 
-case_hist_latency_own() { # [guest] a histogram of the time between two events of own processes
+case_hist_latency_own() { # [guest smoke] a histogram of the time between two events of own processes
         [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel has no pairs of events"
         expect 0 user ktracectl --json=short hist \
                 --latency syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep --key common_pid \

@@ -418,7 +418,7 @@ EOS
         expect 3 add vfs_read count
 }
 
-case_readme_probes() { # [guest] README: a probe by the names in the kernel's source, and a preview of a spec
+case_readme_probes() { # [guest smoke] README: a probe by the names in the kernel's source, and a preview of a spec
         same sched:sched_process_fork "$(user ktracectl --json=short policy explain \
                 - <<<'{"scope": "own", "events": ["sched:*"]}' |
                 jq -r '.events[].name' | grep fork)" "what is granted of sched:*"

@@ -522,7 +522,7 @@ case_programs_manual() { # ktrace-probes(5): its examples, word for word
         grep -q 'lookup: .*host="127\.0\.0\.1"' out || fail "$(cat out)"
 }
 
-case_readme_programs() { # [guest] README: a function of bash by the program's name, and one of an own program
+case_readme_programs() { # [guest smoke] README: a function of bash by the program's name, and one of an own program
         uprobes
         ktracectl probes resolve bash:readline >/dev/null || skip "a bash without its symbols"
         ktracectl probes add lines --on bash:readline --return 'line = $retval : string'

@@ -13,7 +13,7 @@ record_readme() {
                 -- ls -R /usr/share
 }
 
-case_readme_record_dat() { # [guest] README: record -o t.dat -- ls -R, then report
+case_readme_record_dat() { # [guest smoke] README: record -o t.dat -- ls -R, then report
         record_readme
         expect 0 user ktracectl report t.dat
         [ "$(grep -c 'sys_enter: ' out)" -gt 1000 ] || fail "few events: $(wc -l <out)"
@@ -141,7 +141,7 @@ case_threads() { # [guest] -p records every thread of a process
         user ktracectl destroy threads
 }
 
-case_set_uid_child() { # [guest] a set-uid program in a recorded command gains no privileges
+case_set_uid_child() { # [guest smoke] a set-uid program in a recorded command gains no privileges
         install -m 4755 /usr/bin/id suid-id
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- ./suid-id -u
         same "$USER_UID" "$(cat out)" "effective uid"

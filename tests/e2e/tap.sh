@@ -9,6 +9,7 @@
 #   deep   slow or repeated: only `test.sh deep` runs it
 #   guest  systemd, kprobes, histograms or snapshot buffers change this case of tests/e2e: the default run repeats it
 #          in the guest. The cases in tests/guest need no tag for this.
+#   smoke  the default run repeats it in the Debian 13 guest. Each of these cases uses another kernel interface.
 #   asan   the default run repeats it with the sanitizers
 #   open   an attack that the default run also makes with its defence removed
 #

@@ -290,7 +290,7 @@ case_trigger_snapshot_own_record() { # [guest] a snapshot contains the event tha
         ktracectl destroy box
 }
 
-case_trigger_snapshot_own() { # [guest] a snapshot trigger of own processes ignores hits of other users
+case_trigger_snapshot_own() { # [guest smoke] a snapshot trigger of own processes ignores hits of other users
         needs_snapshots
         caller
         made user box --mode flight --scope "pids:$CALLER" -b 256 -e $ENTER --trigger "$ENTER if id == 1001 do snapshot"

@@ -55,7 +55,7 @@ case_audit_allowed() { # the journal records who was allowed what, and by which 
                 fail "not in the catalog"
 }
 
-case_audit_denied_process() { # tracing another user's process is recorded as denied, and not as allowed before
+case_audit_denied_process() { # [smoke] tracing another user's process is recorded as denied, and not as allowed before
         audit_begin
         expect 3 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -p 1
         within 20 sh -c "journalctl -q --no-pager --since=$(cat since) -t ktraced | grep -q 'process 1 is not yours'" ||

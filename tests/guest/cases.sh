@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Cases that need a machine with systemd, D-Bus and polkitd.
 
-case_activation() { # the first D-Bus call starts the daemon, although no unit is enabled
+case_activation() { # [smoke] the first D-Bus call starts the daemon, although no unit is enabled
         systemctl stop ktraced.service
         same inactive "$(systemctl is-active ktraced.service || true)" state
         user ktracectl list >/dev/null
@@ -50,6 +50,19 @@ case_monitor_refused() { # an ordinary user may not monitor the bus
         user ktracectl destroy heard
 }
 
+case_varlinkctl() { # [smoke] systemd's own client calls the daemon, checks its interface and gets its errors
+        command -v varlinkctl >/dev/null || skip "systemd $(systemctl --version | awk '{ print $2; exit }') has none"
+        local socket=/run/ktrace/org.ktrace1
+        systemctl start ktraced.socket
+        user varlinkctl info $socket >info
+        grep -q 'org.ktrace1' info || fail "$(cat info)"
+        user varlinkctl introspect $socket org.ktrace1 >interface
+        varlinkctl validate-idl interface || fail "not valid: $(cat interface)"
+        user varlinkctl call $socket org.ktrace1.ListSessions '{}' >sessions || fail "$(cat sessions)"
+        ! user varlinkctl call $socket org.ktrace1.GetSession '{"id": "nosuch"}' >out 2>&1 || fail "$(cat out)"
+        grep -q 'org.ktrace1\.' out || fail "no error of the interface: $(cat out)"
+}
+
 case_log_control() { # systemctl service-log-level works
         user ktracectl list >/dev/null
         same info "$(systemctl service-log-level ktraced.service)" level
@@ -82,11 +95,11 @@ case_idle_memory() { # the daemon with an idle session uses less than 8 MB
         user ktracectl destroy idle
 }
 
-case_unit_of_a_caller() { # the daemon finds the systemd unit of a caller
+case_unit_of_a_caller() { # [smoke] the daemon finds the systemd unit of a caller
         systemd-run -q --wait --pipe --unit=facts-test /run/job/tools/test-facts >out || fail "$(cat out)"
         grep '^ok 1' out | grep -qv SKIP || fail "skipped: $(cat out)"
 }
 
-case_sandbox() { # systemd-analyze security rates the unit 1.0 or better
+case_sandbox() { # [smoke] systemd-analyze security rates the unit 1.0 or better
         systemd-analyze security --no-pager --threshold=10 ktraced.service
 }

@@ -8,23 +8,23 @@ kernel_test() { # PROGRAM [ARGUMENT...]
         ! grep '# SKIP' tap || fail "a test was skipped"
 }
 
-case_kernel_guard() { # this kernel's guard on credential changes works, and the daemon watches it
+case_kernel_guard() { # [smoke] this kernel's guard on credential changes works, and the daemon watches it
         kernel_test test-guard
 }
 
-case_kernel_pairs() { # this kernel behaves as pairs of events require
+case_kernel_pairs() { # [smoke] this kernel behaves as pairs of events require
         kernel_test test-pairs
 }
 
-case_kernel_contract() { # this kernel's filters, pid lists and rings behave as the code requires
+case_kernel_contract() { # [smoke] this kernel's filters, pid lists and rings behave as the code requires
         kernel_test test-contract
 }
 
-case_kernel_user_probe() { # this kernel's probes in programs behave as the code requires
+case_kernel_user_probe() { # [smoke] this kernel's probes in programs behave as the code requires
         kernel_test test-user-probe
 }
 
-case_kernel_trigger() { # this kernel's triggers behave as the code requires
+case_kernel_trigger() { # [smoke] this kernel's triggers behave as the code requires
         kernel_test test-trigger
 }
 
@@ -32,6 +32,6 @@ case_kernel_formats() { # the text of every event of this kernel is that of its 
         kernel_test compare-events /sys/kernel/tracing/events 300
 }
 
-case_kernel_frames() { # no event of this kernel shows a page frame number to the group ktrace
+case_kernel_frames() { # [smoke] no event of this kernel shows a page frame number to the group ktrace
         kernel_test test-frames
 }

@@ -9,7 +9,7 @@ echo '{"setup-timeout-usec": 20000000, "spool-keep-free-kb": 4096}' >/etc/ktrace
 modprobe -a fuse loop
 IFS=/ read -r part parts <part
 . ./selection
-export TAP_CASE TAP_DOOR TAP_DEEP
+export TAP_CASE TAP_DOOR TAP_DEEP TAP_TAG
 # of_this_part FILE...: prints the files that this part runs.
 of_this_part() { printf '%s\n' "$@" | awk -v "part=$part" -v "parts=$parts" 'NR % parts == part % parts'; }
 status=0
@@ -23,10 +23,10 @@ cases() {
 cases guest/polkit.sh guest/audit.sh guest/cases.sh guest/kernel.sh guest/peers.sh guest/interference.sh \
         guest/resources.sh
 # shellcheck disable=SC2046 # names without blanks
-TAP_TAG=guest cases $(grep -l "^case_" e2e/*.sh)
+TAP_TAG=${TAP_TAG:-guest} cases $(grep -l "^case_" e2e/*.sh)
 
 # Again over Varlink, for features that only the guest has: a dialog, probes, histograms and notifications.
-if [ "$part" = "$parts" ] && [ "$TAP_CASE/$TAP_DOOR" = '/bus' ]; then
+if [ "$part" = "$parts" ] && [ "$TAP_CASE/$TAP_DOOR/$TAP_TAG" = '/bus/' ]; then
         TAP_DOOR=varlink TAP_CASE='@(polkit_password|hist_of_command|probes_of_users|notify_trigger)' \
                 bash e2e/tap.sh "$PWD/guest/environment.sh" guest/polkit.sh e2e/hist.sh e2e/probes.sh e2e/notify.sh \
                 >varlink.tap || status=1

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # suite.sh BUILD-DIR [PART/PARTS]: runs the cases, or a share of them, on the installed product in one boot of the
-# guest, under systemd. Prints TAP. The build's prefix must be /usr. TAP_CASE, TAP_DEEP and TAP_DOOR as in
-# ../e2e/tap.sh.
+# guest, under systemd. Prints TAP. The build's prefix must be /usr. TAP_CASE, TAP_DEEP, TAP_TAG and TAP_DOOR as
+# in ../e2e/tap.sh.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1
@@ -27,6 +27,7 @@ cat >"$job/selection" <<EOS
 TAP_CASE='${TAP_CASE:-}'
 TAP_DEEP='${TAP_DEEP:-}'
 TAP_DOOR='${TAP_DOOR:-bus}'
+TAP_TAG='${TAP_TAG:-}'
 EOS
 status=0
 GUEST_TIMEOUT=3600 "$here/run-guest.sh" "$job" "$result" || status=$?
