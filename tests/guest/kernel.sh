@@ -5,7 +5,8 @@ kernel_test() { # PROGRAM [ARGUMENT...]
         local status=0
         "/run/job/tools/$1" "${@:2}" >tap 2>&1 || status=$?
         same 0 "$status" "status of $1: $(grep -vE '^(ok|#)' tap | head -20)"
-        ! grep '# SKIP' tap || fail "a test was skipped"
+        # Only newer kernels have function_graph in instances.
+        ! grep '# SKIP' tap | grep -v 'instances have no function_graph' || fail "a test was skipped"
 }
 
 case_kernel_guard() { # [smoke] this kernel's guard on credential changes works, and the daemon watches it

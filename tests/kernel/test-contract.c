@@ -541,6 +541,110 @@ static void test_probe_reads_back(Instance *instance) {
         g_assert_cmpint(probe_remove(instance->tracefs, PROBE_KERNEL, GROUP, "b"), ==, 0);
 }
 
+/* Selects the function behind sync(), which has another name on some machines. */
+static const char *set_function(const Instance *instance) {
+        static const char *const names[] = {
+                "__x64_sys_sync\n", "__arm64_sys_sync\n", "ksys_sync\n"
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (tracefs_write_truncate(instance->fd, "set_ftrace_filter", names[i]) == 0)
+                        return names[i];
+        return NULL;
+}
+
+static bool is_patched(const Instance *instance) {
+        _cleanup_free_ char *text = NULL;
+
+        g_assert_cmpint(tracefs_read(instance->tracefs->fd, "enabled_functions", &text, NULL),
+                        ==,
+                        0);
+        return strstr(text, "sys_sync") != NULL;
+}
+
+static bool has_tracer(const Instance *instance, const char *name) {
+        _cleanup_free_ char *text = NULL;
+
+        g_assert_cmpint(tracefs_read(instance->fd, "available_tracers", &text, NULL), ==, 0);
+        g_auto(GStrv) known = g_strsplit_set(text, " \n", -1);
+        return g_strv_contains((const char *const *)known, name);
+}
+
+/* The list set_ftrace_notrace stops the function tracer of an instance, and continues it. */
+static void test_notrace(Instance *instance) {
+        const char *function = has_tracer(instance, "function") ? set_function(instance) : NULL;
+
+        if (!function) {
+                g_test_skip("instances have no tracer of functions");
+                return;
+        }
+        for (size_t i = 0; i < 2; i++) {
+                g_assert_cmpint(tracefs_write_truncate(
+                                                instance->fd, "set_ftrace_notrace", function),
+                                ==,
+                                0);
+                if (i == 0)
+                        g_assert_cmpint(tracefs_write(instance->fd, "current_tracer", "function"),
+                                        ==,
+                                        0);
+                g_assert_false(is_patched(instance));
+                g_assert_cmpint(tracefs_write_truncate(instance->fd, "set_ftrace_notrace", "\n"),
+                                ==,
+                                0);
+                g_assert_true(is_patched(instance));
+        }
+}
+
+/* With an empty set_ftrace_notrace, function_graph of an instance patches the functions of its
+ * filter. */
+static void test_graph(Instance *instance) {
+        const char *function =
+                        has_tracer(instance, "function_graph") ? set_function(instance) : NULL;
+
+        if (!function) {
+                g_test_skip("instances have no function_graph");
+                return;
+        }
+        g_assert_cmpint(tracefs_write(instance->fd, "current_tracer", "function_graph"), ==, 0);
+        g_assert_true(is_patched(instance));
+        g_assert_cmpint(tracefs_write_truncate(instance->fd, "set_ftrace_notrace", function),
+                        ==,
+                        0);
+        if (!is_patched(instance))
+                g_test_message("new: set_ftrace_notrace stops function_graph");
+}
+
+/* Not a failure: what no kernel up to 6.18 has in tracefs. On a newer kernel, read about it first.
+ */
+static void test_news(Instance *instance) {
+        static const char known[] =
+                        " README available_events available_filter_functions "
+                        "available_filter_functions_addrs available_tracers buffer_percent "
+                        "buffer_size_kb buffer_subbuf_size_kb buffer_total_size_kb "
+                        "current_tracer dyn_ftrace_total_info dynamic_events enabled_functions "
+                        "error_log events free_buffer function_profile_enabled hwlat_detector "
+                        "instances kprobe_events kprobe_profile max_graph_depth options osnoise "
+                        "per_cpu printk_formats rv saved_cmdlines saved_cmdlines_size "
+                        "saved_tgids set_event set_event_notrace_pid set_event_pid "
+                        "set_ftrace_filter set_ftrace_notrace set_ftrace_notrace_pid "
+                        "set_ftrace_pid set_graph_function set_graph_notrace snapshot "
+                        "stack_max_size stack_trace stack_trace_filter synthetic_events "
+                        "timestamp_mode touched_functions trace trace_clock trace_marker "
+                        "trace_marker_raw trace_options trace_pipe trace_stat tracing_cpumask "
+                        "tracing_max_latency tracing_on tracing_thresh uprobe_events "
+                        "uprobe_profile user_events_data user_events_status ";
+        g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", instance->tracefs->fd);
+        g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+        const char *name;
+
+        while ((name = g_dir_read_name(dir))) {
+                g_autofree char *word = g_strdup_printf(" %s ", name);
+
+                if (!strstr(known, word))
+                        g_test_message("new: %s in tracefs", name);
+        }
+}
+
 static void add_tests(void) {
         native_add_test("/contract/new-instance", test_new_instance);
         native_add_test("/contract/filter/refused-is-open", test_refused_filter_is_open);
@@ -564,6 +668,9 @@ static void add_tests(void) {
         native_add_test("/contract/disable-all", test_disable_all);
         native_add_test("/contract/probe/refused", test_probe_refused);
         native_add_test("/contract/probe/reads-back", test_probe_reads_back);
+        native_add_test("/contract/tracer/notrace", test_notrace);
+        native_add_test("/contract/tracer/graph", test_graph);
+        native_add_test("/contract/news", test_news);
 }
 
 int main(int argc, char **argv) {
