@@ -135,7 +135,8 @@ static int check_enabled(BootTrace *boot, Reason *reason) {
         return r;
 }
 
-/* "# Current" in the first line means that the current boot has filled the buffer. */
+/* "# Current" in the first line means that the current boot has filled the buffer. Linux 6.12 does
+ * not say it. There, a buffer without records was not filled by the last boot. */
 static int look_for_last_boot(BootTrace *boot) {
         _cleanup_free_ char *text = NULL;
 
@@ -148,15 +149,18 @@ static int look_for_last_boot(BootTrace *boot) {
 }
 
 static int boot_trace_count(BootTrace *boot) {
+        bool has_records = false;
+
         for (unsigned cpu = 0; cpu < boot->trace.n_cpus; cpu++) {
                 CpuStatistics s;
                 int r = instance_read_statistics(boot->trace.instance, cpu, &s);
 
                 if (r < 0 && r != -ENOENT)
                         return r;
-                if (r == 0 && s.entries > 0)
-                        boot->is_empty = false;
+                has_records = has_records || (r == 0 && s.entries > 0);
         }
+        boot->is_empty = boot->is_empty && !has_records;
+        boot->is_of_crash = boot->is_of_crash && has_records;
         return 0;
 }
 

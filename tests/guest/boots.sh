@@ -4,7 +4,7 @@
 # file of tests/guest/boots, or for those that are named: its functions boot1_NAME, boot2_NAME, … are the cases of its
 # first boot, its second, and so on (as case_NAME elsewhere, see ../e2e/tap.sh). After a boot's cases the machine is
 # rebooted, or end_N is run, which may crash it. The last boot with cases is the end. A line `# append: WORDS`
-# in the file is for the kernel.
+# in the file is for the kernel. A line `# suite: NAME` restricts the file to the guest of that suite.
 # The build's prefix must be /usr.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,7 +20,13 @@ cp -r "$here" "$job/guest"
 cp "$here/boots-job.sh" "$job/run"
 failed=0
 n=0
+. /etc/os-release
 for file in "$@"; do
+        suite=$(sed -n 's/^# suite: //p' "$file")
+        if [ "${suite:-${GUEST_SUITE:-$VERSION_CODENAME}}" != "${GUEST_SUITE:-$VERSION_CODENAME}" ]; then
+                echo "ok $((n += 1)) - $(basename "$file") # SKIP requires the kernel of $suite"
+                continue
+        fi
         cp "$file" "$job/boots.sh"
         rm -rf "$job.result"
         status=0
