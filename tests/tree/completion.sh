@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# completion.sh SOURCE-DIR: what bash offers for words with a second verb in them, beside a ktracectl that has two
-# recordings and a saved session.
+# completion.sh SOURCE-DIR: what bash and fish offer for words with a second verb in them, beside a ktracectl that has
+# two recordings and a saved session.
 set -u
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+home=$(mktemp -d)
+trap 'rm -rf "$folder" "$home"' EXIT
 cat >"$folder/ktracectl" <<'END'
 #!/bin/sh
 case "$*" in
@@ -20,22 +21,36 @@ PATH=$folder:$PATH
 cd "$folder" || exit 1
 source "$1/units/completion/bash/ktracectl"
 unset -f _get_comp_words_by_ref __ltrim_colon_completions 2>/dev/null
+fish=
+! command -v fish >/dev/null || fish=$1/units/completion/fish/ktracectl.fish
 n=0
 failed=0
 
+# compare SHELL LINE EXPECTED WORDS...: one TAP line; the words are sorted first.
+compare() {
+        local shell=$1 line=$2 expected=$3 got
+        shift 3
+        got=$(printf '%s\n' "$@" | LC_ALL=C sort | xargs)
+        n=$((n + 1))
+        [ "$got" != "$expected" ] || { echo "ok $n - $shell: $line"; return; }
+        failed=1
+        echo "not ok $n - $shell: $line"
+        echo "# offered: $got"
+}
+
 # offers LINE WORDS: what is offered at the end of the line, sorted.
 offers() {
-        local got
         read -ra COMP_WORDS <<<"$1"
         [[ $1 != *' ' ]] || COMP_WORDS+=('')
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
         _ktracectl
-        got=$(printf '%s\n' "${COMPREPLY[@]}" | sort | xargs)
-        n=$((n + 1))
-        [ "$got" != "$2" ] || { echo "ok $n - ${1:-nothing}"; return; }
-        failed=1
-        echo "not ok $n - $1"
-        echo "# offered: $got"
+        compare bash "$1" "$2" "${COMPREPLY[@]}"
+        if [ -z "$fish" ]; then
+                echo "ok $((n += 1)) - fish: $1 # SKIP no fish here"
+                return
+        fi
+        mapfile -t words < <(HOME=$home fish --no-config -c "source $fish; complete -C '$1'" 2>&1 | cut -f1)
+        compare fish "$1" "$2" "${words[@]}"
 }
 
 offers 'ktracectl spo' 'spool'

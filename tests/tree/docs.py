@@ -88,7 +88,7 @@ for name in ("ktrace-session.5", "ktrace-cookbook.7"):
     headings = {section.split("\n")[0].strip('"') for section in sections if "\n.EX\n" in section} - {"DESCRIPTION"}
     run = {heading for _, heading in re.findall(rf"(?:section|example) {re.escape(name)} (['\"])(.*?)\1", cases)}
     check(f"every section of {name} with examples is run", sorted(headings ^ run) if headings else ["none found"])
-for shell in ("bash/ktracectl", "zsh/_ktracectl"):
+for shell in ("bash/ktracectl", "fish/ktracectl.fish", "zsh/_ktracectl"):
     completion = text(f"units/completion/{shell}")
     check(f"completion of {shell} has every verb", absent(verbs, completion))
     check(f"completion of {shell} has every option", absent([o for o in options if o != "--help"], completion))
