@@ -92,6 +92,11 @@ for shell in ("bash/ktracectl", "fish/ktracectl.fish", "zsh/_ktracectl"):
     completion = text(f"units/completion/{shell}")
     check(f"completion of {shell} has every verb", absent(verbs, completion))
     check(f"completion of {shell} has every option", absent([o for o in options if o != "--help"], completion))
+version = re.search(r"version : '(.*?)'", text("meson.build"))[1]
+newest = {"debian/changelog": r"^ktraced \((.*?)\)", "NEWS": r"^ktraced (\S+)$",
+          "units/org.ktrace1.metainfo.xml": r'<release version="(.*?)"', "man/ktraced.8": r'"ktraced (\S+)"'}
+check("changelog, NEWS, metainfo and manual begin with the version of meson.build",
+      [path for path, pattern in newest.items() if re.search(pattern, text(path), re.M)[1] != version])
 ids = re.findall(r'AUDIT_ID_\w+ +"([0-9a-f]{32})"', text("daemon/work/audit.h"))
 entries = re.findall(r"^-- ([0-9a-f]{32})$", text("units/ktrace.catalog"), re.M)
 check("the catalog has every record's id", absent(ids, "\n".join(entries)))
