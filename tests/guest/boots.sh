@@ -17,6 +17,10 @@ trap 'rm -rf "$job" "$job.result" "$log"' EXIT
 "$here/product.sh" "$build" "$job/root"
 cp -r "$here/../e2e" "$job/e2e"
 cp -r "$here" "$job/guest"
+if [ -n "${GUEST_PACKAGES:-}" ]; then
+        mkdir "$job/packages"
+        cp "$GUEST_PACKAGES"/ktraced_*.deb "$GUEST_PACKAGES"/ktracectl_*.deb "$job/packages/"
+fi
 cp "$here/boots-job.sh" "$job/run"
 failed=0
 n=0

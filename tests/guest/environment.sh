@@ -30,4 +30,4 @@ restart_daemon() {
         systemctl try-restart ktraced.service
 }
 # manual PAGE: prints the source of the page.
-manual() { cat "/usr/share/man/man${1##*.}/$1"; }
+manual() { zcat -f "/usr/share/man/man${1##*.}/$1"*; }

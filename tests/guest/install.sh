@@ -1,7 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# In the guest: installs the product that lies in ./root as a package would.
+# In the guest: installs the product that lies in ./root as a package would, or the packages in ./packages.
 set -eu
+if [ -d packages ]; then
+        sh guest/install-packages.sh packages
+        exit
+fi
 cp -a root/. /
 systemd-sysusers
 systemd-tmpfiles --create ktrace.conf

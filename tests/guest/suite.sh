@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # suite.sh BUILD-DIR [PART/PARTS]: runs the cases, or a share of them, on the installed product in one boot of the
 # guest, under systemd. Prints TAP. The build's prefix must be /usr. TAP_CASE, TAP_DEEP, TAP_TAG and TAP_DOOR as
-# in ../e2e/tap.sh.
+# in ../e2e/tap.sh. GUEST_PACKAGES: a folder of packages that are installed with apt instead of the build.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1
@@ -21,6 +21,10 @@ cp "$build/tests/kernel/test-guard" "$build/tests/kernel/test-contract" "$build/
 cp -r "$here/../e2e" "$job/e2e"
 cp "$here/../../daemon/work/audit.h" "$job/audit.h"
 cp -r "$here" "$job/guest"
+if [ -n "${GUEST_PACKAGES:-}" ]; then
+        mkdir "$job/packages"
+        cp "$GUEST_PACKAGES"/ktraced_*.deb "$GUEST_PACKAGES"/ktracectl_*.deb "$job/packages/"
+fi
 cp "$here/suite-job.sh" "$job/run"
 echo "$part" >"$job/part"
 cat >"$job/selection" <<EOS
