@@ -42,10 +42,12 @@ parts_of() {
         attack/) echo attack-closed ;;
         attack/1) echo attack-closed attack-open ;;
         trixie/*) trixie_parts ;;
+        package/1) echo package package-guest ;;
+        package/) echo ;;
         *) return 1 ;;
         esac
 }
-suites='tree unit guest attack native asan tsan trixie'
+suites='tree unit package guest attack native asan tsan trixie'
 guest_parts=3
 [ -n "$deep" ] || guest_parts=2
 
@@ -80,6 +82,14 @@ if [ -n "$deep" ] && git rev-parse HEAD >/dev/null 2>&1; then
         mkdir -p "$results"
 fi
 
+# guest_packages: the folder of packages that the part `package` built from these sources, if it did. The guest installs
+# these packages.
+guest_packages() {
+        local folder
+        folder=$results/packages/$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+        [ ! -e "$folder/older" ] || echo "$folder"
+}
+
 # configure DIR TARGETS OPTION...: sets up a build directory and builds these targets in it.
 configure() {
         local dir=$1 targets=$2
@@ -95,7 +105,7 @@ configure() {
 # build_part PART: builds what the part needs. All is built before the first part runs, because compilers need all CPUs.
 build_part() {
         case $1 in
-        native* | asan-cases | guest* | attack* | trixie*)
+        native* | asan-cases | package* | guest* | attack* | trixie*)
                 [ "$(id -u)" = 0 ] || { echo "$1 requires root: sudo ./test.sh $1"; return 1; }
                 ;;
         esac
@@ -136,8 +146,10 @@ run_part() {
         trixie-boots) GUEST_SUITE=trixie tests/guest/boots.sh build ;;
         trixie-attack) GUEST_SUITE=trixie tests/attack/suite.sh build build-attack closed ;;
         trixie-*) GUEST_SUITE=trixie tests/guest/suite.sh build "${1#trixie-}/3" ;;
-        guest-boots) tests/guest/boots.sh build ;;
-        guest-*) tests/guest/suite.sh build "${1#guest-}/$guest_parts" ;;
+        guest-boots) GUEST_PACKAGES=$(guest_packages) tests/guest/boots.sh build ;;
+        guest-*) GUEST_PACKAGES=$(guest_packages) tests/guest/suite.sh build "${1#guest-}/$guest_parts" ;;
+        package) tests/package/suite.sh "$results/packages" ;;
+        package-guest) tests/package/guest.sh build bookworm "$results/packages/bookworm" ;;
         attack-closed) tests/attack/suite.sh build build-attack closed ;;
         attack-open) tests/attack/suite.sh build build-attack open ;;
         esac
@@ -217,7 +229,7 @@ for part in "${built[@]}"; do
         fi
         case $part in
         trixie-unit) record_part "$part" 8>&- && show_part "$part" ;;
-        guest* | attack* | trixie*) in_background "$part" ;;
+        *guest* | attack* | trixie*) in_background "$part" ;;
         *)
                 record_part "$part" 8>&-
                 show_part "$part"
