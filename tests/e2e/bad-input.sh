@@ -249,11 +249,13 @@ case_disk_full_converting() { # if the disk is too small for another format, the
         mkdir small
         mount -t tmpfs -o "size=300k,uid=$USER_UID" small small
         expect 0 user ktracectl record -q $E -o t.kts -- "$TARGET" calls 30000 110
-        refused 1 'small/t.dat: .*No space left on device' user ktracectl convert t.kts -o small/t.dat
+        refused 1 'small/t.dat: .*No space left on device' \
+                user ktracectl convert t.kts --compression none -o small/t.dat
         same '' "$(ls -A small)" "files of a conversion that failed"
         umount small
         # The same with a limit on the file size: the signal does not end the recording.
-        expect 125 user bash -c "ulimit -f 200; exec ktracectl record -q $E -o l.dat -- '$TARGET' calls 30000 110"
+        expect 125 user bash -c "ulimit -f 200
+                exec ktracectl record -q $E --compression none -o l.dat -- '$TARGET' calls 30000 110"
         grep -q 'l.dat: cannot be written: File too large; the recording is kept in l.dat.kts' err || fail "$(cat err)"
         [ -s l.dat.kts ] || fail "no recording is kept"
 }

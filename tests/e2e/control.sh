@@ -98,7 +98,7 @@ case_control_resize_refused() { # a refused buffer size changes nothing: too lar
         expect 1 busctl call org.ktrace1 "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')" \
                 org.ktrace1.Session \
                 Configure 'a{sv}' 1 buffer-kb s 4096
-        grep -q 'expected a number, got a string' err || fail "$(cat err)"
+        grep -q 'expected a number from 0, got a string' err || fail "$(cat err)"
         same 1024 "$(ktracectl show box --json=short | jq .spec.\"buffer-kb\")" "size after refusals"
         same '4 4' "$(held)" "after refusals"
         ktracectl destroy box

@@ -159,7 +159,7 @@ case_interference_war() { # [deep] a program that undoes every repair ends the s
         (while [ -e "$EVENT/enable" ]; do echo 0 2>/dev/null >"$EVENT/enable"; sleep 0.01; done) &
         started+=("$!")
         within 70 nobody || fail "the session continues: $(tail -n 2 reported)"
-        grep -q 'again and again' reported || fail "$(tail -n 2 reported)"
+        grep -q 'repeatedly changed its instance' reported || fail "$(tail -n 2 reported)"
         within 10 no_instance || fail "the instance is left"
 }
 
