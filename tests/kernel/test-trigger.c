@@ -15,10 +15,13 @@
 #include "kernel/trigger-line.h"
 #include "kernel/trigger.h"
 
-#define ENTER   "raw_syscalls", "sys_enter"
-#define EXIT    "raw_syscalls", "sys_exit"
-#define GETPPID "id == 110 && !(common_flags & 88)"
-#define GETPGRP "id == 111 && !(common_flags & 88)"
+#define ENTER "raw_syscalls", "sys_enter"
+#define EXIT  "raw_syscalls", "sys_exit"
+/* Two system calls that every architecture has and that nothing else here makes. */
+#define GETPPID_ID "id == " G_STRINGIFY(SYS_getppid)
+#define GETPGID_ID "id == " G_STRINGIFY(SYS_getpgid)
+#define GETPPID    GETPPID_ID " && !(common_flags & 88)"
+#define GETPGID    GETPGID_ID " && !(common_flags & 88)"
 
 static void lay(const Instance *instance,
                 const char *system,
@@ -59,7 +62,7 @@ static void calls(long nr, unsigned n) {
 
 /* It reads back as it was laid, with what is left of its count, and "!" takes it away. */
 static void test_reads_back(Instance *instance) {
-        const Trigger plain = { .command = "traceoff", .condition = GETPGRP },
+        const Trigger plain = { .command = "traceoff", .condition = GETPGID },
                       counted = { .command = "stacktrace", .count = 3, .condition = GETPPID },
                       bare = { .command = "enable_event:raw_syscalls:sys_exit", .count = 2 };
 
@@ -72,7 +75,7 @@ static void test_reads_back(Instance *instance) {
         calls(SYS_getppid, 2);
         g_assert_cmpuint(find(instance, ENTER, &counted).left, ==, 1);
         g_assert_true(find(instance, ENTER, &bare).stands);
-        const Trigger other = { .command = "stacktrace", .count = 3, .condition = GETPGRP },
+        const Trigger other = { .command = "stacktrace", .count = 3, .condition = GETPGID },
                       more = { .command = "stacktrace", .condition = GETPPID };
         g_assert_false(find(instance, ENTER, &other).stands);
         g_assert_false(find(instance, ENTER, &more).stands);
@@ -88,7 +91,7 @@ static void test_reads_back(Instance *instance) {
 /* What the kernel has one place for, and what it refuses, changes nothing of what stands. */
 static void test_places(Instance *instance) {
         const Trigger off = { .command = "traceoff", .condition = GETPPID },
-                      on = { .command = "traceon", .condition = GETPGRP },
+                      on = { .command = "traceon", .condition = GETPGID },
                       enable = { .command = "enable_event:raw_syscalls:sys_exit" },
                       disable = { .command = "disable_event:raw_syscalls:sys_exit" },
                       other = { .command = "disable_event:sched:sched_switch" },
@@ -149,7 +152,7 @@ static void test_pid_list(Instance *instance) {
 /* Neither the event's filter nor tracing_on counts for them: a traceon undoes a traceoff. */
 static void test_ignores(Instance *instance) {
         const Trigger off = { .command = "traceoff", .condition = GETPPID },
-                      on = { .command = "traceon", .condition = GETPGRP };
+                      on = { .command = "traceon", .condition = GETPGID };
         bool tracing = true;
 
         list_myself(instance);
@@ -159,7 +162,7 @@ static void test_ignores(Instance *instance) {
         calls(SYS_getppid, 1);
         g_assert_cmpint(instance_get_tracing(instance, &tracing), ==, 0);
         g_assert_false(tracing);
-        calls(SYS_getpgrp, 1);
+        calls(SYS_getpgid, 1);
         g_assert_cmpint(instance_get_tracing(instance, &tracing), ==, 0);
         g_assert_true(tracing);
 }
@@ -167,7 +170,7 @@ static void test_ignores(Instance *instance) {
 /* Each of these records is made by the calls alone: the filter is of them. */
 static void filtered(const Instance *instance) {
         list_myself(instance);
-        g_assert_cmpint(instance_set_filter(instance, ENTER, "id == 110 || id == 111", NULL),
+        g_assert_cmpint(instance_set_filter(instance, ENTER, GETPPID_ID " || " GETPGID_ID, NULL),
                         ==,
                         0);
 }
@@ -175,34 +178,34 @@ static void filtered(const Instance *instance) {
 /* A record that turns its own event off is not kept, one that turns it on is. */
 static void test_of_itself(Instance *instance) {
         const Trigger off = { .command = "disable_event:raw_syscalls:sys_enter",
-                .condition = GETPGRP },
+                .condition = GETPGID },
                       on = { .command = "enable_event:raw_syscalls:sys_enter",
-                              .condition = GETPGRP };
+                              .condition = GETPGID };
 
         filtered(instance);
         g_assert_cmpint(instance_enable_event(instance, ENTER, true), ==, 0);
         lay(instance, ENTER, &off);
         calls(SYS_getppid, 3);
-        calls(SYS_getpgrp, 1);
+        calls(SYS_getpgid, 1);
         calls(SYS_getppid, 5);
         g_assert_cmpuint(native_count(instance, getpid()), ==, 3);
         g_assert_cmpint(trigger_lift(instance, ENTER, &off), ==, 0);
         lay(instance, ENTER, &on);
         calls(SYS_getppid, 7);
-        calls(SYS_getpgrp, 1);
+        calls(SYS_getpgid, 1);
         calls(SYS_getppid, 2);
         g_assert_cmpuint(native_count(instance, getpid()), ==, 3 + 1 + 2);
 }
 
 /* The record that ends a trace by traceoff is in it. */
 static void test_traceoff_keeps_its_record(Instance *instance) {
-        const Trigger off = { .command = "traceoff", .condition = GETPGRP };
+        const Trigger off = { .command = "traceoff", .condition = GETPGID };
 
         filtered(instance);
         lay(instance, ENTER, &off);
         g_assert_cmpint(instance_enable_event(instance, ENTER, true), ==, 0);
         calls(SYS_getppid, 3);
-        calls(SYS_getpgrp, 1);
+        calls(SYS_getpgid, 1);
         calls(SYS_getppid, 5);
         g_assert_cmpuint(native_count(instance, getpid()), ==, 4);
 }
@@ -234,7 +237,7 @@ static void test_hist(Instance *instance) {
                 .condition = GETPPID },
                       other = { .command = "hist:keys=id:size=256",
                               .listed = "keys=id:vals=hitcount:sort=hitcount:size=256",
-                              .condition = GETPGRP },
+                              .condition = GETPGID },
                       both = {
                               .command = "hist:keys=common_pid.execname,id.log2:vals=hitcount,id:"
                                          "sort=id.descending",
@@ -269,7 +272,7 @@ static void test_hist_and_latch(Instance *instance) {
                 .listed = "keys=id:vals=hitcount:sort=hitcount:size=2048",
                 .condition = GETPPID },
                       twin = { .command = "disable_hist:raw_syscalls:sys_enter",
-                              .condition = "id == 111" };
+                              .condition = GETPGID_ID };
 
         if (!has_hist(instance))
                 return;
@@ -278,17 +281,17 @@ static void test_hist_and_latch(Instance *instance) {
         lay(instance, ENTER, &hist);
         g_assert_cmpint(instance_set_tracing(instance, false), ==, 0);
         calls(SYS_getppid, 3);
-        g_assert_true(hist_has(instance, "110 } hitcount:          3"));
-        calls(SYS_getpgrp, 1);
+        g_assert_true(hist_has(instance, G_STRINGIFY(SYS_getppid) " } hitcount:          3"));
+        calls(SYS_getpgid, 1);
         g_assert_true(find(instance, ENTER, &hist).is_paused);
         calls(SYS_getppid, 3);
-        g_assert_true(hist_has(instance, "110 } hitcount:          3"));
+        g_assert_true(hist_has(instance, G_STRINGIFY(SYS_getppid) " } hitcount:          3"));
         g_assert_true(find(instance, EXIT, &twin).stands);
 }
 
 /* A snapshot is taken once, at the record, which is in it. */
 static void test_snapshot(Instance *instance) {
-        const Trigger snapshot = { .command = "snapshot", .count = 1, .condition = GETPGRP };
+        const Trigger snapshot = { .command = "snapshot", .count = 1, .condition = GETPGID };
 
         if (!trigger_is_known(instance, ENTER, "snapshot")) {
                 g_test_skip("the kernel has no snapshot buffers");
@@ -299,9 +302,9 @@ static void test_snapshot(Instance *instance) {
         lay(instance, ENTER, &snapshot);
         g_assert_cmpint(instance_enable_event(instance, ENTER, true), ==, 0);
         calls(SYS_getppid, 3);
-        calls(SYS_getpgrp, 1);
+        calls(SYS_getpgid, 1);
         calls(SYS_getppid, 2);
-        calls(SYS_getpgrp, 1);
+        calls(SYS_getpgid, 1);
         g_assert_cmpuint(find(instance, ENTER, &snapshot).left, ==, 0);
         g_assert_true(find(instance, ENTER, &snapshot).stands);
         g_assert_cmpuint(native_count(instance, getpid()), ==, 3);
@@ -309,7 +312,7 @@ static void test_snapshot(Instance *instance) {
 
 /* An event that only has a trigger is listed in set_event. Its enable file says "0*". */
 static void test_soft_enabled(Instance *instance) {
-        const Trigger trigger = { .command = "stacktrace", .condition = GETPGRP };
+        const Trigger trigger = { .command = "stacktrace", .condition = GETPGID };
         _cleanup_free_ char *before = NULL, *soft = NULL, *off = NULL;
 
         g_assert_cmpint(tracefs_read(instance->fd, "set_event", &before, NULL), ==, 0);

@@ -19,6 +19,13 @@ typedef struct Fixture {
         char *dir;
 } Fixture;
 
+/* The second instruction of probed_bytes(). */
+#ifdef __x86_64__
+#define SECOND 10
+#else
+#define SECOND 4
+#endif
+
 static void set_up(Fixture *f, gconstpointer data _unused_) {
         f->probed = g_getenv("PROBED");
         g_assert_nonnull(f->probed);
@@ -169,7 +176,7 @@ static void test_symbols(Fixture *f, gconstpointer data _unused_) {
         g_autofree char *plain = g_strdup_printf("%#jx", (uintmax_t)add);
         _cleanup_json_ json_object *twice = resolve(f->probed, "probed::twice");
         _cleanup_json_ json_object *at = resolve(f->probed, plain);
-        _cleanup_json_ json_object *bytes = resolve(f->probed, "probed_bytes+10");
+        _cleanup_json_ json_object *bytes = resolve(f->probed, "probed_bytes+" G_STRINGIFY(SECOND));
 
         g_assert_cmpstr(get_text(at, 0, "symbol"), ==, "probed_add");
         g_assert_cmpuint(get_number(at, 0, "function"), ==, get_number(at, 0, "address"));
@@ -181,7 +188,7 @@ static void test_symbols(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpuint(get_offset(f->probed, "_ZN6probed5twiceEi"),
                         ==,
                         get_number(twice, 0, "offset"));
-        g_assert_cmpuint(get_number(bytes, 0, "into"), ==, 10);
+        g_assert_cmpuint(get_number(bytes, 0, "into"), ==, SECOND);
         assert_refused(f->probed, "probed_ad", KT_E_NO_SUCH_FUNCTION, "*did you mean probed_add");
         assert_refused(f->probed, "probed_variable", KT_E_NO_SUCH_FUNCTION, "*is a variable");
         assert_refused(f->probed, "probed_inlined", KT_E_NO_SUCH_FUNCTION, "*inlined everywhere*");
