@@ -193,7 +193,9 @@ static void test_symbols(Fixture *f, gconstpointer data _unused_) {
         assert_refused(f->probed, "probed_variable", KT_E_NO_SUCH_FUNCTION, "*is a variable");
         assert_refused(f->probed, "probed_inlined", KT_E_NO_SUCH_FUNCTION, "*inlined everywhere*");
         assert_refused(f->probed, "0xfffffff", KT_E_INVALID_SPEC, "*no code lies at 0xfffffff*");
+#ifdef __x86_64__ /* the linker of arm64 maps the ELF header with the code */
         assert_refused(f->probed, "1", KT_E_INVALID_SPEC, "*no code lies at 0x1*");
+#endif
 }
 
 static void test_lines(Fixture *f, gconstpointer data _unused_) {
