@@ -44,10 +44,12 @@ parts_of() {
         trixie/*) trixie_parts ;;
         package/1) echo package package-guest ;;
         package/) echo ;;
+        soak/1 | fuzz/1 | arm64/1) echo "$1" ;;
+        soak/ | fuzz/ | arm64/) echo ;;
         *) return 1 ;;
         esac
 }
-suites='tree unit package guest attack native asan tsan trixie'
+suites='tree unit package guest attack native asan tsan trixie soak fuzz arm64'
 guest_parts=3
 [ -n "$deep" ] || guest_parts=2
 
@@ -105,7 +107,7 @@ configure() {
 # build_part PART: builds what the part needs. All is built before the first part runs, because compilers need all CPUs.
 build_part() {
         case $1 in
-        native* | asan-cases | package* | guest* | attack* | trixie*)
+        native* | asan-cases | package* | guest* | attack* | trixie* | soak | arm64)
                 [ "$(id -u)" = 0 ] || { echo "$1 requires root: sudo ./test.sh $1"; return 1; }
                 ;;
         esac
@@ -117,7 +119,12 @@ build_part() {
                         configure build-attack 'daemon/manager/ktraced daemon/consumer/ktrace-consumer' --werror \
                                 -Dtests=false -Ddefence_switches=true
                 ;;
-        trixie-unit) ;; # unit.sh builds in the chroot
+        fuzz)
+                fuzzers=(tests/fuzz/fuzz-*.c)
+                CC=clang configure build-fuzz "${fuzzers[*]%.c}" \
+                        -Dlibfuzzer=true -Db_sanitize=address,undefined -Db_lundef=false
+                ;;
+        trixie-unit | arm64) ;; # unit.sh builds in the chroot
         *) configure build all --werror ;;
         esac
 }
@@ -148,6 +155,9 @@ run_part() {
         trixie-*) GUEST_SUITE=trixie tests/guest/suite.sh build "${1#trixie-}/3" ;;
         guest-boots) GUEST_PACKAGES=$(guest_packages) tests/guest/boots.sh build ;;
         guest-*) GUEST_PACKAGES=$(guest_packages) tests/guest/suite.sh build "${1#guest-}/$guest_parts" ;;
+        arm64) tests/arm64/unit.sh ;;
+        soak) tests/soak.sh 10 ;;
+        fuzz) tests/fuzz/libfuzzer.sh build-fuzz 60 ;;
         package) tests/package/suite.sh "$results/packages" ;;
         package-guest) tests/package/guest.sh build bookworm "$results/packages/bookworm" ;;
         attack-closed) tests/attack/suite.sh build build-attack closed ;;
@@ -205,7 +215,7 @@ end_background() {
 trap end_background EXIT
 
 SECONDS=0
-tests/packages.sh build test
+tests/packages.sh build test ${deep:+deep}
 echo "== packages: $SECONDS s"
 SECONDS=0
 built=()

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# packages.sh GROUP...: installs what is missing of the groups build, run, test, bench, without questions. The groups
-# package and chroot are for the chroots of tests/package and tests/trixie.
+# packages.sh GROUP...: installs what is missing of the groups build, run, test, deep, bench, without questions.
+# The groups package and chroot are for the chroots of tests/package and tests/trixie.
 # packages.sh --list GROUP...: prints the names of the packages instead.
 set -eu
 build='gcc libc6-dev meson ninja-build pkg-config libsystemd-dev libjson-c-dev libseccomp-dev libtraceevent-dev
@@ -10,6 +10,7 @@ build='gcc libc6-dev meson ninja-build pkg-config libsystemd-dev libjson-c-dev l
 run='dbus jq trace-cmd util-linux systemd procps'
 guest='qemu-system-x86 qemu-system-data seabios mmdebstrap debian-archive-keyring cpio e2fsprogs xz-utils'
 test="$run $guest libglib2.0-bin groff-base locales python3 python3-dbus strace varlink-go socat fish"
+deep='clang libclang-rt-dev'
 bench="$run linux-perf python3"
 package='build-essential lintian devscripts blhc appstream apparmor systemd systemd-sysv dbus polkitd'
 chroot='ccache libglib2.0-bin locales python3 strace varlink-go fuse3 ca-certificates passwd'
