@@ -208,6 +208,8 @@ static int export_trace(Trace *trace,
                             ? wall_clock_check(trace->decode, reason)
                             : 0;
         r = r ?: export_write(trace, source, format, out, ret, reason);
+        if (r < 0 && ferror(out))
+                return r; /* it is about the output, even if it is EFBIG */
         if (r == -EBADMSG)
                 return reason_set(
                                 reason, KT_E_FAILED, "packed data is damaged, or the file shrank");
