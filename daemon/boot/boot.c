@@ -37,7 +37,7 @@
 #define FAILURES_MAX 3
 
 #define LOOK_USEC ((uint64_t)1000000)
-#define LOOKS_MAX 10
+#define LOOKS_MAX 60 /* a slow machine loads modules for longer than ten seconds */
 
 #define ENTRY_SLACK ((uint64_t)16 * 1024 * 1024) /* formats, names, frames */
 

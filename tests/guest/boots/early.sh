@@ -90,6 +90,7 @@ end_1() { systemctl -q enable ktrace-collect.service; } # for the boots that fol
 
 boot2_by_itself() { # the trace of the next boot is stored without a command, and the first is still there
         within 120 n_entries boot 2 || fail "$(ktracectl spool list; journalctl -u ktraced -b -o cat)"
+        within 60 test -e $STATE || fail "not complete: $(journalctl -u ktraced -b -o cat)"
         for id in $(entries boot); do
                 expect 0 ktracectl spool fetch "$id" -o "$id.kts"
                 [ "$(count "$id.kts" '.fields.filename == "/init"')" -ge 1 ] || fail "$id has no /init"
