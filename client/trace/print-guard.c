@@ -96,7 +96,7 @@ static bool tree_is_safe(Walk *walk, struct tep_print_arg *arg, unsigned depth) 
         }
 }
 
-/* A width of four digits, or one from the record, could make a line of gigabytes. */
+/* A width or precision of four digits, or one from the record, could make a line of gigabytes. */
 bool print_guard_check_widths(const char *format) {
         for (const char *p = format; (p = strchr(p, '%'));) {
                 if (p[1] == '%') {
@@ -110,7 +110,11 @@ bool print_guard_check_widths(const char *format) {
                 if (strspn(p, "0123456789") > 3)
                         return false;
                 p += strspn(p, "0123456789");
-                if (p[0] == '.' && strspn(p + 1, "0123456789") > 3)
+                if (p[0] != '.')
+                        continue;
+                if (p[1] == '*' && p[2] != 's') /* shortens texts, but pads numbers */
+                        return false;
+                if (strspn(p + 1, "0123456789") > 3)
                         return false;
         }
         return true;

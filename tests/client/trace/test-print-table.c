@@ -50,6 +50,8 @@ static void test_widths(void) {
         g_assert_false(print_guard_check_widths("%1000000000d"));
         g_assert_false(print_guard_check_widths("%.100000d"));
         g_assert_false(print_guard_check_widths("%*d"));
+        g_assert_false(print_guard_check_widths("%.*d"));
+        g_assert_false(print_guard_check_widths("%-5.*llx"));
         g_assert_true(print_guard_check_widths("%%1000000000d"));
 }
 
@@ -80,6 +82,7 @@ static void test_wide(void) {
                 { "\"%d\", REC->n / 2", true },
                 { "\"%100000000d\", REC->n", false },
                 { "\"%*d\", REC->n, 1", false },
+                { "\"%.*d\", REC->n, 1", false },
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
