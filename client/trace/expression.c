@@ -109,11 +109,13 @@ static int expression_compile_field(Compiler *compiler, const struct tep_format_
                                         .size = (uint32_t)field->size });
 }
 
-/* An element with a constant index is like a field. */
-static bool fold_element(Compiler *compiler, const struct tep_format_field *field) {
-        ExpressionStep *last = &compiler->expression.steps[compiler->expression.n_steps - 1];
+/* An element with a constant index is like a field. first: the first step of the index. A choice
+ * may also end with a number, which is the index of one branch only. */
+static bool fold_element(Compiler *compiler, const struct tep_format_field *field, size_t first) {
+        ExpressionStep *last = &compiler->expression.steps[first];
 
-        if (last->kind != EXPRESSION_NUMBER || last->number > UINT16_MAX)
+        if (compiler->expression.n_steps != first + 1 || last->kind != EXPRESSION_NUMBER ||
+                        last->number > UINT16_MAX)
                 return false;
         *last = (ExpressionStep){ .kind = EXPRESSION_FIELD,
                 .offset = (uint32_t)(field->offset + last->number * field->elementsize),
@@ -131,6 +133,7 @@ static int compile_element(Compiler *compiler, const struct tep_print_arg *arg) 
         field = array ? expression_find_field(compiler->event, array) : NULL;
         if (!field)
                 return -EOPNOTSUPP;
+        size_t first = compiler->expression.n_steps;
         r = expression_compile_tree(compiler, arg->op.right);
         if (r < 0)
                 return r;
@@ -138,7 +141,7 @@ static int compile_element(Compiler *compiler, const struct tep_print_arg *arg) 
         uint32_t size = field->elementsize;
         if (is_dynamic && size == 0)
                 size = (uint32_t)tep_get_long_size(compiler->event->tep);
-        r = !is_dynamic && fold_element(compiler, field)
+        r = !is_dynamic && fold_element(compiler, field, first)
                             ? 0
                             : expression_add_step(compiler,
                                               (ExpressionStep){

@@ -126,6 +126,7 @@ static void test_text(void) {
                 { "\"%s\", __get_str(bytes)", "hi" },
                 { "\"%d\", __get_dynamic_array_len(bytes)", "3" },
                 { "\"%d\", ((u8*)__get_dynamic_array(bytes))[1]", "105" },
+                { "\"%u\", REC->n[(REC->n ? 1 : 0)]", "196624" },
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
