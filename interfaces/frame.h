@@ -63,7 +63,8 @@ typedef struct PackedHeader {
         uint32_t data_bytes;   /* after unpacking, at most PACKED_DATA_MAX */
 } PackedHeader;
 
-#define PACKED_DATA_MAX ((uint32_t)16 * 1024 * 1024)
+/* The consumer packs 256 KiB, or one sub-buffer if that is larger. */
+#define PACKED_DATA_MAX ((uint32_t)1024 * 1024)
 
 _Static_assert(sizeof(StreamHeader) == 16, "wire format");
 _Static_assert(sizeof(FrameHeader) == 24, "wire format");

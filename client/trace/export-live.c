@@ -121,7 +121,9 @@ static bool prints(const LiveExport *live) {
 }
 
 static void export_live_lane_lose(LiveLane *lane, int64_t lost) {
-        lane->lost = lost < 0 || lane->lost < 0 ? -1 : MIN_OF(lane->lost + lost, INT64_MAX / 2);
+        lane->lost = lost < 0 || lane->lost < 0 ? -1
+                                                : MIN_OF(lane->lost, INT64_MAX / 2) +
+                                                                  MIN_OF(lost, INT64_MAX / 2);
 }
 
 /* Sets lane->record to the next received record. False: there is none yet. */

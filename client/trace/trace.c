@@ -151,7 +151,7 @@ static void trace_lane_lose(TraceLane *lane, int64_t lost) {
         if (lost < 0 || lane->lost < 0)
                 lane->lost = -1;
         else
-                lane->lost = MIN_OF(lane->lost + lost, INT64_MAX / 2);
+                lane->lost = MIN_OF(lane->lost, INT64_MAX / 2) + MIN_OF(lost, INT64_MAX / 2);
 }
 
 /* Reads the next block of sub-buffers. Returns 1, 0 when there is none, or -errno. */

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Compresses the data of frames. All memory is allocated at the beginning. */
+/* Compresses the data of frames. */
 typedef struct Packer {
         void *context; /* ZSTD_CCtx; NULL: nothing is compressed */
         uint8_t *payload;

@@ -127,7 +127,7 @@ static void test_packed_header(void) {
                 { { 1, 2, 9, 4096 }, 34, "with 10 bytes of data says it has 9" },
                 { { 1, 2, UINT32_MAX, 4096 }, 34, "says it has 4294967295" },
                 { { 1, 2, 10, 0 }, 34, "of 0 bytes after unpacking" },
-                { { 1, 2, 10, PACKED_DATA_MAX + 1 }, 34, "of 16777217 bytes after unpacking" },
+                { { 1, 2, 10, PACKED_DATA_MAX + 1 }, 34, "of 1048577 bytes after unpacking" },
         };
 
         Reason reason;
