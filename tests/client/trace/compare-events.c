@@ -11,6 +11,13 @@
 #include "print-compare.h"
 #include "trace/print-table.h"
 
+/* libtraceevent 1.7 loses memory of formats that it cannot parse to the end. */
+const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void) {
+        return "leak:libtraceevent";
+}
+
 static unsigned n_events, n_compiled;
 static unsigned long n_records;
 

@@ -149,6 +149,10 @@ static void test_text(void) {
         }
 }
 
+static void assert_text(const TextBlock *block, const char *expected) {
+        g_assert_cmpmem(block->data, block->used, expected, strlen(expected));
+}
+
 /* A text without a NUL, or one that points out of the record, ends with the record. */
 static void test_ends(void) {
         uint8_t record[24] = { FIXTURE_BYTES_ID };
@@ -159,14 +163,14 @@ static void test_ends(void) {
         memcpy(record + 16, "abcdefgh", 8);
         fixture_open(&fixture, "\"%s|\", __get_str(bytes)");
         print_run(fixture.table, record, 20, &block);
-        g_assert_cmpstr(g_strndup(block.data, block.used), ==, "abcd|");
+        assert_text(&block, "abcd|");
         block.used = 0;
         memcpy(record + 12, &(uint32_t){ 3 << 16 | 60000 }, 4);
         print_run(fixture.table, record, 20, &block);
-        g_assert_cmpstr(g_strndup(block.data, block.used), ==, "|");
+        assert_text(&block, "|");
         block.used = 0;
         print_run(fixture.table, record, 8, &block);
-        g_assert_cmpstr(g_strndup(block.data, block.used), ==, "|");
+        assert_text(&block, "|");
         text_block_clear(&block);
         fixture_close(&fixture);
 }
