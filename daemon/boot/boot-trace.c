@@ -11,14 +11,17 @@
 #include "boot/boot-trace.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "interfaces/defence.h"
 #include "interfaces/spec-list.h"
 #include "kernel/buffer.h"
+#include "kernel/path.h"
 #include "kernel/probe-group.h"
 #include "kernel/top.h"
 #include "policy/grant.h"
@@ -180,6 +183,22 @@ static int boot_trace_step_open(void *context, Reason *reason) {
         return r ?: boot_trace_count(boot);
 }
 
+/* Linux 6.1 makes the directories of events and the probes of the command line at the same time. A
+ * probe that it makes in between has no directory during this boot. */
+static bool has_format(const BootTrace *boot, const char *system, const char *name) {
+        TracefsPath path;
+
+        if (path_format(&path, "events", system, name, "format", NULL) < 0 ||
+                        faccessat(boot->trace.tracefs->fd, path.text, F_OK, 0) < 0) {
+                log_warning("the boot trace %s: the kernel has made no format for %s:%s, so its records cannot be read",
+                                boot->line->mark.name,
+                                system,
+                                name);
+                return false;
+        }
+        return true;
+}
+
 /* Grants every event that the words may have enabled, even if it is off now: its format is needed.
  */
 static int grant_events(BootTrace *boot, const EventList *list) {
@@ -203,6 +222,11 @@ static int grant_events(BootTrace *boot, const EventList *list) {
                 event->name = strdup(colon + 1);
                 if (!event->system || !event->name)
                         return -ENOMEM;
+                if (boot->skips_missing && !has_format(boot, event->system, event->name)) {
+                        grant_event_clear(event);
+                        *event = (GrantEvent){};
+                        grant->n_events--;
+                }
         }
         return 0;
 }

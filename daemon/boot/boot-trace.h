@@ -14,9 +14,10 @@ typedef struct BootTrace {
         Spec *spec;    /* as far as the kernel reports it */
         Grant *grant;
         Trace trace;
-        uint64_t percent; /* the original buffer_percent; the consumer changes it */
-        bool is_of_crash; /* recorded by the previous boot */
-        bool is_empty;    /* nothing was recorded */
+        uint64_t percent;   /* the original buffer_percent; the consumer changes it */
+        bool is_of_crash;   /* recorded by the previous boot */
+        bool is_empty;      /* nothing was recorded */
+        bool skips_missing; /* events that the kernel lists without a format are left out */
 } BootTrace;
 
 /* Owns line from then on, if it returns 0. The caller calls boot_trace_clear() in any case. */

@@ -37,7 +37,9 @@
 #define FAILURES_MAX 3
 
 #define LOOK_USEC ((uint64_t)1000000)
-#define LOOKS_MAX 60 /* a slow machine loads modules for longer than ten seconds */
+#define LOOKS_MAX 20
+/* After so many, an event without files is not one that comes or goes. */
+#define LOOKS_COMPLETE 10
 
 #define ENTRY_SLACK ((uint64_t)16 * 1024 * 1024) /* formats, names, frames */
 
@@ -293,6 +295,7 @@ static int boot_on_look(sd_event_source *source _unused_, uint64_t usec _unused_
 /* While the machine boots, the kernel still adds and removes files of events, so a file may be gone
  * when it is read. */
 static void boot_look_again(Boot *boot, int r) {
+        boot->trace.skips_missing = boot->n_looks >= LOOKS_COMPLETE;
         if (boot->n_looks++ < LOOKS_MAX)
                 boot_set_timer(boot, LOOK_USEC, boot_on_look);
         else

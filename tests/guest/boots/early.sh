@@ -36,7 +36,9 @@ boot1_untouched() { # before the first start of the daemon the trace runs, and v
 }
 
 boot1_taken() { # the daemon's first start stores the boot trace, from before PID 1, with its probe
-        local id started first
+        local id started first probed=
+        # Linux 6.1 sometimes makes a probe of the command line without its directory.
+        [ ! -e $TRACEFS/events/ktrace_boot/opened/format ] || probed=1
         systemctl start ktrace-collect.service
         within 120 n_entries boot 1 || fail "no entry: $(journalctl -u ktraced -u ktrace-collect -b -o cat)"
         within 60 test -e $STATE || fail "not noted: $(journalctl -u ktraced -b -o cat)"
@@ -48,7 +50,12 @@ boot1_taken() { # the daemon's first start stores the boot trace, from before PI
         [ "$(count early.kts '.event == "sched_process_exec" and .fields.filename == "/init"')" = 1 ] || fail "no /init"
         [ "$(count early.kts '.event == "sched_process_exec" and .fields.filename == "/lib/systemd/systemd"')" \
                 -ge 1 ] || fail "no PID 1"
-        [ "$(count early.kts '.event == "opened"')" -gt 100 ] || fail "no hits of the probe"
+        if [ -n "$probed" ]; then
+                [ "$(count early.kts '.event == "opened"')" -gt 100 ] || fail "no hits of the probe"
+        else
+                journalctl -u ktraced -b -o cat | grep -q 'no format for ktrace_boot:opened' ||
+                        fail "the missing format is not reported"
+        fi
         echo "# the first event $first ms after the kernel began, the daemon's start at $started ms, $(ktracectl \
                 report early.kts | wc -l) lines"
         ktracectl report --receipt early.kts >receipt
