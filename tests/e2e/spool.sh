@@ -59,7 +59,7 @@ case_spool_compressed() { # by default a recording is compressed: a fraction of 
         size=$(stat -c %s zstd.kts)
         [ $((size * 4)) -lt "$plain" ] || fail "$size bytes of $plain"
         echo '{"spool": {}}' >spec.json
-        ktracectl create preset --spec spec.json --scope system -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl create preset --spec spec.json --scope system -b 8192 -e raw_syscalls:sys_enter -f 'id == 1000'
         ktracectl start preset
         calls 30000 1000
         ktracectl destroy preset
@@ -340,7 +340,8 @@ is_pinned() { ! nothing_is_held; }
 case_spool_pinned() { # a dropped file counts for its reader until the reader has finished
         spool_begin
         spool_limits '{"spool-keep-free-kb": 1024, "max-spool-kb-per-uid": 4096}'
-        jq -n '{scope: "own", name: "box", lifetime: "linger", spool: {"max-bytes": 4194304, "rotate-bytes": 524288},
+        jq -n '{scope: "own", name: "box", lifetime: "linger", compression: "none",
+                spool: {"max-bytes": 4194304, "rotate-bytes": 524288},
                 events: [{name: "raw_syscalls:sys_enter", filter: "id == 1000"}]}' >own.json
         mkfifo unread
         exec 8<>unread
