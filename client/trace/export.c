@@ -170,7 +170,8 @@ static int export_dat(Trace *trace,
         return r;
 }
 
-/* Writes the trace in the format. The copying formats say nothing about damage in the records. */
+/* Writes the trace in the format. A copy does not show damage in the records. So print_trace()
+ * walks them afterwards, unless our own consumer has just written them. */
 static int export_write(Trace *trace,
                 const ExportSource *source,
                 ExportFormat format,
@@ -187,7 +188,7 @@ static int export_write(Trace *trace,
                         return r;
                 format = EXPORT_KTS;
         }
-        /* Here EXPORT_KTS only counts and looks for damage. */
+        /* For EXPORT_KTS it prints nothing. */
         return r ?: print_trace(trace, source, format, out, ret);
 }
 

@@ -2,7 +2,7 @@
 
 /* Compresses the data of frames with zstd, for the pump. A packed frame can be copied unchanged
  * into a compressed trace.dat. Level 1 with blocks of 256 KiB makes files as small as trace-cmd's
- * level 3 with its smaller blocks, in two thirds of the time. */
+ * level 3 with blocks of 40 KiB, in three quarters of the time. */
 
 #include "consumer/packer.h"
 

@@ -23,9 +23,9 @@ void queue_clear(Queue *queue);
 /* Sends a frame, or raw bytes when header is NULL. Copies the rest that the sink does not take.
  * Fails with -ENOMEM. A failed sink is not an error here: see queue->error. */
 int queue_put(Queue *queue, const FrameHeader *header, const void *data, size_t size);
-/* Continues to write what is kept. */
 /* Called when the sink takes nothing more. */
 void queue_fail(Queue *queue, int error);
+/* Continues to write what is kept. */
 void queue_flush(Queue *queue);
 /* For a queue without a sink: returns all kept data as one block and empties the queue. Returns
  * NULL when memory is short. */
