@@ -134,8 +134,8 @@ static void ask_for_proof(Consumer *c) {
         c->pump.fence.wants_proof = false;
 }
 
-static int drain_rings(Consumer *c) {
-        int r = pump_run(&c->pump, c->is_flushing);
+static int drain_rings(Consumer *c, PumpReach reach) {
+        int r = pump_run(&c->pump, c->is_flushing ? PUMP_ALL : reach);
 
         consumer_report_hits(c);
         ask_for_proof(c);
@@ -229,7 +229,7 @@ static int flush(Consumer *c) {
                         consumer_report(c, CONTROL_FLUSHED, 0, "");
                 return read;
         }
-        int r = drain_rings(c);
+        int r = drain_rings(c, PUMP_ALL);
 
         if (r == 0 && queue_is_empty(&c->queue) && !c->pump.is_tripped &&
                         c->pump.fence.waits_since == 0) {
@@ -391,7 +391,7 @@ static int on_members(Consumer *c, const ControlMessage *message, int fd) {
 
         if (r < 0 || c->pump.fence.waits_since == 0 || c->is_released || !queue_is_empty(&c->queue))
                 return r;
-        r = c->is_flushing ? flush(c) : drain_rings(c);
+        r = c->is_flushing ? flush(c) : drain_rings(c, PUMP_HELD);
         if (r == 0 && c->is_resting && c->pump.fence.waits_since == 0)
                 set_active(c, true);
         return r;
@@ -530,7 +530,9 @@ static int consumer_on_tick(Consumer *c) {
                 return c->n_idle_ticks > LINGER_TICKS ? -ETIMEDOUT : 0;
         }
         c->pump.found_any = false;
-        int r = !queue_is_empty(&c->queue) ? 0 : c->is_flushing ? flush(c) : drain_rings(c);
+        int r = !queue_is_empty(&c->queue) ? 0
+                : c->is_flushing           ? flush(c)
+                                           : drain_rings(c, PUMP_HELD);
         if (r < 0 || !queue_is_empty(&c->queue))
                 return r;
         if (!c->pump.found_any)
@@ -543,10 +545,12 @@ static int consumer_on_tick(Consumer *c) {
 static int on_ring(Consumer *c) {
         if (c->is_released || !queue_is_empty(&c->queue))
                 return 0;
-        if (!c->is_active)
+        bool was_active = c->is_active;
+
+        if (!was_active)
                 set_active(c, true);
         c->pump.found_any = false;
-        int r = drain_rings(c);
+        int r = drain_rings(c, was_active ? PUMP_FULL : PUMP_HELD);
         /* A stream that waits for a proof reads nothing, so its rings stay ready. The answer or a
          * tick ends the wait. */
         if (r == 0 && (!c->pump.found_any || c->pump.fence.waits_since != 0)) {

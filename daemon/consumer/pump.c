@@ -200,33 +200,51 @@ static int pump_put_data(unsigned cpu, uint8_t *data, size_t size, uint64_t lost
         return !queue_is_empty(pump->queue) && !pump->is_ending;
 }
 
-/* Reads one ring up to the number of records that it held at the beginning. So a writer that is
- * faster than the consumer cannot keep the other rings or the daemon waiting. With is_all, when
- * writers should have stopped, it reads until the ring is empty, within limits. */
-static int run_ring(Pump *pump, Ring *ring, bool is_all) {
+/* Returns the number of full sub-buffers in a ring, by its counters. They do not count the unused
+ * end of a sub-buffer. So three quarters count as a full one, as in ring_read(). */
+static size_t count_full(const Pump *pump, const Ring *ring) {
+        return (size_t)(ring->last.bytes + pump->subbuf_size / 4) / pump->subbuf_size;
+}
+
+/* Reads one ring. It stops at the number of records that the ring held at the beginning, unless
+ * everything is wanted. So a writer that is faster than the consumer cannot keep the other rings or
+ * the daemon waiting.
+ *
+ * A sub-buffer that is read while the kernel still writes to it costs as much as a full one, and
+ * becomes a frame of its own. So PUMP_FULL leaves it to the next tick. Unless data is packed, it
+ * also reads the counters, which the kernel formats as text, only once. */
+static int run_ring(Pump *pump, Ring *ring, PumpReach reach) {
         uint64_t bytes = 0;
 
         int r = ring_read_statistics(ring);
         if (r < 0)
                 return r;
-        pump->is_behind = !is_all && ring->last.bytes > pump->ring_bytes / 2;
+        pump->is_behind = reach != PUMP_ALL && ring->last.bytes > pump->ring_bytes / 2;
         uint64_t held = ring->last.read + ring->last.entries;
+        size_t n_left = reach == PUMP_FULL ? count_full(pump, ring) : SIZE_MAX / pump->subbuf_size;
         do {
-                ssize_t n = ring_read(ring, pump->batch, pump->batch_size, pump->subbuf_size);
+                ssize_t n = ring_read(ring,
+                                pump->batch,
+                                MIN_OF(pump->batch_size, n_left * pump->subbuf_size),
+                                pump->subbuf_size);
 
                 if (n <= 0)
                         return (int)n;
                 pump->found_any = true;
                 watchdog_beat(pump->watchdog, false);
                 bytes += (uint64_t)n;
+                n_left -= ((size_t)n + pump->subbuf_size - 1) / pump->subbuf_size;
                 size_t size = clean_batch(pump, ring, (size_t)n);
                 if (size == 0)
                         continue;
-                r = pump_put_data(ring->cpu, pump->batch, size, ring_take_lost(ring), pump);
+                uint64_t lost = reach == PUMP_FULL && !pump->packer.context
+                                                ? ring_take_known_lost(ring)
+                                                : ring_take_lost(ring);
+                r = pump_put_data(ring->cpu, pump->batch, size, lost, pump);
                 if (r != 0)
                         return MIN_OF(r, 0);
         } while (bytes < pump->ring_bytes && pump->queue->kept_bytes < KEPT_BYTES_MAX &&
-                        (is_all || ring->last.read < held));
+                        n_left > 0 && (reach != PUMP_HELD || ring->last.read < held));
         return 0;
 }
 
@@ -267,7 +285,18 @@ static int run_fence(Pump *pump) {
         return r;
 }
 
-int pump_run(Pump *pump, bool is_all) {
+static int run_rings(Pump *pump, PumpReach reach) {
+        int r = 0;
+
+        for (unsigned i = 0; r == 0 && i < pump->rings.n_given; i++) {
+                if (!queue_is_empty(pump->queue) && !pump->is_ending)
+                        break;
+                r = run_ring(pump, &pump->rings.ring[i], reach);
+        }
+        return r;
+}
+
+int pump_run(Pump *pump, PumpReach reach) {
         struct timespec now;
 
         if (pump->is_tripped)
@@ -276,14 +305,11 @@ int pump_run(Pump *pump, bool is_all) {
         bucket_fill(&pump->bucket, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
         if (pump->fence.is_on)
                 return run_fence(pump);
-        for (unsigned i = 0; i < pump->rings.n_given; i++) {
-                if (!queue_is_empty(pump->queue) && !pump->is_ending)
-                        break;
-                int r = run_ring(pump, &pump->rings.ring[i], is_all);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        int r = run_rings(pump, reach);
+        /* Sub-buffers of very large records end early, and so seem not to be full. */
+        if (r == 0 && reach == PUMP_FULL && !pump->found_any)
+                r = run_rings(pump, PUMP_HELD);
+        return r;
 }
 
 /* A round judges the records that are older than the previous round. So two rounds are enough,
@@ -295,7 +321,7 @@ int pump_catch_up(Pump *pump) {
         int r = 0;
 
         for (unsigned i = 0; r == 0 && i < ROUNDS_MAX && queue_is_empty(pump->queue); i++) {
-                r = pump_run(pump, true);
+                r = pump_run(pump, PUMP_ALL);
                 if (pump->is_tripped || hold_is_past(&pump->fence.hold, asked))
                         break;
         }
@@ -438,7 +464,7 @@ static int put_last_losses(Pump *pump) {
 }
 
 int pump_leave(Pump *pump) {
-        (void)pump_run(pump, false); /* also on the guard's error: nothing more is sent */
+        (void)pump_run(pump, PUMP_HELD); /* also on the guard's error: nothing more is sent */
         pump->queue->discarded_bytes += pump->fence.is_on ? hold_discard(&pump->fence.hold) : 0;
         return pump->is_tripped ? 0 : put_last_losses(pump);
 }
@@ -468,7 +494,7 @@ int pump_end(Pump *pump) {
                         return 0;
                 return r || pump->fence.is_on ? r : put_last_losses(pump);
         }
-        (void)pump_run(pump, true); /* data that stays unread is reported as `entries` */
+        (void)pump_run(pump, PUMP_ALL); /* data that stays unread is reported as `entries` */
         if (pump->is_tripped)
                 return 0;
         if (pump->fence.is_on)

@@ -8,6 +8,13 @@
 #include "consumer/window.h"
 #include "interfaces/control.h"
 
+/* How far the rings are read. A fence always needs everything up to now. */
+typedef enum PumpReach {
+        PUMP_FULL, /* full sub-buffers only */
+        PUMP_HELD, /* all records that the rings hold at the beginning */
+        PUMP_ALL,  /* until the rings are empty; for the end, when nothing more is recorded */
+} PumpReach;
+
 /* Moves data from the rings to the queue. */
 typedef struct Pump {
         Queue *queue;
@@ -48,10 +55,9 @@ int pump_open_window(Pump *pump, int earlier_fd, int kept_fd);
 /* For a judged snapshot: reads the rings. A task that is found to be a member after this call was a
  * member in all data that was read. Returns -errno on failure. */
 int pump_read_window(Pump *pump);
-/* Reads the rings and puts their data into the queue, as long as the queue is empty. With is_all it
- * reads until the rings are empty. Fails with -ECANCELED and trip_text, once, when the guard has
- * fired. Otherwise returns -errno on failure. */
-int pump_run(Pump *pump, bool is_all);
+/* Reads the rings and puts their data into the queue, as long as the queue is empty. Fails with
+ * -ECANCELED and trip_text, once, when the guard has fired. Otherwise returns -errno on failure. */
+int pump_run(Pump *pump, PumpReach reach);
 /* Reads and judges all records up to now, as far as the sink takes them. Errors as in
  * pump_run(). */
 int pump_catch_up(Pump *pump);

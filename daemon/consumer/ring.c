@@ -82,18 +82,20 @@ int ring_read_statistics(Ring *ring) {
         return 0;
 }
 
-uint64_t ring_take_lost(Ring *ring) {
-        uint64_t n_cut = ring->n_cut;
-
-        ring->n_cut = 0;
-        if (ring_read_statistics(ring) < 0)
-                return n_cut;
+uint64_t ring_take_known_lost(Ring *ring) {
         uint64_t lost = ring->last.overrun + ring->last.commit_overrun + ring->last.dropped;
         /* Clearing the ring resets the kernel's counters. */
         uint64_t taken = lost < ring->taken_lost ? lost : lost - ring->taken_lost;
+        uint64_t n_cut = ring->n_cut;
 
         ring->taken_lost = lost;
+        ring->n_cut = 0;
         return taken + n_cut;
+}
+
+uint64_t ring_take_lost(Ring *ring) {
+        (void)ring_read_statistics(ring); /* on failure, the last counters remain */
+        return ring_take_known_lost(ring);
 }
 
 void ring_close(Ring *ring) {

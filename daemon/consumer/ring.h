@@ -27,9 +27,11 @@ ssize_t ring_read_one(Ring *ring, uint8_t *page, size_t subbuf_size);
  * the batch is full. Returns the bytes (0: the ring is empty). The last sub-buffer is cut after its
  * used bytes. */
 ssize_t ring_read(Ring *ring, uint8_t *batch, size_t batch_size, size_t subbuf_size);
-/* Returns the events that the kernel could not keep and those that were cut, since the last
- * call. */
-uint64_t ring_take_lost(Ring *ring);
 /* Reads the counters into ring->last. */
 int ring_read_statistics(Ring *ring);
+/* Returns the events that the kernel could not keep and those that were cut, since the last call.
+ * Reads the counters first. */
+uint64_t ring_take_lost(Ring *ring);
+/* The same, by the counters in ring->last. */
+uint64_t ring_take_known_lost(Ring *ring);
 void ring_close(Ring *ring);
