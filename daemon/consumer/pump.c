@@ -200,6 +200,13 @@ static int pump_put_data(unsigned cpu, uint8_t *data, size_t size, uint64_t lost
         return !queue_is_empty(pump->queue) && !pump->is_ending;
 }
 
+/* When a ring is more than half full, nothing is packed for the rest of this run: while one ring's
+ * data is packed, the others fill. */
+static void note_level(Pump *pump, const Ring *ring, PumpReach reach) {
+        if (reach != PUMP_ALL && ring->last.bytes > pump->ring_bytes / 2)
+                pump->is_behind = true;
+}
+
 /* Returns the number of full sub-buffers in a ring, by its counters. They do not count the unused
  * end of a sub-buffer. So three quarters count as a full one, as in ring_read(). */
 static size_t count_full(const Pump *pump, const Ring *ring) {
@@ -219,7 +226,7 @@ static int run_ring(Pump *pump, Ring *ring, PumpReach reach) {
         int r = ring_read_statistics(ring);
         if (r < 0)
                 return r;
-        pump->is_behind = reach != PUMP_ALL && ring->last.bytes > pump->ring_bytes / 2;
+        note_level(pump, ring, reach);
         uint64_t held = ring->last.read + ring->last.entries;
         size_t n_left = reach == PUMP_FULL ? count_full(pump, ring) : SIZE_MAX / pump->subbuf_size;
         do {
@@ -240,6 +247,7 @@ static int run_ring(Pump *pump, Ring *ring, PumpReach reach) {
                 uint64_t lost = reach == PUMP_FULL && !pump->packer.context
                                                 ? ring_take_known_lost(ring)
                                                 : ring_take_lost(ring);
+                note_level(pump, ring, reach);
                 r = pump_put_data(ring->cpu, pump->batch, size, lost, pump);
                 if (r != 0)
                         return MIN_OF(r, 0);
@@ -305,6 +313,10 @@ int pump_run(Pump *pump, PumpReach reach) {
         bucket_fill(&pump->bucket, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
         if (pump->fence.is_on)
                 return run_fence(pump);
+        pump->is_behind = false;
+        for (unsigned i = 0; pump->packer.context && i < pump->rings.n_given; i++)
+                if (ring_read_statistics(&pump->rings.ring[i]) == 0)
+                        note_level(pump, &pump->rings.ring[i], reach);
         int r = run_rings(pump, reach);
         /* Sub-buffers of very large records end early, and so seem not to be full. */
         if (r == 0 && reach == PUMP_FULL && !pump->found_any)
