@@ -20,6 +20,9 @@
 #define MISSED_STORED (UINT64_C(1) << 30)
 #define COMMIT_MASK   ((UINT64_C(1) << 27) - 1)
 
+#define TYPE_TIME_EXTEND 30
+#define DELTA_BITS       27
+
 enum {
         OPTION_DATE = 1,
         OPTION_CPUSTAT = 2,
@@ -292,6 +295,35 @@ int dat_put_section(FILE *out, const Trace *trace, DatSection section) {
         };
 
         return writers[section](out, trace);
+}
+
+uint64_t dat_get_time(const uint8_t *subbuf) {
+        uint64_t nsec;
+
+        memcpy(&nsec, subbuf, sizeof(nsec));
+        return le64toh(nsec);
+}
+
+size_t dat_get_committed(const uint8_t *subbuf) {
+        uint32_t word;
+
+        memcpy(&word, subbuf + 8, sizeof(word));
+        return le32toh(word) & COMMIT_MASK;
+}
+
+void dat_set_committed(uint8_t *subbuf, size_t committed) {
+        uint32_t word = htole32((uint32_t)committed);
+
+        memcpy(subbuf + 8, &word, sizeof(word));
+}
+
+void dat_make_time_extend(uint8_t at[static TIME_EXTEND_SIZE], uint64_t delta) {
+        const uint32_t words[] = {
+                htole32((uint32_t)(delta << 5) | TYPE_TIME_EXTEND),
+                htole32((uint32_t)(delta >> DELTA_BITS)),
+        };
+
+        memcpy(at, words, sizeof(words));
 }
 
 /* Writes lost into a sub-buffer's commit word, and the number after its records if there is

@@ -25,6 +25,16 @@ int dat_put_section(FILE *out, const Trace *trace, DatSection section);
 /* Writes the options of both versions: statistics, clock, system, version with receipt, and with
  * with_date the offset that makes times of day. Returns 0 or -errno. */
 int dat_put_options(FILE *out, const Trace *trace, bool with_date);
+/* The kernel's format of a sub-buffer. A time extend is an entry without data that adds to the time
+ * of all entries after it. */
+#define TIME_EXTEND_SIZE 8
+#define TIME_EXTEND_END  (UINT64_C(1) << 59)
+uint64_t dat_get_time(const uint8_t *subbuf);
+/* Returns the bytes of the entries, without the flags of lost events. */
+size_t dat_get_committed(const uint8_t *subbuf);
+void dat_set_committed(uint8_t *subbuf, size_t committed);
+/* delta: nanoseconds, less than TIME_EXTEND_END. */
+void dat_make_time_extend(uint8_t at[static TIME_EXTEND_SIZE], uint64_t delta);
 /* Writes lost into a sub-buffer's commit word, and the number after its records if there is
  * room. */
 void dat_mark_lost(const Trace *trace, uint8_t *subbuf, uint64_t lost);

@@ -117,6 +117,7 @@ bool subbuf_next(Subbuf *walk, const uint8_t **ret_data, uint32_t *ret_size, uin
                                 /* Padding without a delta fills the rest of the sub-buffer. */
                                 if (delta == 0 || length < 4 || length - 4 > left) {
                                         walk->next = walk->size;
+                                        walk->is_padded = true;
                                         return false;
                                 }
                                 walk->ts += delta;

@@ -12,6 +12,7 @@ typedef struct Subbuf {
         size_t next;
         uint64_t ts;
         bool is_damaged; /* the walk ended before the last committed byte */
+        bool is_padded;  /* the walk ended at padding up to the end of the sub-buffer */
 } Subbuf;
 
 /* page: size bytes of one sub-buffer; the part after its committed bytes may be missing. long_size:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* make-stream TRACEFS INSTANCE OUT: what the ring buffer of a stopped instance holds, as a .kts
+/* make-stream TRACEFS INSTANCE OUT [ROUNDS]: what the ring buffer of an instance holds, as a .kts
  * stream, without daemon and consumer. Used by tests of the client only. Reads whole sub-buffers,
- * as the consumer does; the last one of a CPU is cut behind its committed bytes. */
+ * as the consumer does; the last one of a CPU is cut behind its committed bytes. ROUNDS: how often
+ * it reads, with pauses between, while the instance records. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -174,6 +175,9 @@ static void put_cpu(FILE *out, const char *instance, uint32_t cpu, size_t subbuf
                                 cpu,
                                 page,
                                 MIN_OF(16 + committed + sizeof(uint64_t), (size_t)n));
+                /* While this process is traced, its own calls fill the ring. */
+                if (committed < subbuf_size / 2)
+                        break;
         }
         free(page);
 }
@@ -181,17 +185,21 @@ static void put_cpu(FILE *out, const char *instance, uint32_t cpu, size_t subbuf
 int main(int argc, char **argv) {
         uint8_t header[sizeof(StreamHeader)];
         json_object *end = json_object_new_object();
+        int n_rounds = argc > 4 ? atoi(argv[4]) : 1;
         long subbuf_size;
         FILE *out;
 
-        if (argc != 4 || !(out = fopen(argv[3], "we")))
+        if (argc < 4 || argc > 5 || !(out = fopen(argv[3], "we")))
                 return 2;
         subbuf_size = subbuf_size_of(argv[2]);
         stream_header_encode(header, STREAM_VERSION);
         fwrite(header, 1, sizeof(header), out);
         put_metadata(out, argv[1], argv[2], subbuf_size);
-        for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
-                put_cpu(out, argv[2], (uint32_t)cpu, (size_t)subbuf_size);
+        for (int i = 0; i < n_rounds; i++) {
+                usleep(i > 1 ? 5 * 1000 : i * 200 * 1000);
+                for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
+                        put_cpu(out, argv[2], (uint32_t)cpu, (size_t)subbuf_size);
+        }
         put_json(out, FRAME_COMMANDS, commands(argv[1]));
         json_object_object_add(end, "code", json_object_new_string("stopped"));
         json_object_object_add(end, "reason", json_object_new_string("by make-stream"));

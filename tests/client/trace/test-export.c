@@ -597,6 +597,68 @@ static void test_dat_loss(void) {
         }
 }
 
+static void add_short(GByteArray *stream, uint64_t ts, int number, uint64_t lost) {
+        Page page;
+
+        page_init(&page, ts);
+        page_add_hello(&page, ts + 1000, 41, number, "short");
+        page_add_hello(&page, ts + 2000, 41, number, "again");
+        stream_add_page(stream, 0, lost, &page);
+}
+
+/* Returns the bytes of the first CPU's data in a trace.dat of version 6. */
+static uint64_t get_data_size(const char *dat) {
+        const char *at = memmem(dat, 65536, "flyrecord", sizeof("flyrecord"));
+        uint64_t size;
+
+        g_assert_nonnull(at);
+        memcpy(&size, at + sizeof("flyrecord") + 8, sizeof(size));
+        return size;
+}
+
+/* Short sub-buffers are joined where nothing was lost, also over a pause that exceeds a record's 27
+ * bits of time. One that is older, is padded to its end or follows lost events begins anew. */
+static void test_dat_joined(void) {
+        static const DatCase plain = { .is_plain = true };
+        g_autoptr(GByteArray) stream = stream_new();
+        g_autofree char *dat = NULL, *text = NULL, *expected = NULL;
+        ExportSummary summary;
+        Reason reason = {};
+        Page padded;
+
+        stream_add_metadata(stream, 1);
+        add_short(stream, FIXTURE_TS, 1, 0);
+        add_short(stream, FIXTURE_TS + 5000, 2, 0);
+        add_short(stream, FIXTURE_TS + UINT64_C(3600000000000), 3, 0);
+        for (uint64_t i = 1; i <= 40; i++)
+                add_short(stream, FIXTURE_TS + UINT64_C(3600000000000) + i * 5000, 4, 0);
+        add_short(stream, FIXTURE_TS + UINT64_C(3700000000000), 5, 7);
+        page_init(&padded, FIXTURE_TS + UINT64_C(3800000000000));
+        page_add_hello(&padded, FIXTURE_TS + UINT64_C(3800000000000), 41, 6, "padded");
+        memcpy(padded.data + page_size(&padded), (const uint32_t[]){ 29, 0 }, 8);
+        padded.used += 8;
+        memcpy(padded.data + 8, &padded.used, sizeof(padded.used));
+        stream_add_page(stream, 0, 0, &padded);
+        add_short(stream, FIXTURE_TS + UINT64_C(3900000000000), 7, 0);
+        add_short(stream, FIXTURE_TS + UINT64_C(3900000000000), 8, 0);
+        stream_add_end(stream);
+        make_dat(stream, &plain, &dat, &summary, &text);
+        g_assert_cmpuint(summary.n_events, ==, 2 * 43 + 2 + 1 + 4);
+        g_assert_cmpuint(summary.n_lost, ==, 7);
+        g_assert_cmpint(export_bytes(stream->data,
+                                        stream->len,
+                                        EXPORT_TEXT,
+                                        &expected,
+                                        NULL,
+                                        &summary,
+                                        &reason),
+                        ==,
+                        0);
+        g_assert_cmpstr(text, ==, expected);
+        /* The first 43 need two sub-buffers, and the others one each. */
+        g_assert_cmpuint(get_data_size(dat), ==, 6 * FIXTURE_SUBBUF_SIZE);
+}
+
 static void test_dat_needs_a_file(void) {
         g_autoptr(GByteArray) stream = stream_new_sample();
         int in = open("/tmp", O_TMPFILE | O_RDWR, 0600), ends[2];
@@ -733,6 +795,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/export/pipe", test_pipe);
         g_test_add_func("/export/dat", test_dat);
         g_test_add_func("/export/dat-loss", test_dat_loss);
+        g_test_add_func("/export/dat-joined", test_dat_joined);
         g_test_add_func("/export/packed", test_packed);
         g_test_add_func("/export/bad-packed", test_bad_packed);
         g_test_add_func("/export/dat-needs-a-file", test_dat_needs_a_file);

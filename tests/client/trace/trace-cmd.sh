@@ -66,9 +66,11 @@ same() { # OURS THEIRS
         cmp "$1" "$2" || { diff "$1" "$2" | head -10; return 1; }
 }
 
-dat_is_same() { # KTS: our text, and trace-cmd's of the trace.dat that we made of it
-        "$ktracectl" report --raw "$1" >"$scratch/ours" &&
-                "$ktracectl" convert "$1" --to dat -o "$scratch/t.dat" &&
+dat_is_same() { # KTS [OPTION...]: our text, and trace-cmd's of the trace.dat that we made of it
+        file=$1
+        shift
+        "$ktracectl" report --raw "$file" >"$scratch/ours" &&
+                "$ktracectl" convert "$file" --to dat "$@" -o "$scratch/t.dat" &&
                 trace-cmd report "$scratch/t.dat" >"$scratch/theirs" 2>/dev/null &&
                 [ "$(wc -l <"$scratch/ours")" -gt 100 ] &&
                 same "$scratch/ours" "$scratch/theirs"
@@ -113,6 +115,14 @@ record "$scratch/b.kts" sched:sched_switch
 echo 0 >"$instance/options/stacktrace"
 # A stack has several lines a record, so json is not compared by lines here.
 check "kernel stacks" dat_is_same "$scratch/b.kts"
+
+# Read while it is written, in short sub-buffers, also after a pause that exceeds a record's 27 bits of time.
+echo 'raw_syscalls:*' >>"$instance/set_event"
+echo 1 >"$instance/tracing_on"
+"$make_stream" "$tracefs" "$instance" "$scratch/s.kts" 60
+echo 0 >"$instance/tracing_on"
+echo >"$instance/set_event"
+check "short sub-buffers, joined" dat_is_same "$scratch/s.kts" --compression none
 
 if echo 64 >"$instance/buffer_subbuf_size_kb" 2>/dev/null; then
         record "$scratch/b.kts" 'raw_syscalls:*' 'sched:*'
