@@ -74,3 +74,43 @@ case_record_refused_prints_nothing() { # a recording that is refused at its star
                 [ ! -s out ] || fail "$to: $(head -c 300 out)"
         done
 }
+
+case_report_hostile_packed() { # root reads compressed streams in which a user has changed sizes or data
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter --compression zstd -o t.kts -- sh -c 'ls /; ls /'
+        user python3 - <<'EOS'
+import struct
+stream = open("t.kts", "rb").read()
+at = 16
+while struct.unpack_from("<I", stream, at)[0] != 6:
+    at += 24 + struct.unpack_from("<Q", stream, at + 8)[0]
+kind, cpu, size, lost = struct.unpack_from("<IIQQ", stream, at)
+time, n_records, packed, data = struct.unpack_from("<QQII", stream, at + 24)
+content = stream[at + 48:at + 24 + size]
+def write(name, content, packed=None, data=data, n_records=n_records):
+    packed = len(content) if packed is None else packed
+    with open(name, "wb") as out:
+        out.write(stream[:at] + struct.pack("<IIQQ", kind, cpu, 24 + len(content), lost))
+        out.write(struct.pack("<QQII", time, n_records, packed, data) + content + stream[at + 24 + size:])
+# A zstd frame of 16384 blocks that each repeat a byte 131072 times: 2 GiB.
+bomb = bytes.fromhex("28b52ffd0038") + b"".join(
+    struct.pack("<I", 131072 << 3 | 2 | (i == 16383))[:3] + b"\0" for i in range(16384))
+write("bomb.kts", bomb)
+write("bomb-claimed.kts", bomb, data=1 << 31)
+write("bomb-largest.kts", bomb, data=1 << 20)
+write("empty.kts", content, data=0)
+write("longer.kts", content, packed=len(content) + 1)
+write("shorter.kts", content, packed=len(content) - 1)
+write("noise.kts", bytes(i * 7 % 251 for i in range(5000)))
+write("other.kts", content[:-9] + bytes(9))
+EOS
+        for file in bomb bomb-claimed bomb-largest empty longer shorter noise other; do
+                for verb in 'report' 'convert --to json' 'convert --to dat -o t.dat --compression none'; do
+                        status=0
+                        (ulimit -v 300000 && exec timeout 20 ktracectl $verb $file.kts) >out 2>err || status=$?
+                        [ $status = 1 ] || [ $status = 4 ] || fail "$verb $file.kts: status $status: $(head -c 500 err)"
+                        [ "$(wc -l <err)" -le 2 ] || fail "$verb $file.kts: $(head -c 1000 err)"
+                        grep -q damaged err || fail "$verb $file.kts: $(cat err)"
+                        rm -f t.dat
+                done
+        done
+}
