@@ -14,12 +14,10 @@
 
 #include "trace/decode.h"
 #include "trace/format-guard.h"
-#include "trace/print-run.h"
 
 /* The bytes after a record are zero, as far as a 16-bit length can reach. */
 #define SCRATCH_SLACK (2 * 65536 + 64)
-#define RECORD_MAX    65536
-#define SCRATCH_SIZE  (RECORD_MAX + SCRATCH_SLACK)
+#define SCRATCH_SIZE  (DECODE_RECORD_MAX + SCRATCH_SLACK)
 
 int decode_new(bool with_plugins, Decode **ret) {
         _cleanup_(decode_free_cleanup) Decode *decode = NULL;
@@ -210,7 +208,7 @@ static uint8_t *scratch_load(Decode *decode, const Record *record, uint32_t size
 }
 
 void decode_print_slowly(Decode *decode, const Record *record, bool is_pretty, TextBlock *block) {
-        uint32_t size = MIN_OF(record->size, (uint32_t)RECORD_MAX);
+        uint32_t size = MIN_OF(record->size, (uint32_t)DECODE_RECORD_MAX);
         struct tep_record r = {
                 .ts = record->ts,
                 .cpu = (int)record->cpu,
@@ -251,12 +249,13 @@ static int learn_names(Decode *decode, const EventLayout *layout, const Record *
         return r;
 }
 
-int decode_print(Decode *decode,
+int decode_prepare(Decode *decode,
                 const EventLayout *layout,
                 const Record *record,
-                TextBlock *block) {
+                TextBlock *slow,
+                const PrintTable **ret_table) {
         PrintTable **table = &decode->tables[layout->event->id];
-        uint32_t size = MIN_OF(record->size, (uint32_t)RECORD_MAX);
+        uint32_t size = MIN_OF(record->size, (uint32_t)DECODE_RECORD_MAX);
         bool is_pretty;
         int r;
 
@@ -267,11 +266,12 @@ int decode_print(Decode *decode,
         }
         is_pretty = print_guard_admits(&(*table)->guard, record->data, size);
         if (!is_pretty || !(*table)->is_compiled) {
-                decode_print_slowly(decode, record, is_pretty, block);
+                decode_print_slowly(decode, record, is_pretty, slow);
                 decode->n_slow++;
+                *ret_table = NULL;
                 return 0;
         }
-        print_run(*table, record->data, size, block);
+        *ret_table = *table;
         return (*table)->learns_names ? learn_names(decode, layout, record) : 0;
 }
 

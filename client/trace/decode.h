@@ -13,6 +13,9 @@
 #include "trace/print-table.h"
 #include "trace/text-block.h"
 
+/* Text is printed of so many bytes of a record. */
+#define DECODE_RECORD_MAX 65536
+
 /* One record of a sub-buffer. data is borrowed and valid until the next record. */
 typedef struct Record {
         uint64_t ts;
@@ -67,10 +70,16 @@ bool decode_knows_command(const Decode *decode, int pid);
 const char *decode_command(const Decode *decode, int pid);
 /* NULL: no such event. */
 const EventLayout *decode_find(const Decode *decode, const Record *record);
-/* Appends the record's text by the kernel's print format (or a plugin). The record must fit.
- * Returns 0 or -ENOMEM. */
-int decode_print(Decode *decode, const EventLayout *layout, const Record *record, TextBlock *block);
+/* Finds how to print a record that fits its layout, by the kernel's print format or a plugin.
+ * Called in the order of records: it stores the task names that a plugin would store, and a plugin
+ * may remember earlier records. *ret_table is for print_run(). If it is NULL, libtraceevent has
+ * appended the text to `slow`. Returns 0 or -ENOMEM. */
+int decode_prepare(Decode *decode,
+                const EventLayout *layout,
+                const Record *record,
+                TextBlock *slow,
+                const PrintTable **ret_table);
 /* Counts the print formats in use that are compiled, and those that libtraceevent runs. */
 void decode_count_formats(const Decode *decode, unsigned *ret_compiled, unsigned *ret_others);
-/* Appends the same, but always by libtraceevent. */
+/* Appends the text of a record, always by libtraceevent. */
 void decode_print_slowly(Decode *decode, const Record *record, bool is_pretty, TextBlock *block);

@@ -157,26 +157,23 @@ static void add_error(Printer *printer, const char *error) {
         text_block_add(&printer->block, "}\n", 2);
 }
 
-void json_record(Printer *printer,
-                const EventLayout *layout,
-                const Record *record,
-                const char *buffer) {
-        int pid = decode_record_pid(record);
+void json_record(Printer *printer, const PrinterLine *line) {
+        const EventLayout *layout = line->layout;
 
-        export_json_add_time(printer, record->ts);
+        export_json_add_time(printer, line->record.ts);
         text_block_add(&printer->block, ",\"cpu\":", 7);
-        text_block_add_decimal(&printer->block, record->cpu);
-        export_json_add_buffer(printer, buffer);
+        text_block_add_decimal(&printer->block, line->record.cpu);
+        export_json_add_buffer(printer, line->buffer);
         text_block_add(&printer->block, ",\"pid\":", 7);
-        add_signed(printer, (uint64_t)(int64_t)pid, true);
-        add_key_string(printer, "comm", decode_command(printer->decode, pid));
+        text_block_add_signed(&printer->block, line->pid);
+        add_key_string(printer, "comm", line->task);
         if (!layout) {
                 add_error(printer, "a record of an event with an unknown format");
                 return;
         }
         add_key_string(printer, "system", layout->event->system);
         add_key_string(printer, "event", layout->event->name);
-        if (!event_layout_fits(layout, record->data, record->size)) {
+        if (!line->is_whole) {
                 add_error(printer, "a record that is not as its format says");
                 return;
         }
@@ -184,7 +181,7 @@ void json_record(Printer *printer,
         for (size_t i = 0; i < layout->n_fields; i++) {
                 if (i > 0)
                         text_block_add_char(&printer->block, ',');
-                export_json_add_field(printer, &layout->fields[i], record);
+                export_json_add_field(printer, &layout->fields[i], &line->record);
         }
         text_block_add(&printer->block, "}}\n", 3);
 }

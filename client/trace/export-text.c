@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "interfaces/utf8.h"
+#include "trace/print-run.h"
 #include "trace/printer.h"
 #include "trace/wall-clock.h"
 
@@ -92,22 +93,21 @@ static void add_spaces(TextBlock *block, size_t width, size_t size) {
 }
 
 /* "%16s-%-5d [%03d]" */
-static int export_text_add_task(Printer *printer, const Record *record) {
+static int export_text_add_task(Printer *printer, const PrinterLine *line) {
         TextBlock *block = &printer->block;
-        int pid = decode_record_pid(record), r;
-        const char *name = decode_command(printer->decode, pid);
-        size_t start, size = strlen(name);
+        size_t start, size = strlen(line->task);
+        int r;
 
         start = block->used;
-        text_block_add_right(block, name, size, 16);
+        text_block_add_right(block, line->task, size, 16);
         start = MAX_OF(start, block->used - MIN_OF(size, block->used));
         r = printer->is_escaped ? escape_from(block, start, false) : 0;
         text_block_add_char(block, '-');
         start = block->used;
-        text_block_add_signed(block, pid);
+        text_block_add_signed(block, line->pid);
         add_spaces(block, 5, block->used - start);
         text_block_add(block, " [", 2);
-        text_block_add_digits(block, record->cpu, 3);
+        text_block_add_digits(block, line->record.cpu, 3);
         text_block_add_char(block, ']');
         return r;
 }
@@ -143,37 +143,42 @@ static void add_event_name(TextBlock *block, const char *name) {
         add_spaces(block, 20, size);
 }
 
-static int add_event(Printer *printer, const EventLayout *layout, const Record *record) {
+static int add_event(Printer *printer, const PrinterLine *line) {
         TextBlock *block = &printer->block;
         size_t start = block->used;
-        int r = decode_print(printer->decode, layout, record, block);
 
-        if (r < 0 || block->used == start)
-                return r;
+        if (line->table)
+                print_run(line->table,
+                                line->record.data,
+                                MIN_OF(line->record.size, (uint32_t)DECODE_RECORD_MAX),
+                                block);
+        else
+                text_block_add(block, printer->slow.data + line->slow_start, line->slow_size);
+        if (block->used == start)
+                return 0;
         if (block->data[block->used - 1] == '\n')
                 block->used--;
         /* trace-cmd stops at the first NUL. */
         block->used = start + strnlen(block->data + start, block->used - start);
-        return printer->is_escaped ? escape_from(block, start, layout->is_multiline) : 0;
+        return printer->is_escaped ? escape_from(block, start, line->layout->is_multiline) : 0;
 }
 
-int text_record(Printer *printer, const EventLayout *layout, const Record *record) {
+int text_record(Printer *printer, const PrinterLine *line) {
         TextBlock *block = &printer->block;
-        int r = export_text_add_task(printer, record);
+        uint32_t size = line->record.size;
+        int r = export_text_add_task(printer, line);
 
-        export_text_add_time(printer, record->ts);
-        if (!layout) {
-                text_block_add_format(
-                                block, " (unknown event): [%" PRIu32 " BYTES]\n", record->size);
+        export_text_add_time(printer, line->record.ts);
+        if (!line->layout) {
+                text_block_add_format(block, " (unknown event): [%" PRIu32 " BYTES]\n", size);
                 return r;
         }
-        add_event_name(block, layout->event->name);
-        if (!event_layout_fits(layout, record->data, record->size)) {
-                text_block_add_format(
-                                block, "[DAMAGED RECORD OF %" PRIu32 " BYTES]\n", record->size);
+        add_event_name(block, line->layout->event->name);
+        if (!line->is_whole) {
+                text_block_add_format(block, "[DAMAGED RECORD OF %" PRIu32 " BYTES]\n", size);
                 return r;
         }
-        r = r ?: add_event(printer, layout, record);
+        r = r ?: add_event(printer, line);
         text_block_add_char(block, '\n');
         return r;
 }

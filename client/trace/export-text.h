@@ -4,5 +4,5 @@
 #include "trace/printer.h"
 
 /* Returns 0 or -ENOMEM. */
-int text_record(Printer *printer, const EventLayout *layout, const Record *record);
+int text_record(Printer *printer, const PrinterLine *line);
 void text_loss(Printer *printer, unsigned cpu, int64_t lost);

@@ -24,6 +24,7 @@ void printer_init(Printer *printer, ExportFormat format, FILE *out, Decode *deco
 
 void printer_clear(Printer *printer) {
         text_block_clear(&printer->block);
+        text_block_clear(&printer->slow);
 }
 
 int printer_flush(Printer *printer) {
@@ -31,7 +32,7 @@ int printer_flush(Printer *printer) {
         size_t size = block->used;
 
         block->used = 0;
-        if (block->is_short_of_memory)
+        if (block->is_short_of_memory || printer->slow.is_short_of_memory)
                 return -ENOMEM;
         if (size > 0 && fwrite_unlocked(block->data, 1, size, printer->out) != size)
                 return errno > 0 ? -errno : -EIO;
@@ -57,31 +58,72 @@ int printer_begin(Printer *printer) {
         return printer_write(printer);
 }
 
-int printer_record(Printer *printer, const Record *record, const char *buffer) {
-        const EventLayout *layout;
-        int r = 0;
+int printer_prepare(Printer *printer, const Record *record, const char *buffer, PrinterLine *ret) {
+        int pid = decode_record_pid(record), r = 0;
 
+        *ret = (PrinterLine){ .record = *record,
+                .buffer = buffer,
+                .pid = pid,
+                .task = decode_command(printer->decode, pid),
+                .layout = decode_find(printer->decode, record),
+                .slow_start = printer->slow.used };
+        ret->is_whole = ret->layout && event_layout_fits(ret->layout, record->data, record->size);
         printer->n_events++;
-        if (printer->format == EXPORT_KTS)
+        if (ret->is_whole && printer->format == EXPORT_TEXT)
+                r = decode_prepare(
+                                printer->decode, ret->layout, record, &printer->slow, &ret->table);
+        ret->slow_size = printer->slow.used - ret->slow_start;
+        return r;
+}
+
+void printer_prepare_loss(Printer *printer,
+                const Record *at,
+                int64_t lost,
+                const char *buffer,
+                PrinterLine *ret) {
+        *ret = (PrinterLine){
+                .record = { .ts = at->ts, .cpu = at->cpu }, .lost = lost, .buffer = buffer
+        };
+        printer->n_lost += lost > 0 ? (uint64_t)lost : 1;
+}
+
+int printer_add(Printer *printer, const PrinterLine *line) {
+        if (printer->format == EXPORT_JSON) {
+                if (line->lost == 0)
+                        json_record(printer, line);
+                else
+                        json_loss(printer, &line->record, line->lost, line->buffer);
                 return 0;
-        layout = decode_find(printer->decode, record);
-        if (printer->format == EXPORT_JSON)
-                json_record(printer, layout, record, buffer);
-        else {
-                text_buffer(printer, buffer);
-                r = text_record(printer, layout, record);
         }
+        text_buffer(printer, line->buffer);
+        if (line->lost == 0)
+                return text_record(printer, line);
+        text_loss(printer, line->record.cpu, line->lost);
+        return 0;
+}
+
+int printer_record(Printer *printer, const Record *record, const char *buffer) {
+        PrinterLine line;
+        int r;
+
+        if (printer->format == EXPORT_KTS) {
+                printer->n_events++;
+                return 0;
+        }
+        r = printer_prepare(printer, record, buffer, &line);
+        r = r ?: printer_add(printer, &line);
+        printer->slow.used = 0;
         return r ?: printer_write(printer);
 }
 
 int printer_loss(Printer *printer, const Record *at, int64_t lost, const char *buffer) {
-        printer->n_lost += lost > 0 ? (uint64_t)lost : 1;
-        if (printer->format == EXPORT_TEXT) {
-                text_buffer(printer, buffer);
-                text_loss(printer, at->cpu, lost);
-        } else if (printer->format == EXPORT_JSON)
-                json_loss(printer, at, lost, buffer);
-        return printer_write(printer);
+        PrinterLine line;
+
+        printer_prepare_loss(printer, at, lost, buffer, &line);
+        if (printer->format == EXPORT_KTS)
+                return 0;
+        int r = printer_add(printer, &line);
+        return r ?: printer_write(printer);
 }
 
 int printer_late(Printer *printer, unsigned cpu) {
