@@ -113,7 +113,10 @@ build_part() {
         esac
         case $1 in
         asan*) configure build-asan all -Db_sanitize=address,undefined -Db_lundef=false --optimization=0 ;;
-        tsan) configure build-tsan tests/work/test-work-worker -Db_sanitize=thread -Db_lundef=false ;;
+        tsan)
+                configure build-tsan 'tests/work/test-work-worker tests/client/trace/test-client-print-jobs' \
+                        -Db_sanitize=thread -Db_lundef=false
+                ;;
         attack* | trixie-attack)
                 configure build all --werror &&
                         configure build-attack 'daemon/manager/ktraced daemon/consumer/ktrace-consumer' --werror \
@@ -147,7 +150,7 @@ run_part() {
         native-upgrade) tests/native/upgrade.sh build ;;
         asan-programs) programs build-asan --suite unit --suite native --timeout-multiplier 12 ;;
         asan-cases) TAP_TAG=asan tests/native/run.sh build-asan ;;
-        tsan) programs build-tsan work-worker ;;
+        tsan) programs build-tsan work-worker client-print-jobs ;;
         trixie-unit) tests/trixie/unit.sh ;;
         trixie-smoke) GUEST_SUITE=trixie TAP_TAG=smoke tests/guest/suite.sh build ;;
         trixie-boots) GUEST_SUITE=trixie tests/guest/boots.sh build ;;

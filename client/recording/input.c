@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -93,6 +94,30 @@ int input_open_all(char **paths, int n, int *ret_fd, const char **ret_name, Reas
                 *ret_fd = TAKE_FD(all);
         }
         return r;
+}
+
+int input_parse_jobs(const char *text, unsigned *ret, Reason *reason) {
+        unsigned long n;
+        cpu_set_t cpus;
+        char *end;
+
+        if (!text) {
+                /* It fails on machines with more than 1024 CPUs. */
+                n = sched_getaffinity(0, sizeof(cpus), &cpus) < 0 ? EXPORT_JOBS_MAX
+                                                                  : (unsigned)CPU_COUNT(&cpus);
+                *ret = (unsigned)MIN_OF(n, (unsigned long)EXPORT_JOBS_MAX);
+                return 0;
+        }
+        /* strtoul also accepts signs and spaces. */
+        n = strtoul(text, &end, 10);
+        if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 1 || n > EXPORT_JOBS_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--jobs: expected a number of threads from 1 to %u, got \"%.64s\"",
+                                EXPORT_JOBS_MAX,
+                                text);
+        *ret = (unsigned)n;
+        return 0;
 }
 
 int input_report_failure(const char *name, FILE *out, int code, const Reason *reason) {

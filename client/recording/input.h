@@ -3,6 +3,9 @@
 
 #include "terminal/context.h"
 #include "trace/export.h"
+/* --jobs: the number of threads. KT_E_INVALID_SPEC with a reason: text is none. NULL: as many as
+ * CPUs that this process may use. */
+int input_parse_jobs(const char *text, unsigned *ret, Reason *reason);
 
 /* Opens a trace to read. path "-" is standard input. Always sets *ret_name. */
 int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *reason);

@@ -12,6 +12,7 @@
 #include "trace/export-dat-packed.h"
 #include "trace/export-dat.h"
 #include "trace/export.h"
+#include "trace/print-jobs.h"
 #include "trace/printer.h"
 #include "trace/receipt.h"
 #include "trace/trace.h"
@@ -90,7 +91,8 @@ static int name_width(const Trace *trace) {
         return (int)width;
 }
 
-static int print_items(Trace *trace, Printer *printer) {
+/* Walks over the records, to count them and to find damage. */
+static int count_items(Trace *trace, Printer *printer) {
         TraceItem item;
         int r;
 
@@ -105,6 +107,27 @@ static int print_items(Trace *trace, Printer *printer) {
                 if (r < 0)
                         return r;
         }
+}
+
+static int print_items(Trace *trace, Printer *printer, unsigned n_jobs) {
+        _cleanup_(print_jobs_free_cleanup) PrintJobs *jobs = NULL;
+        TraceItem item = { .kind = TRACE_LOSS };
+        int r = print_jobs_new(printer, n_jobs, &jobs), failure = 0;
+
+        while (r == 0 && failure == 0 && item.kind != TRACE_END) {
+                failure = trace_next(trace, &item);
+                if (failure < 0 || item.kind == TRACE_END)
+                        break;
+                r = item.kind == TRACE_LOSS
+                                    ? print_jobs_loss(jobs,
+                                                      &item.record,
+                                                      item.lost,
+                                                      item.buffer->name)
+                                    : print_jobs_record(jobs, &item.record, item.buffer->name);
+        }
+        /* Also the lines before a failure of the file are written. */
+        r = r ?: print_jobs_finish(jobs);
+        return r ?: failure;
 }
 
 static void report_damage(Trace *trace) {
@@ -128,10 +151,10 @@ static int print_trace(Trace *trace,
         printer.is_escaped = printer.is_escaped && !source->is_raw;
         printer.name_width = name_width(trace);
         r = printer_begin(&printer);
+        r = r ?: printer_flush(&printer);
         if (r == 0)
-                r = print_items(trace, &printer);
-        if (r < 0) /* the lines before the failure */
-                (void)printer_flush(&printer);
+                r = format == EXPORT_KTS ? count_items(trace, &printer)
+                                         : print_items(trace, &printer, source->n_jobs);
         report_damage(trace);
         if (r == 0)
                 r = printer_end(&printer, &trace->stream, trace->missing);

@@ -20,6 +20,9 @@ typedef enum ExportFormat {
         _EXPORT_FORMAT_N,
 } ExportFormat;
 
+/* Threads that print. More do not help, because one thread reads. */
+#define EXPORT_JOBS_MAX 64U
+
 typedef struct ExportSummary {
         uint64_t n_events;
         uint64_t n_lost;
@@ -60,9 +63,10 @@ typedef struct ExportSource {
         int fd;
         const char *name;
         const CpuList *cpus;
-        bool is_raw;   /* text: do not escape strings */
-        bool is_plain; /* dat: version 6, not compressed, instead of version 7 with zstd */
-        bool is_own;   /* written by our own consumer just now: need not be checked for damage */
+        unsigned n_jobs; /* text, json: threads that print; 0: one */
+        bool is_raw;     /* text: do not escape strings */
+        bool is_plain;   /* dat: version 6, not compressed, instead of version 7 with zstd */
+        bool is_own;     /* written by our own consumer just now: need not be checked for damage */
 } ExportSource;
 
 int export_source(const ExportSource *source,

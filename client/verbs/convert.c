@@ -17,6 +17,7 @@ enum {
         OPTION_CPU,
         OPTION_RAW,
         OPTION_COMPRESSION,
+        OPTION_JOBS,
 };
 
 /* A write error names the output, any other error the input. */
@@ -77,10 +78,12 @@ static int convert_run(Context *context, int argc, char **argv) {
                 { "cpu", required_argument, NULL, OPTION_CPU },
                 { "raw", no_argument, NULL, OPTION_RAW },
                 { "compression", required_argument, NULL, OPTION_COMPRESSION },
+                { "jobs", required_argument, NULL, OPTION_JOBS },
                 { "output", required_argument, NULL, 'o' },
                 {},
         };
         const char *to = NULL, *out_path = "-", *list = NULL, *compression = NULL;
+        const char *n_jobs = NULL;
         ExportSource source = {};
         Reason reason = {};
         CpuList cpus;
@@ -96,6 +99,8 @@ static int convert_run(Context *context, int argc, char **argv) {
                         source.is_raw = true;
                 else if (option == OPTION_COMPRESSION)
                         compression = optarg;
+                else if (option == OPTION_JOBS)
+                        n_jobs = optarg;
                 else
                         out_path = optarg;
         }
@@ -122,7 +127,10 @@ static int convert_run(Context *context, int argc, char **argv) {
         source.is_plain = compression && strcmp(compression, "none") == 0;
         if (source.is_raw && !export_format_is_text(format))
                 return message_show_usage(context, "--raw is for text, not for %s", to);
+        if (n_jobs && !export_format_is_text(format) && format != EXPORT_JSON)
+                return message_show_usage(context, "--jobs is for text and json, not for %s", to);
         int r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
+        r = r ?: input_parse_jobs(n_jobs, &source.n_jobs, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
         source.cpus = list ? &cpus : NULL;
@@ -142,6 +150,7 @@ const Verb verb_convert = {
                 "                       clock\n"
                 "  --cpu LIST           only these CPUs, such as 0-3,5; not for kts\n"
                 "  --raw                as 'report --raw', for text\n"
+                "  --jobs N             as 'report --jobs', for text and json\n"
                 "  --compression HOW    of a dat: zstd (default; trace-cmd 3.0 and newer), or none\n"
                 "  -o, --output OUT     '-' or nothing: standard output; dat needs a "
                 "regular file\n"

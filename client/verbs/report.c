@@ -19,6 +19,7 @@ enum {
         OPTION_RAW,
         OPTION_CPU,
         OPTION_STATS,
+        OPTION_JOBS,
 };
 
 static const char *report_text_of(json_object *object, const char *key) {
@@ -136,15 +137,17 @@ static int report_run(Context *context, int argc, char **argv) {
                 { "raw", no_argument, NULL, OPTION_RAW },
                 { "cpu", required_argument, NULL, OPTION_CPU },
                 { "stats", no_argument, NULL, OPTION_STATS },
+                { "jobs", required_argument, NULL, OPTION_JOBS },
                 {} };
         ExportFormat text = EXPORT_TEXT;
-        const char *list = NULL;
+        const char *list = NULL, *n_jobs = NULL;
         CpuList cpus;
         bool wants_receipt = false, is_raw = false, wants_stats = false;
         _cleanup_close_ int fd = -1;
         ExportSummary summary;
         Reason reason = { 0 };
         const char *name;
+        unsigned jobs;
         int option, status, r;
 
         while ((option = options_next(context, argc, argv, "hq", options, &status)) >= 0)
@@ -154,6 +157,8 @@ static int report_run(Context *context, int argc, char **argv) {
                         is_raw = true;
                 else if (option == OPTION_CPU)
                         list = optarg;
+                else if (option == OPTION_JOBS)
+                        n_jobs = optarg;
                 else if (option == OPTION_STATS)
                         wants_stats = true;
                 else
@@ -164,6 +169,7 @@ static int report_run(Context *context, int argc, char **argv) {
                 return message_show_usage(context, "expected a FILE, or '-' for standard input");
 
         r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
+        r = r ?: input_parse_jobs(n_jobs, &jobs, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
         r = input_open_all(argv + optind, argc - optind, &fd, &name, &reason);
@@ -173,6 +179,7 @@ static int report_run(Context *context, int argc, char **argv) {
                 r = export_source(&(ExportSource){ .fd = fd,
                                                   .name = name,
                                                   .cpus = list ? &cpus : NULL,
+                                                  .n_jobs = jobs,
                                                   .is_raw = is_raw },
                                 context->json == JSON_OFF ? text : EXPORT_JSON,
                                 stdout,
@@ -205,6 +212,7 @@ const Verb verb_report = {
                 "                       does; default: control characters and bytes "
                 "that are not\n"
                 "                       UTF-8 are printed as \\xNN\n"
+                "  --jobs N             print with N threads, 1 to 64; default: one for each CPU\n"
                 "  --stats              also print, on standard error, how many print formats "
                 "were\n"
                 "                       compiled and how many libtraceevent ran, which is "

@@ -32,6 +32,29 @@ case_report_stats() { # report --stats counts the events, and the print formats 
         grep -q 'compiled print formats: 0; run by libtraceevent: 1, for [1-9]' err || fail "$(cat err)"
 }
 
+case_report_jobs() { # report and convert print the same with any number of threads, and end with their reader
+        expect 0 ktracectl record -q -a -b 8192 -e raw_syscalls:sys_enter -e sched:sched_switch -o t.kts -- \
+                dd if=/dev/zero of=/dev/null bs=1 count=30000
+        for n in 1 2 5 64; do
+                ktracectl report --jobs $n t.kts >text.$n || fail "--jobs $n: $?"
+                cmp text.1 text.$n || fail "--jobs $n prints another text"
+                ktracectl convert --jobs $n --to json t.kts >json.$n || fail "--jobs $n: $?"
+                cmp json.1 json.$n || fail "--jobs $n prints other objects"
+        done
+        [ "$(wc -l <text.1)" -gt 60000 ] || fail "only $(wc -l <text.1) lines"
+        for bad in 0 65 -1 ' 2' 2x '' 18446744073709551617; do
+                refused 2 "--jobs: expected a number of threads from 1 to 64, got \"$bad\"" \
+                        ktracectl report --jobs "$bad" t.kts
+        done
+        refused 2 'for text and json, not for dat' ktracectl convert --jobs 2 -o t.dat t.kts
+        local got=0
+        timeout 20 ktracectl report --jobs 4 t.kts | head -n 1 >first || got=${PIPESTATUS[0]}
+        same 141 "$got" "the status after the reader has gone"
+        same cpus= "$(cut -c 1-5 first)" "the first line"
+        same 1 "$(ktracectl report --jobs 4 t.kts 2>err >/dev/full || echo $?)" "the status with a full output"
+        grep -q 'No space left' err || fail "$(cat err)"
+}
+
 case_report_no_such_cpu() { # report refuses CPUs that the trace does not have
         expect 0 user ktracectl record -q $EXECS -o t.kts -- true
         refused 2 'none of these: expected numbers from 0 to' user ktracectl report --cpu 4000 t.kts

@@ -108,6 +108,7 @@ set -l options \
     'record|--snapshot-on||SIGUSR1 exit|when a snapshot is written' \
     'record|--allow-setuid||-|the command may gain privileges, which ends the trace' \
     'report convert stream snapshot|--cpu|||these CPUs only' \
+    'report convert|--jobs|||print with so many threads' \
     'report|--stats||-|how many print formats were compiled' \
     'report|--wall||-|times of day' \
     'report convert|--raw||-|texts as they were recorded' \
