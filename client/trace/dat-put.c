@@ -155,7 +155,7 @@ static int dat_put_event_formats(FILE *out, const Trace *trace) {
 /* Writes the symbols that this user may read. Every reader of the file can then see them. */
 static int dat_put_symbols(FILE *out, const Trace *trace) {
         _cleanup_free_ char *symbols = NULL;
-        int r = symbols_read(trace->stream.metadata, &symbols);
+        int r = symbols_read(&trace->stream.symbols, trace->stream.metadata, &symbols);
 
         dat_put_number(out, symbols ? strlen(symbols) : 0, 4);
         if (symbols)

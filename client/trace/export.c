@@ -260,7 +260,7 @@ int export_source(const ExportSource *source,
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "a stream (kts) has all CPUs: choose some when it is shown or converted");
-        r = trace_open(source->fd, export_format_is_text(format), &trace, &why);
+        r = trace_open(source->fd, export_format_is_text(format), source->seal, &trace, &why);
         if (r == 0 && source->cpus)
                 r = decode_check_cpus(trace->decode, source->cpus, &why);
         if (r == 0 && source->cpus)
@@ -290,15 +290,15 @@ int export_file(int in_fd,
                         &(ExportSource){ .fd = in_fd, .name = in_name }, format, out, ret, reason);
 }
 
-int export_receipt(int in_fd, const char *in_name, json_object **ret, Reason *reason) {
+int export_receipt(const ExportSource *source, json_object **ret, Reason *reason) {
         _cleanup_(trace_close_cleanup) Trace *trace = NULL;
         Reason why = { 0 };
 
-        int r = trace_open(in_fd, false, &trace, &why);
+        int r = trace_open(source->fd, false, source->seal, &trace, &why);
         if (r > 0)
-                return reason_set(reason, r, "%s: %s", in_name, why.text);
+                return reason_set(reason, r, "%s: %s", source->name, why.text);
         r = r ?: receipt_make(&trace->stream, true, ret);
         if (r == 0 && !*ret)
-                return reason_set(reason, KT_E_FAILED, "%s: it has no receipt", in_name);
+                return reason_set(reason, KT_E_FAILED, "%s: it has no receipt", source->name);
         return r;
 }

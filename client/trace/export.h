@@ -63,10 +63,11 @@ typedef struct ExportSource {
         int fd;
         const char *name;
         const CpuList *cpus;
-        unsigned n_jobs; /* text, json: threads that print; 0: one */
-        bool is_raw;     /* text: do not escape strings */
-        bool is_plain;   /* dat: version 6, not compressed, instead of version 7 with zstd */
-        bool is_own;     /* written by our own consumer just now: need not be checked for damage */
+        unsigned n_jobs;             /* text, json: threads that print; 0: one */
+        int (*seal)(Reason *reason); /* see TraceSeal; NULL: none */
+        bool is_raw;                 /* text: do not escape strings */
+        bool is_plain; /* dat: version 6, not compressed, instead of version 7 with zstd */
+        bool is_own;   /* written by our own consumer just now: need not be checked for damage */
 } ExportSource;
 
 int export_source(const ExportSource *source,
@@ -76,7 +77,7 @@ int export_source(const ExportSource *source,
                 Reason *reason);
 
 /* Returns only the trace's receipt. KT_E_FAILED: it has none. */
-int export_receipt(int in_fd, const char *in_name, json_object **ret, Reason *reason);
+int export_receipt(const ExportSource *source, json_object **ret, Reason *reason);
 
 /* A stream that arrives from a pipe. EXPORT_KTS copies it. EXPORT_TEXT and EXPORT_JSON print in
  * time order over all CPUs with bounded delay. EXPORT_DAT needs a seekable out, which is

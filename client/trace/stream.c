@@ -21,16 +21,33 @@
 #define COMMANDS_MAX    (256 * 1024)
 
 void stream_init(Stream *stream, bool with_plugins) {
-        *stream = (Stream){ .with_plugins = with_plugins };
+        *stream = (Stream){ .with_plugins = with_plugins, .symbols = { .fd = -1 } };
+}
+
+int stream_prepare(Stream *stream) {
+        if (stream->prepared)
+                return 0;
+        symbols_open(&stream->symbols);
+        return decode_new(stream->with_plugins, &stream->prepared);
+}
+
+int stream_take_decode(Stream *stream, Decode **ret) {
+        int r = stream_prepare(stream);
+
+        if (r == 0)
+                *ret = TAKE_PTR(stream->prepared);
+        return r;
 }
 
 void stream_clear(Stream *stream) {
         decode_free(stream->decode);
+        decode_free(stream->prepared);
+        symbols_close(&stream->symbols);
         json_object_put(stream->metadata);
         json_object_put(stream->commands);
         json_object_put(stream->statistics);
         json_object_put(stream->receipt);
-        *stream = (Stream){ 0 };
+        stream_init(stream, false);
 }
 
 const char *stream_frame_name(uint32_t type) {
@@ -206,9 +223,9 @@ static int take_numbers(Stream *stream,
         return 0;
 }
 
-static int add_symbols(Decode *decode, const json_object *metadata) {
+static int add_symbols(const Stream *stream, Decode *decode, const json_object *metadata) {
         _cleanup_free_ char *symbols = NULL;
-        int r = symbols_read(metadata, &symbols);
+        int r = symbols_read(&stream->symbols, metadata, &symbols);
 
         if (r == 0 && symbols)
                 (void)tep_parse_kallsyms(decode->tep, symbols);
@@ -221,14 +238,14 @@ static int take_metadata(Stream *stream, json_object *metadata, Reason *reason) 
         json_object *commands;
         int r;
 
-        r = decode_new(stream->with_plugins, &decode);
+        r = stream_take_decode(stream, &decode);
         if (r < 0)
                 return r;
         r = take_numbers(stream, decode, metadata, reason);
         if (r != 0)
                 return r;
         r = stream_add_events(decode, metadata, reason);
-        r = r ?: add_symbols(decode, metadata);
+        r = r ?: add_symbols(stream, decode, metadata);
         if (r != 0)
                 return r;
         if (json_object_object_get_ex(metadata, "commands", &commands) &&

@@ -7,6 +7,7 @@
 #include "interfaces/error.h"
 #include "interfaces/frame.h"
 #include "trace/decode.h"
+#include "trace/symbols.h"
 
 /* The contents of a .kts stream other than its data. */
 typedef struct Stream {
@@ -17,6 +18,8 @@ typedef struct Stream {
         json_object *receipt; /* of a trace.dat that was made from a stream */
         size_t subbuf_size;
         bool with_plugins;
+        Decode *prepared; /* empty, until the metadata or a trace.dat fills it */
+        Symbols symbols;
         bool is_ended;
         bool is_joined; /* another stream of the same recording follows; its metadata is expected */
         char end_code[32];
@@ -26,6 +29,11 @@ typedef struct Stream {
 void stream_init(Stream *stream, bool with_plugins);
 void stream_clear(Stream *stream);
 
+/* Opens the files that parsing needs: libtraceevent's plugins and the kernel's symbols. Without
+ * this call they are opened when they are needed. Returns 0 or -errno. */
+int stream_prepare(Stream *stream);
+/* Gives the prepared Decode to the caller. Returns 0 or -errno. */
+int stream_take_decode(Stream *stream, Decode **ret);
 /* Takes any frame except data. payload has header->size bytes. Returns 0, -errno, or KT_E_FAILED
  * with reason. */
 int stream_take(Stream *stream, const FrameHeader *header, const uint8_t *payload, Reason *reason);

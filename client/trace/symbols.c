@@ -43,15 +43,10 @@ static bool has_addresses(const json_object *metadata) {
         return false;
 }
 
-static bool is_this_boot(const json_object *metadata) {
+static bool is_this_boot(const Symbols *symbols, const json_object *metadata) {
         const char *boot = stream_string(metadata, "boot-id");
-        _cleanup_close_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-        char text[64] = "";
 
-        if (!boot || fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-                return false;
-        text[strcspn(text, "\n")] = '\0';
-        return strcmp(boot, text) == 0;
+        return boot && symbols->boot_id[0] != '\0' && strcmp(boot, symbols->boot_id) == 0;
 }
 
 static bool is_reported(const char *text) {
@@ -89,15 +84,27 @@ static int symbols_read_all(int fd, char **ret) {
         return 0;
 }
 
-int symbols_read(const json_object *metadata, char **ret) {
+void symbols_open(Symbols *ret) {
+        _cleanup_close_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
+        *ret = (Symbols){ .fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC) };
+        if (fd < 0 || read(fd, ret->boot_id, sizeof(ret->boot_id) - 1) < 0)
+                ret->boot_id[0] = '\0';
+        ret->boot_id[strcspn(ret->boot_id, "\n")] = '\0';
+}
+
+void symbols_close(Symbols *symbols) {
+        close_cleanup(&symbols->fd);
+}
+
+int symbols_read(const Symbols *symbols, const json_object *metadata, char **ret) {
         _cleanup_free_ char *text = NULL;
 
-        if (!has_addresses(metadata) || !is_this_boot(metadata))
+        if (symbols->fd < 0 || !has_addresses(metadata) || !is_this_boot(symbols, metadata))
                 return 0;
-        _cleanup_close_ int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-                return 0;
-        int r = symbols_read_all(fd, &text);
+        if (lseek(symbols->fd, 0, SEEK_SET) < 0)
+                return -errno;
+        int r = symbols_read_all(symbols->fd, &text);
         if (r == 0 && is_reported(text))
                 *ret = TAKE_PTR(text);
         return r;

@@ -479,7 +479,7 @@ int trace_load_dat(Trace *trace, Reason *reason) {
         DatInput input = { .trace = trace, .end = trace->size };
         int r;
 
-        r = decode_new(trace->stream.with_plugins, &trace->stream.decode);
+        r = stream_take_decode(&trace->stream, &trace->stream.decode);
         if (r < 0)
                 return r;
         dat.decode = trace->stream.decode;

@@ -416,7 +416,7 @@ static int open_head(Trace *trace, uint8_t head[static 16], size_t *ret_size) {
         return type_of(head, n) == TRACE_UNKNOWN ? 0 : spool(trace, head, n);
 }
 
-int trace_open(int fd, bool with_plugins, Trace **ret, Reason *reason) {
+int trace_open(int fd, bool with_plugins, TraceSeal seal, Trace **ret, Reason *reason) {
         _cleanup_(trace_close_cleanup) Trace *trace = NULL;
         uint8_t head[16];
         struct stat st;
@@ -438,6 +438,11 @@ int trace_open(int fd, bool with_plugins, Trace **ret, Reason *reason) {
                 return -errno;
         trace->size = (uint64_t)st.st_size;
 
+        r = stream_prepare(&trace->stream);
+        if (r == 0 && seal)
+                r = seal(reason);
+        if (r != 0)
+                return r;
         switch (type_of(head, n)) {
         case TRACE_STREAM:
                 r = trace_load_stream(trace, reason);

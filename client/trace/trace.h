@@ -82,9 +82,13 @@ typedef struct TraceItem {
         const TraceBuffer *buffer;
 } TraceItem;
 
+/* Called when a trace has opened all its files, and before it parses the first byte of them.
+ * Returns 0, or KT_E_* with a reason. */
+typedef int (*TraceSeal)(Reason *reason);
+
 /* Opens a trace; its content selects the loader. A fd that cannot seek is first copied to a
- * temporary file. Returns 0, -errno, or KT_E_FAILED with reason. */
-int trace_open(int fd, bool with_plugins, Trace **ret, Reason *reason);
+ * temporary file. seal may be NULL. Returns 0, -errno, or KT_E_FAILED with reason. */
+int trace_open(int fd, bool with_plugins, TraceSeal seal, Trace **ret, Reason *reason);
 Trace *trace_close(Trace *trace);
 DEFINE_CLEANUP(Trace, trace_close);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "recording/input.h"
+#include "recording/isolation.h"
 #include "recording/target.h"
 #include "terminal/message.h"
 #include "trace/export.h"
@@ -20,55 +21,63 @@ enum {
         OPTION_JOBS,
 };
 
-/* A write error names the output, any other error the input. */
-static int convert_to_target(const ExportSource *source,
-                ExportFormat format,
-                Target *target,
-                ExportSummary *ret,
-                Reason *reason) {
-        _cleanup_fclose_ FILE *out = NULL;
+typedef struct ConvertWork {
+        const Context *context;
+        ExportSource source;
+        ExportFormat format;
+        Target *target; /* NULL: standard output */
+        FILE *out;
+} ConvertWork;
 
-        int r = target_open_stdio(target, &out);
-        r = r ?: export_source(source, format, out, ret, reason);
-        if (r < 0 && out && ferror(out))
-                return target_refuse(target, -r, reason);
-        if (r == 0 && fclose(TAKE_PTR(out)) != 0)
-                return target_refuse(target, errno, reason);
-        return r ?: target_publish(target, reason);
+/* In the isolated process. A write error names the output, any other error the input. */
+static int convert_work(void *argument) {
+        const ConvertWork *work = argument;
+        ExportSummary summary;
+        Reason reason = {};
+
+        int r = export_source(&work->source, work->format, work->out, &summary, &reason);
+        if (r < 0 && work->target && ferror(work->out))
+                r = target_refuse(work->target, -r, &reason);
+        if (r != 0)
+                return input_report_failure(
+                                work->source.name, work->target ? NULL : stdout, r, &reason);
+        return input_report_summary(work->context, work->source.name, &summary);
 }
 
-static int convert_to_file(const ExportSource *source,
-                ExportFormat format,
-                const char *path,
-                ExportSummary *ret,
-                Reason *reason) {
+static int convert_to_file(ConvertWork *work, const char *path) {
         _cleanup_(target_free_cleanup) Target *target = NULL;
+        _cleanup_fclose_ FILE *out = NULL;
+        Reason reason = {};
+        int status;
 
         /* Opening a FIFO waits for its reader; else the first data could be lost. */
-        int r = target_open(path, O_WRONLY, &target, reason);
-        return r ?: convert_to_target(source, format, target, ret, reason);
+        int r = target_open(path, O_WRONLY, &target, &reason);
+        r = r ?: target_open_stdio(target, &out);
+        if (r != 0)
+                return input_report_failure(work->source.name, NULL, r, &reason);
+        work->target = target;
+        work->out = out;
+        status = isolation_run(work->source.name, convert_work, work);
+        if (status != KT_EXIT_OK && status != KT_EXIT_LOST)
+                return status;
+        if (fclose(TAKE_PTR(out)) != 0)
+                r = target_refuse(target, errno, &reason);
+        r = r ?: target_publish(target, &reason);
+        return r == 0 ? status : input_report_failure(work->source.name, NULL, r, &reason);
 }
 
-static int convert(Context *context,
-                const char *in_path,
-                ExportSource source,
-                ExportFormat format,
-                const char *out_path) {
+static int convert(ConvertWork *work, const char *in_path, const char *out_path) {
         _cleanup_close_ int fd = -1;
-        ExportSummary summary;
-        Reason reason = { 0 };
-        const char *name;
-        bool is_stdout = strcmp(out_path, "-") == 0;
+        Reason reason = {};
 
-        int r = input_open(in_path, &fd, &name, &reason);
-        source.fd = fd;
-        source.name = name;
-        if (r == 0)
-                r = is_stdout ? export_source(&source, format, stdout, &summary, &reason)
-                              : convert_to_file(&source, format, out_path, &summary, &reason);
+        int r = input_open(in_path, &fd, &work->source.name, &reason);
         if (r != 0)
-                return input_report_failure(name, is_stdout ? stdout : NULL, r, &reason);
-        return input_report_summary(context, name, &summary);
+                return input_report_failure(work->source.name, NULL, r, &reason);
+        work->source.fd = fd;
+        if (strcmp(out_path, "-") != 0)
+                return convert_to_file(work, out_path);
+        work->out = stdout;
+        return isolation_run(work->source.name, convert_work, work);
 }
 
 static int convert_run(Context *context, int argc, char **argv) {
@@ -84,7 +93,7 @@ static int convert_run(Context *context, int argc, char **argv) {
         };
         const char *to = NULL, *out_path = "-", *list = NULL, *compression = NULL;
         const char *n_jobs = NULL;
-        ExportSource source = {};
+        ExportSource source = { .seal = isolation_seal };
         Reason reason = {};
         CpuList cpus;
         ExportFormat format;
@@ -134,7 +143,9 @@ static int convert_run(Context *context, int argc, char **argv) {
         if (r != 0)
                 return message_fail(r, &reason);
         source.cpus = list ? &cpus : NULL;
-        return convert(context, argv[optind], source, format, out_path);
+        return convert(&(ConvertWork){ .context = context, .source = source, .format = format },
+                        argv[optind],
+                        out_path);
 }
 
 const Verb verb_convert = {

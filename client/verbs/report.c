@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "recording/input.h"
+#include "recording/isolation.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
 #include "trace/export.h"
@@ -109,13 +110,13 @@ static int report_print_receipt(const Context *context, json_object *receipt) {
         return r;
 }
 
-static int report_receipt(const Context *context, int fd, const char *name) {
+static int report_receipt(const Context *context, const ExportSource *source) {
         _cleanup_json_ json_object *receipt = NULL;
         Reason reason = { 0 };
 
-        int r = export_receipt(fd, name, &receipt, &reason);
+        int r = export_receipt(source, &receipt, &reason);
         r = r ?: report_print_receipt(context, receipt);
-        return r == 0 ? KT_EXIT_OK : input_report_failure(name, stdout, r, &reason);
+        return r == 0 ? KT_EXIT_OK : input_report_failure(source->name, stdout, r, &reason);
 }
 
 /* libtraceevent runs the rare print formats, ten times slower. */
@@ -130,6 +131,29 @@ static void report_stats(const char *name, const ExportSummary *summary) {
                         summary->n_slow);
 }
 
+typedef struct ReportWork {
+        const Context *context;
+        ExportSource source;
+        ExportFormat format;
+        bool wants_receipt, wants_stats;
+} ReportWork;
+
+/* In the isolated process. */
+static int report_work(void *argument) {
+        const ReportWork *work = argument;
+        ExportSummary summary;
+        Reason reason = { 0 };
+
+        if (work->wants_receipt)
+                return report_receipt(work->context, &work->source);
+        int r = export_source(&work->source, work->format, stdout, &summary, &reason);
+        if (r != 0)
+                return input_report_failure(work->source.name, stdout, r, &reason);
+        if (work->wants_stats)
+                report_stats(work->source.name, &summary);
+        return input_report_summary(work->context, work->source.name, &summary);
+}
+
 static int report_run(Context *context, int argc, char **argv) {
         static const struct option options[] = { OPTIONS_GLOBAL,
                 { "receipt", no_argument, NULL, OPTION_RECEIPT },
@@ -142,54 +166,40 @@ static int report_run(Context *context, int argc, char **argv) {
         ExportFormat text = EXPORT_TEXT;
         const char *list = NULL, *n_jobs = NULL;
         CpuList cpus;
-        bool wants_receipt = false, is_raw = false, wants_stats = false;
         _cleanup_close_ int fd = -1;
-        ExportSummary summary;
+        ReportWork work = { .context = context, .source.seal = isolation_seal };
         Reason reason = { 0 };
-        const char *name;
-        unsigned jobs;
         int option, status, r;
 
         while ((option = options_next(context, argc, argv, "hq", options, &status)) >= 0)
                 if (option == OPTION_WALL)
                         text = EXPORT_TEXT_WALL;
                 else if (option == OPTION_RAW)
-                        is_raw = true;
+                        work.source.is_raw = true;
                 else if (option == OPTION_CPU)
                         list = optarg;
                 else if (option == OPTION_JOBS)
                         n_jobs = optarg;
                 else if (option == OPTION_STATS)
-                        wants_stats = true;
+                        work.wants_stats = true;
                 else
-                        wants_receipt = true;
+                        work.wants_receipt = true;
         if (option != OPTIONS_END)
                 return status;
         if (argc - optind < 1)
                 return message_show_usage(context, "expected a FILE, or '-' for standard input");
 
         r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
-        r = r ?: input_parse_jobs(n_jobs, &jobs, &reason);
+        r = r ?: input_parse_jobs(n_jobs, &work.source.n_jobs, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
-        r = input_open_all(argv + optind, argc - optind, &fd, &name, &reason);
-        if (r == 0 && wants_receipt)
-                return report_receipt(context, fd, name);
-        if (r == 0)
-                r = export_source(&(ExportSource){ .fd = fd,
-                                                  .name = name,
-                                                  .cpus = list ? &cpus : NULL,
-                                                  .n_jobs = jobs,
-                                                  .is_raw = is_raw },
-                                context->json == JSON_OFF ? text : EXPORT_JSON,
-                                stdout,
-                                &summary,
-                                &reason);
+        r = input_open_all(argv + optind, argc - optind, &fd, &work.source.name, &reason);
         if (r != 0)
-                return input_report_failure(name, stdout, r, &reason);
-        if (wants_stats)
-                report_stats(name, &summary);
-        return input_report_summary(context, name, &summary);
+                return input_report_failure(work.source.name, NULL, r, &reason);
+        work.source.fd = fd;
+        work.source.cpus = list ? &cpus : NULL;
+        work.format = context->json == JSON_OFF ? text : EXPORT_JSON;
+        return isolation_run(work.source.name, report_work, &work);
 }
 
 const Verb verb_report = {

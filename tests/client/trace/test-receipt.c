@@ -31,7 +31,9 @@ static json_object *read_receipt(const void *data, size_t size, int result) {
         Reason reason = { 0 };
 
         g_assert_cmpint(write(fd, data, size), ==, (ssize_t)size);
-        g_assert_cmpint(export_receipt(fd, "t", &receipt, &reason), ==, result);
+        g_assert_cmpint(export_receipt(&(ExportSource){ .fd = fd, .name = "t" }, &receipt, &reason),
+                        ==,
+                        result);
         close(fd);
         return receipt;
 }
