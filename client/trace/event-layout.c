@@ -164,6 +164,16 @@ int event_layout_new(struct tep_event *event, EventLayout **ret, Reason *reason)
         if (r != 0)
                 return r;
         collect_names(layout);
+        r = asprintf(&layout->heading,
+                        " %s: %*s",
+                        event->name,
+                        MAX_OF(20 - (int)strnlen(event->name, 20), 0),
+                        "");
+        if (r < 0) {
+                layout->heading = NULL;
+                return -ENOMEM;
+        }
+        layout->heading_size = (size_t)r;
         layout->is_multiline = strcmp(event->system, "ftrace") == 0 &&
                                (strcmp(event->name, "kernel_stack") == 0 ||
                                                strcmp(event->name, "user_stack") == 0);
@@ -177,6 +187,7 @@ EventLayout *event_layout_free(EventLayout *layout) {
         for (size_t i = 0; i < layout->n_fields; i++)
                 free(layout->fields[i].key);
         free(layout->fields);
+        free(layout->heading);
         free(layout);
         return NULL;
 }

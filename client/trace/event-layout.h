@@ -46,6 +46,8 @@ typedef struct EventLayout {
         size_t n_fields;
         EventLayoutName names[EVENT_LAYOUT_NAMES_MAX];
         size_t n_names;
+        char *heading; /* of a line of text: the event's name */
+        size_t heading_size;
         bool is_multiline; /* newlines in its text come from the kernel's format */
 } EventLayout;
 

@@ -127,20 +127,14 @@ static void export_text_add_time(Printer *printer, uint64_t ts) {
         else {
                 usec = (ts + 500) / 1000;
                 text_block_add_char(block, ' ');
-                text_block_add_number(block, &seconds, usec / 1000000);
+                if (usec >= UINT64_C(10000000000)) /* the width of five is full */
+                        text_block_add_decimal(block, usec / 1000000);
+                else
+                        text_block_add_number(block, &seconds, usec / 1000000);
                 text_block_add_char(block, '.');
                 text_block_add_digits(block, usec % 1000000, 6);
         }
         text_block_add_char(block, ':');
-}
-
-static void add_event_name(TextBlock *block, const char *name) {
-        size_t size = strlen(name);
-
-        text_block_add_char(block, ' ');
-        text_block_add(block, name, size);
-        text_block_add(block, ": ", 2);
-        add_spaces(block, 20, size);
 }
 
 static int add_event(Printer *printer, const PrinterLine *line) {
@@ -158,6 +152,10 @@ static int add_event(Printer *printer, const PrinterLine *line) {
                 return 0;
         if (block->data[block->used - 1] == '\n')
                 block->used--;
+        /* Nearly all texts have nothing to escape, and no NUL. */
+        if (export_text_count_plain(block->data + start, block->used - start) ==
+                        block->used - start)
+                return 0;
         /* trace-cmd stops at the first NUL. */
         block->used = start + strnlen(block->data + start, block->used - start);
         return printer->is_escaped ? escape_from(block, start, line->layout->is_multiline) : 0;
@@ -173,7 +171,7 @@ int text_record(Printer *printer, const PrinterLine *line) {
                 text_block_add_format(block, " (unknown event): [%" PRIu32 " BYTES]\n", size);
                 return r;
         }
-        add_event_name(block, line->layout->event->name);
+        text_block_add(block, line->layout->heading, line->layout->heading_size);
         if (!line->is_whole) {
                 text_block_add_format(block, "[DAMAGED RECORD OF %" PRIu32 " BYTES]\n", size);
                 return r;

@@ -17,12 +17,7 @@
 #define SAMPLE_SIZE 256
 
 static int print_plugin_add_text(PrintTable *table, const char *text) {
-        PrintStep *step = print_table_add(table, PRINT_LITERAL);
-
-        if (!step || !(step->text = strdup(text)))
-                return -ENOMEM;
-        step->text_size = strlen(text);
-        return 0;
+        return print_table_add_literal(table, text, strlen(text));
 }
 
 static PrintStep *print_plugin_add_field(PrintTable *table, PrintKind kind, const char *name) {
@@ -119,8 +114,10 @@ static int add_state(PrintTable *table) {
         if (!step->text)
                 return -ENOMEM;
         step->text_size = STATE_BITS;
-        for (unsigned bit = 0; bit < STATE_BITS; bit++)
-                step->text[bit] = ask_state(table, field, bit);
+        for (unsigned bit = 0; bit < STATE_BITS; bit++) {
+                if ((step->text[bit] = ask_state(table, field, bit)) != ' ')
+                        step->states |= UINT32_C(1) << bit;
+        }
         return expression_compile(table->event, &arg, &step->number);
 }
 

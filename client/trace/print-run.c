@@ -14,6 +14,17 @@ static void add_hex_prefixed(TextBlock *block, uint64_t number) {
         text_block_add_hex(block, number);
 }
 
+/* Most texts between conversions are short. */
+static void run_literal(const PrintStep *step, TextBlock *block) {
+        if (step->text_size > PRINT_LITERAL_ROOM ||
+                        !text_block_reserve(block, PRINT_LITERAL_ROOM)) {
+                text_block_add(block, step->text, step->text_size);
+                return;
+        }
+        memcpy(block->data + block->used, step->text, PRINT_LITERAL_ROOM);
+        block->used += step->text_size;
+}
+
 /* Most numbers have no width and are whole words. */
 static void run_number(const PrintStep *step, uint64_t number, TextBlock *block) {
         const TextNumber *format = &step->format;
@@ -143,18 +154,15 @@ static void run_hex(const PrintStep *step, const uint8_t *data, uint32_t size, T
 }
 
 static void run_state(const PrintStep *step, uint64_t state, TextBlock *block) {
-        bool is_first = true;
+        uint32_t bits = (uint32_t)state & step->states;
 
-        for (size_t i = 0; i < step->text_size; i++) {
-                if (!(state >> i & 1) || step->text[i] == ' ')
-                        continue;
-                if (!is_first)
-                        text_block_add_char(block, '|');
-                text_block_add_char(block, step->text[i]);
-                is_first = false;
-        }
-        if (is_first)
+        if (bits == 0)
                 text_block_add_char(block, 'R');
+        for (; bits != 0; bits &= bits - 1) {
+                text_block_add_char(block, step->text[__builtin_ctz(bits)]);
+                if ((bits & (bits - 1)) != 0)
+                        text_block_add_char(block, '|');
+        }
 }
 
 /* Most expressions are one field. */
@@ -185,7 +193,7 @@ static size_t run_step(const PrintTable *table,
 
         switch (step->kind) {
         case PRINT_LITERAL:
-                text_block_add(block, step->text, step->text_size);
+                run_literal(step, block);
                 break;
         case PRINT_NUMBER:
                 run_number(step, number, block);

@@ -38,13 +38,14 @@ PrintStep *print_table_add(PrintTable *table, PrintKind kind) {
         return step;
 }
 
-static int print_table_add_literal(PrintTable *table, const char *text, size_t size) {
+int print_table_add_literal(PrintTable *table, const char *text, size_t size) {
         PrintStep *step = size > 0 ? print_table_add(table, PRINT_LITERAL) : NULL;
 
         if (size == 0)
                 return 0;
-        if (!step || !(step->text = strndup(text, size)))
+        if (!step || !(step->text = calloc(1, MAX_OF(size, (size_t)PRINT_LITERAL_ROOM))))
                 return -ENOMEM;
+        memcpy(step->text, text, size);
         step->text_size = size;
         return 0;
 }

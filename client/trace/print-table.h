@@ -34,6 +34,9 @@ typedef struct PrintName {
         const char *text; /* borrowed from libtraceevent */
 } PrintName;
 
+/* A literal has room for so many bytes at least, so that print_run() can copy them at once. */
+#define PRINT_LITERAL_ROOM 16
+
 typedef struct PrintStep {
         PrintKind kind;
         TextNumber format;
@@ -44,6 +47,7 @@ typedef struct PrintStep {
         size_t text_size;
         PrintName *names;
         size_t n_names, target;
+        uint32_t states;       /* the bits that have a letter */
         const PrintLoop *loop; /* borrowed from the guard */
 } PrintStep;
 
@@ -61,5 +65,7 @@ typedef struct PrintTable {
 int print_table_new(const EventLayout *layout, PrintTable **ret);
 PrintTable *print_table_free(PrintTable *table);
 DEFINE_CLEANUP(PrintTable, print_table_free);
+/* Adds a text that is printed as it is. Returns 0 or -ENOMEM. */
+int print_table_add_literal(PrintTable *table, const char *text, size_t size);
 /* Adds an empty step. Returns NULL if memory is short. */
 PrintStep *print_table_add(PrintTable *table, PrintKind kind);

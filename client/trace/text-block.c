@@ -6,6 +6,7 @@
 
 #include "trace/text-block.h"
 
+#include <endian.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,12 +67,46 @@ static char *put_power(char *end, uint64_t number, unsigned shift, bool is_upper
         return end;
 }
 
+/* 1233 / 4096 is the logarithm of 2 to the base 10, exact enough for 64 bits. */
 static unsigned count_digits(uint64_t number) {
-        unsigned n = 1;
+        static const uint64_t powers[] = {
+                UINT64_C(0),
+                UINT64_C(10),
+                UINT64_C(100),
+                UINT64_C(1000),
+                UINT64_C(10000),
+                UINT64_C(100000),
+                UINT64_C(1000000),
+                UINT64_C(10000000),
+                UINT64_C(100000000),
+                UINT64_C(1000000000),
+                UINT64_C(10000000000),
+                UINT64_C(100000000000),
+                UINT64_C(1000000000000),
+                UINT64_C(10000000000000),
+                UINT64_C(100000000000000),
+                UINT64_C(1000000000000000),
+                UINT64_C(10000000000000000),
+                UINT64_C(100000000000000000),
+                UINT64_C(1000000000000000000),
+                UINT64_C(10000000000000000000),
+        };
+        unsigned bits = 64 - (unsigned)__builtin_clzll(number | 1), n = bits * 1233 >> 12;
 
-        for (; number >= 10000; number /= 10000)
-                n += 4;
-        return n + (number >= 10) + (number >= 100) + (number >= 1000);
+        return n + (number >= powers[n]);
+}
+
+/* The eight lower-case digits of a word, all at once: each digit gets a byte, and those above 9 get
+ * the distance to the letters. */
+static void put_hex_word(char *out, uint32_t word) {
+        uint64_t digits = word, letters;
+
+        digits = (digits | digits << 16) & UINT64_C(0x0000ffff0000ffff);
+        digits = (digits | digits << 8) & UINT64_C(0x00ff00ff00ff00ff);
+        digits = (digits | digits << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+        letters = (digits + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+        digits = htobe64(digits + UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10));
+        memcpy(out, &digits, 8);
 }
 
 void text_block_add_decimal(TextBlock *block, uint64_t number) {
@@ -100,9 +135,18 @@ void text_block_add_digits(TextBlock *block, uint64_t number, unsigned digits) {
 void text_block_add_hex(TextBlock *block, uint64_t number) {
         unsigned n = (67 - (unsigned)__builtin_clzll(number | 1)) / 4;
 
-        if (!text_block_reserve(block, n))
+        char *out;
+
+        if (!text_block_reserve(block, 16))
                 return;
-        put_power(block->data + block->used + n, number, 4, false);
+        out = block->data + block->used;
+        if (n <= 8)
+                put_hex_word(out, (uint32_t)(number << (32 - 4 * n)));
+        else {
+                number <<= 64 - 4 * n;
+                put_hex_word(out, (uint32_t)(number >> 32));
+                put_hex_word(out + 8, (uint32_t)number);
+        }
         block->used += n;
 }
 
