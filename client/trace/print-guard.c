@@ -120,13 +120,41 @@ bool print_guard_check_widths(const char *format) {
         return true;
 }
 
+/* Collects the arguments that are lengths. Each conversion takes one argument, and one more for
+ * each
+ * "*". libtraceevent stops at the last argument. */
+static bool collect_lengths(Walk *walk) {
+        struct tep_print_arg *arg = walk->event->print_fmt.args;
+        const char *p = walk->event->print_fmt.format ?: "";
+
+        while (arg && (p = strchr(p, '%'))) {
+                if (*++p == '%') {
+                        p++;
+                        continue;
+                }
+                for (size_t n = strspn(p, "-+ #0123456789.*"); n > 0 && arg; n--) {
+                        if (*p++ != '*')
+                                continue;
+                        if (walk->guard->n_lengths == PRINT_LENGTHS_MAX ||
+                                        !compile_part(walk,
+                                                        arg,
+                                                        &walk->guard->lengths
+                                                                         [walk->guard->n_lengths++]))
+                                return false;
+                        arg = arg->next;
+                }
+                arg = arg ? arg->next : NULL;
+        }
+        return true;
+}
+
 int print_guard_init(PrintGuard *guard, struct tep_event *event) {
         Walk walk = { .guard = guard, .event = event };
 
         *guard = (PrintGuard){ 0 };
         guard->is_safe = (!event->print_fmt.format ||
                                          print_guard_check_widths(event->print_fmt.format)) &&
-                         list_is_safe(&walk, event->print_fmt.args, 0);
+                         list_is_safe(&walk, event->print_fmt.args, 0) && collect_lengths(&walk);
         return walk.is_short_of_memory ? -ENOMEM : 0;
 }
 
@@ -135,6 +163,8 @@ void print_guard_clear(PrintGuard *guard) {
                 expression_clear(&guard->loops[i].count);
                 expression_clear(&guard->loops[i].element);
         }
+        for (size_t i = 0; i < guard->n_lengths; i++)
+                expression_clear(&guard->lengths[i]);
 }
 
 uint32_t print_loop_locate(const PrintLoop *loop, const uint8_t *data, uint32_t size) {
@@ -162,6 +192,9 @@ bool print_guard_admits(const PrintGuard *guard, const uint8_t *data, uint32_t s
                 return false;
         for (size_t i = 0; i < guard->n_loops; i++)
                 if (!loop_ends(&guard->loops[i], data, size))
+                        return false;
+        for (size_t i = 0; i < guard->n_lengths; i++)
+                if ((int32_t)expression_evaluate(&guard->lengths[i], data, size) < 0)
                         return false;
         return true;
 }

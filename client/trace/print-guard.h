@@ -18,10 +18,15 @@ typedef struct PrintLoop {
 
 #define PRINT_LOOPS_MAX 8
 
+/* "%.*s" takes the length from the record. libtraceevent reads any memory if it is negative. */
+#define PRINT_LENGTHS_MAX 8
+
 /* Which records may be printed by the print format of their event. */
 typedef struct PrintGuard {
         PrintLoop loops[PRINT_LOOPS_MAX];
         size_t n_loops;
+        Expression lengths[PRINT_LENGTHS_MAX];
+        size_t n_lengths;
         bool is_safe; /* false: no record */
 } PrintGuard;
 

@@ -70,20 +70,24 @@ static void run_function(const PrintTable *table,
         }
 }
 
+/* limit: the length of "%.*s", or more than any record has */
 static void run_string(const PrintStep *step,
+                uint64_t limit,
                 const uint8_t *data,
                 uint32_t size,
                 TextBlock *block) {
         uint32_t offset = MIN_OF(step->offset, size), rest = size - offset;
 
+        rest = step->size > 0 ? MIN_OF(step->size, rest) : rest;
         text_block_add_string(block,
                         (const char *)data + offset,
-                        step->size > 0 ? MIN_OF(step->size, rest) : rest,
+                        (size_t)MIN_OF((uint64_t)rest, limit),
                         &step->format);
 }
 
 /* libtraceevent does not end the text at its length, but only at a NUL. */
 static void run_dynamic_string(const PrintStep *step,
+                uint64_t limit,
                 const uint8_t *data,
                 uint32_t size,
                 TextBlock *block) {
@@ -99,7 +103,10 @@ static void run_dynamic_string(const PrintStep *step,
         if (step->is_relative)
                 offset += step->offset + 4;
         offset = MIN_OF(offset, size);
-        text_block_add_string(block, (const char *)data + offset, size - offset, &step->format);
+        text_block_add_string(block,
+                        (const char *)data + offset,
+                        (size_t)MIN_OF((uint64_t)(size - offset), limit),
+                        &step->format);
 }
 
 static void run_flags(const PrintStep *step, int64_t value, TextBlock *block) {
@@ -206,10 +213,18 @@ static size_t run_step(const PrintTable *table,
                 run_function(table, step, number, block);
                 break;
         case PRINT_STRING:
-                run_string(step, data, size, block);
+                run_string(step,
+                                step->has_length ? (uint32_t)number : UINT32_MAX,
+                                data,
+                                size,
+                                block);
                 break;
         case PRINT_DYNAMIC_STRING:
-                run_dynamic_string(step, data, size, block);
+                run_dynamic_string(step,
+                                step->has_length ? (uint32_t)number : UINT32_MAX,
+                                data,
+                                size,
+                                block);
                 break;
         case PRINT_FLAGS:
                 run_flags(step, (int64_t)number, block);

@@ -21,6 +21,7 @@
 typedef struct Compiler {
         PrintTable *table;
         struct tep_event *event;
+        struct tep_print_arg *length; /* of "%.*s", else NULL */
 } Compiler;
 
 PrintStep *print_table_add(PrintTable *table, PrintKind kind) {
@@ -84,7 +85,7 @@ static int16_t print_table_read_width(const char **p) {
 }
 
 /* Reads the flags, width, precision and length of a conversion. */
-static int read_conversion(const char **format, TextNumber *ret) {
+static int read_conversion(const char **format, TextNumber *ret, bool *ret_has_length) {
         static const struct {
                 char text[3];
                 uint8_t bytes;
@@ -100,7 +101,10 @@ static int read_conversion(const char **format, TextNumber *ret) {
         number.width = print_table_read_width(&p);
         if (*p == '.') {
                 p++;
-                number.precision = print_table_read_width(&p);
+                if ((*ret_has_length = *p == '*'))
+                        p++;
+                else
+                        number.precision = print_table_read_width(&p);
         }
         for (size_t i = 0; i < ELEMENTSOF(lengths); i++)
                 if (strncmp(p, lengths[i].text, strlen(lengths[i].text)) == 0) {
@@ -234,6 +238,16 @@ static int compile_hex(Compiler *compiler, const struct tep_print_arg *arg) {
         return step->loop ? 0 : -EOPNOTSUPP;
 }
 
+/* The last step is a string. */
+static int compile_length(Compiler *compiler) {
+        PrintStep *step = &compiler->table->steps[compiler->table->n_steps - 1];
+
+        if (!compiler->length)
+                return 0;
+        step->has_length = true;
+        return expression_compile(compiler->event, compiler->length, &step->number);
+}
+
 static int print_table_compile_field(Compiler *compiler,
                 const TextNumber *format,
                 const struct tep_format_field *field) {
@@ -249,7 +263,7 @@ static int print_table_compile_field(Compiler *compiler,
         step->format = *format;
         step->offset = (uint32_t)field->offset;
         step->size = (uint32_t)field->size;
-        return 0;
+        return compile_length(compiler);
 }
 
 static int compile_dynamic(Compiler *compiler,
@@ -267,7 +281,7 @@ static int compile_dynamic(Compiler *compiler,
         step->format = *format;
         step->offset = (uint32_t)field->offset;
         step->is_relative = field->flags & TEP_FIELD_IS_RELATIVE;
-        return 0;
+        return compile_length(compiler);
 }
 
 static int compile_constant(Compiler *compiler, const TextNumber *format, const char *text) {
@@ -319,6 +333,9 @@ static int compile_string(Compiler *compiler,
                 unsigned depth) {
         if (!arg || depth > DEPTH_MAX || compiler->table->n_steps > STEPS_MAX)
                 return -EOPNOTSUPP;
+        if (compiler->length && arg->type != TEP_PRINT_FIELD && arg->type != TEP_PRINT_STRING &&
+                        arg->type != TEP_PRINT_OP && arg->type != TEP_PRINT_TYPE)
+                return -EOPNOTSUPP;
         switch (arg->type) {
         case TEP_PRINT_ATOM:
                 return compile_constant(compiler, format, arg->atom.atom);
@@ -352,13 +369,24 @@ static int compile_string(Compiler *compiler,
         }
 }
 
-static int compile_conversion(Compiler *compiler, const char **format, struct tep_print_arg *arg) {
+/* *args moves to the next conversion's argument. */
+static int compile_conversion(Compiler *compiler,
+                const char **format,
+                struct tep_print_arg **args) {
+        struct tep_print_arg *arg = *args;
+        bool has_length = false;
         TextNumber number;
-        int r = read_conversion(format, &number);
+        int r = read_conversion(format, &number, &has_length);
 
+        compiler->length = has_length ? arg : NULL;
+        if (has_length && arg)
+                arg = arg->next;
         if (r < 0 || !arg)
                 return r < 0 ? r : -EOPNOTSUPP;
+        *args = arg->next;
         char conversion = *(*format)++;
+        if (has_length && conversion != 's')
+                return -EOPNOTSUPP;
         switch (conversion) {
         case 'd':
         case 'i':
@@ -388,8 +416,7 @@ static int compile_format(Compiler *compiler) {
                         r = compile_text(compiler->table, &format);
                         continue;
                 }
-                r = compile_conversion(compiler, &format, arg);
-                arg = arg ? arg->next : NULL;
+                r = compile_conversion(compiler, &format, &arg);
         }
         return r;
 }

@@ -43,7 +43,8 @@ typedef struct PrintStep {
         Expression number;
         uint32_t offset, size;
         bool is_relative;
-        char *text; /* of a literal, between flags, of states, between bytes */
+        bool has_length; /* of strings: the number is the length of "%.*s" */
+        char *text;      /* of a literal, between flags, of states, between bytes */
         size_t text_size;
         PrintName *names;
         size_t n_names, target;

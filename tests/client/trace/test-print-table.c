@@ -73,6 +73,26 @@ static void test_loop(void) {
         fixture_close(&fixture);
 }
 
+/* libtraceevent would take any number of the stack for the address of the text. */
+static void test_length(void) {
+        uint8_t record[24] = { FIXTURE_BYTES_ID };
+        Fixture fixture;
+
+        fixture_open(&fixture, "\"%d %.*s\", REC->n, REC->n, __get_str(bytes)");
+        g_assert_true(fixture.table->is_compiled);
+        memcpy(record + 12, &(uint32_t){ 3 << 16 | 16 }, 4);
+        memcpy(record + 8, &(int32_t){ INT32_MAX }, 4);
+        g_assert_true(print_guard_admits(&fixture.table->guard, record, 20));
+        memcpy(record + 8, &(int32_t){ -1 }, 4);
+        g_assert_false(print_guard_admits(&fixture.table->guard, record, 20));
+        memcpy(record + 8, &(int32_t){ INT32_MIN }, 4);
+        g_assert_false(print_guard_admits(&fixture.table->guard, record, 20));
+        fixture_close(&fixture);
+        fixture_open(&fixture, "\"%*pbl %.*s\", 8, REC->n, REC->n, __get_str(bytes)");
+        g_assert_false(print_guard_admits(&fixture.table->guard, record, 20));
+        fixture_close(&fixture);
+}
+
 /* What the format guard lets through and would still make a line of gigabytes. */
 static void test_wide(void) {
         static const struct {
@@ -126,6 +146,9 @@ static void test_text(void) {
                 { "\"%s\", __get_str(bytes)", "hi" },
                 { "\"%d\", __get_dynamic_array_len(bytes)", "3" },
                 { "\"%d\", ((u8*)__get_dynamic_array(bytes))[1]", "105" },
+                { "\"%.*s|%-6.*s|%d\", 1, __get_str(bytes), 9, __get_str(bytes), REC->n",
+                                "h|hi    |-2" },
+                { "\"%.*s|\", REC->n ? 2 : 1, REC->n ? __get_str(bytes) : ((void *)0)", "hi|" },
                 { "\"%u\", REC->n[(REC->n ? 1 : 0)]", "196624" },
         };
 
@@ -197,6 +220,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/print-table/widths", test_widths);
         g_test_add_func("/print-table/loop", test_loop);
+        g_test_add_func("/print-table/length", test_length);
         g_test_add_func("/print-table/wide", test_wide);
         g_test_add_func("/print-table/text", test_text);
         g_test_add_func("/print-table/ends", test_ends);
