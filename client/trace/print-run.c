@@ -145,6 +145,17 @@ static void run_symbol(const PrintStep *step, int64_t value, TextBlock *block) {
         add_hex_prefixed(block, (uint64_t)value);
 }
 
+static void run_uuid(const PrintStep *step, const uint8_t *data, uint32_t size, TextBlock *block) {
+        for (uint32_t i = 0; i < step->size; i++) {
+                uint8_t byte = step->offset + i < size ? data[step->offset + i] : 0;
+
+                text_block_add_char(block, hex_digits[byte >> 4]);
+                text_block_add_char(block, hex_digits[byte & 15]);
+                if (i == 3 || i == 5 || i == 7 || i == 9)
+                        text_block_add_char(block, '-');
+        }
+}
+
 static void run_hex(const PrintStep *step, const uint8_t *data, uint32_t size, TextBlock *block) {
         uint32_t start = MIN_OF(print_loop_locate(step->loop, data, size), size);
         uint64_t count = expression_evaluate(&step->loop->count, data, size);
@@ -231,6 +242,9 @@ static size_t run_step(const PrintTable *table,
                 break;
         case PRINT_SYMBOL:
                 run_symbol(step, (int64_t)number, block);
+                break;
+        case PRINT_UUID:
+                run_uuid(step, data, size, block);
                 break;
         case PRINT_HEX:
                 run_hex(step, data, size, block);

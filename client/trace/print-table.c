@@ -137,13 +137,36 @@ static int compile_number(Compiler *compiler,
         return expression_compile(compiler->event, arg, &step->number);
 }
 
+/* "%pU": the bytes of a field in their order, in lower case. */
+static int compile_uuid(Compiler *compiler, const char **format, struct tep_print_arg *arg) {
+        const struct tep_format_field *field;
+        PrintStep *step;
+
+        (*format)++;
+        field = arg->type == TEP_PRINT_FIELD
+                                ? arg->field.field
+                                                  ?: tep_find_any_field(compiler->event,
+                                                                     arg->field.name)
+                                : NULL;
+        if (!field || field->size != 16 || (**format != '\0' && strchr("LlBb", **format)))
+                return -EOPNOTSUPP;
+        step = print_table_add(compiler->table, PRINT_UUID);
+        if (!step)
+                return -ENOMEM;
+        step->offset = (uint32_t)field->offset;
+        step->size = 16;
+        return 0;
+}
+
 /* *format stands behind the p. */
 static int compile_pointer(Compiler *compiler, const char **format, struct tep_print_arg *arg) {
         PrintKind kind = PRINT_POINTER;
         char c = **format;
         PrintStep *step;
 
-        if (c != '\0' && strchr("MmIiUh", c))
+        if (c == 'U')
+                return compile_uuid(compiler, format, arg);
+        if (c != '\0' && strchr("MmIih", c))
                 return -EOPNOTSUPP;
         if (c != '\0' && strchr("FfSs", c)) {
                 kind = c == 'F' || c == 'S' ? PRINT_FUNCTION_OFFSET : PRINT_FUNCTION;

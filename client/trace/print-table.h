@@ -22,6 +22,7 @@ typedef enum PrintKind {
         PRINT_DYNAMIC_STRING,  /* where the __data_loc word at offset says, up to a NUL */
         PRINT_FLAGS,
         PRINT_SYMBOL,
+        PRINT_UUID,         /* of 16 bytes at offset */
         PRINT_HEX,          /* the bytes of a loop of the guard */
         PRINT_STATE,        /* a letter of text for each bit that is set, else R */
         PRINT_SKIP_IF_ZERO, /* go to step `target` */

@@ -58,7 +58,7 @@ static const char *const numbers[] = {
         "sizeof(long)",
 };
 
-static const char *const string_conversions[] = { "%s", "%-10s|", "%12s", "%.3s" };
+static const char *const string_conversions[] = { "%s", "%-10s|", "%12s", "%.3s", "%.*s" };
 
 static const char *const strings[] = {
         "REC->name",
@@ -111,6 +111,8 @@ static char *make_print(const uint8_t *choice, size_t n) {
                                 " %s",
                                 is_string ? PICK(string_conversions, what)
                                           : PICK(conversions, what));
+                if (is_string && strchr(PICK(string_conversions, what), '*'))
+                        fprintf(list, ", REC->n");
                 fprintf(list,
                                 ", %s",
                                 is_string ? PICK(strings, argument) : PICK(numbers, argument));
