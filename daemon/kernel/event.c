@@ -100,14 +100,15 @@ bool event_list_has(const EventList *list, const char *name) {
                                                     event_compare_names);
 }
 
-/* Prints a line of /proc/modules without the users of the module, which change often. */
+/* Prints a line of /proc/modules without the users of the module, which change often. The state
+ * belongs to it: a module is listed before its events exist. */
 static void print_module(FILE *out, char *line) {
-        enum { NAME, SIZE, ADDRESS = 5 };
+        enum { NAME, SIZE, STATE = 4, ADDRESS };
 
         char *rest = line, *word;
 
         for (int i = 0; i <= ADDRESS && (word = strsep(&rest, " \n")); i++)
-                if (i == NAME || i == SIZE || i == ADDRESS)
+                if (i == NAME || i == SIZE || i >= STATE)
                         fprintf(out, "%s ", word);
         fputc('\n', out);
 }

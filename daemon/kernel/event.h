@@ -20,8 +20,9 @@ EventList *event_list_free(EventList *list);
 DEFINE_CLEANUP(EventList, event_list_free);
 bool event_list_has(const EventList *list, const char *name);
 
-/* Returns a text that changes whenever the format of an event may have changed: the dynamic events,
- * and the loaded modules with size and address. Formats of built-in events never change. */
+/* Returns a text that changes whenever the list of events or the format of an event may have
+ * changed: the dynamic events, and the modules with size, state and address. Built-in events never
+ * change. */
 int event_read_origins(const Tracefs *tracefs, char **ret);
 
 /* Returns the text of events/SYSTEM/NAME/format. Names that contain '/' are refused. -ENOENT: no

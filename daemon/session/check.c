@@ -154,12 +154,12 @@ static int describe_event(const Check *check, const GrantEvent *event, json_obje
 /* Describes some of the granted events in each turn. */
 static int check_describe_events(Check *check) {
         const Grant *grant = check->judgement.grant;
-        FormatCache *formats = check->registry->formats;
-        uint64_t n_parsed = format_cache_get_n_parsed(formats);
+        EventCache *events = check->registry->events;
+        uint64_t n_parsed = event_cache_get_n_parsed(events);
         size_t end = check->next_event + EVENTS_PER_TURN;
 
         while (check->next_event < grant->n_events) {
-                if (check->next_event == end || format_cache_get_n_parsed(formats) - n_parsed >=
+                if (check->next_event == end || event_cache_get_n_parsed(events) - n_parsed >=
                                                                 FORMATS_PARSED_PER_TURN)
                         return PLAN_AGAIN;
                 const GrantEvent *event = &grant->events[check->next_event++];

@@ -26,33 +26,34 @@ static int judgement_compare_names(const void *a, const void *b) {
         return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The probes of a spec are defined in the kernel only when its instance is made. */
-static int join_probes(const ProbeEvents *probes, EventList *list) {
-        const char **names =
-                        reallocarray(list->names, list->n_names + probes->n + 1, sizeof(char *));
+/* Joins the probes of the spec to the names of the kernel's events. The probes are defined in the
+ * kernel only when its instance is made. */
+static int judgement_join_probes(Judgement *judgement) {
+        const ProbeEvents *probes = &judgement->probes;
+        const EventList *list = judgement->known->list;
         size_t n = list->n_names;
 
+        const char **names = judgement->names = calloc(n + probes->n + 1, sizeof(char *));
         if (!names)
                 return -ENOMEM;
-        list->names = names;
-        for (size_t i = 0; i < probes->n; i++) {
-                const char *name = probes->events[i].name; /* borrowed */
-
-                if (n == 0 || !bsearch(&name, names, n, sizeof(char *), judgement_compare_names))
-                        names[list->n_names++] = name;
-        }
-        if (list->n_names > n)
-                qsort(names, list->n_names, sizeof(char *), judgement_compare_names);
+        memcpy(names, list->names, n * sizeof(char *));
+        for (size_t i = 0; i < probes->n; i++)
+                if (!event_list_has(list, probes->events[i].name))
+                        names[n++] = probes->events[i].name; /* borrowed */
+        if (n > list->n_names)
+                qsort(names, n, sizeof(char *), judgement_compare_names);
+        judgement->events.names = names;
+        judgement->events.n_names = n;
         return 0;
 }
 
 static int get_format(const char *system, const char *name, const Format **ret, void *userdata) {
         const Judgement *judgement = userdata;
-        FormatCache *formats = judgement->registry->formats;
-        uint64_t n_parsed = format_cache_get_n_parsed(formats);
+        EventCache *events = judgement->registry->events;
+        uint64_t n_parsed = event_cache_get_n_parsed(events);
 
         int r = registry_get_format(judgement->registry, system, name, ret);
-        return r ?: format_cache_get_n_parsed(formats) > n_parsed;
+        return r ?: event_cache_get_n_parsed(events) > n_parsed;
 }
 
 static bool judgement_on_refusal(int result, const Reason *reason, void *userdata) {
@@ -71,7 +72,9 @@ void judgement_init(Judgement *judgement,
 
 static void judgement_forget(Judgement *judgement) {
         judgement->decision = decision_free(judgement->decision);
-        judgement->list = event_list_free(judgement->list);
+        judgement->known = known_events_unref(judgement->known);
+        free(judgement->names);
+        judgement->names = NULL;
         probe_events_clear(&judgement->probes);
         judgement->grant = grant_free(judgement->grant);
 }
@@ -111,19 +114,20 @@ static int judgement_bind_probes(Judgement *judgement, Reason *reason) {
 static int judgement_begin(Judgement *judgement, Reason *reason) {
         Registry *registry = judgement->registry;
         const Tracefs *tracefs;
+        KnownEvents *known;
 
+        judgement_forget(judgement);
         if (judgement->on_begin)
                 judgement->on_begin(judgement->userdata);
         int r = registry_get_tracefs(registry, &tracefs, reason);
         r = r ?: judgement_bind_probes(judgement, reason);
-        r = r ?: format_cache_refresh(registry->formats, tracefs);
-        r = r ?: event_list_load(tracefs, &judgement->list);
-        r = r ?: join_probes(&judgement->probes, judgement->list);
+        r = r ?: event_cache_refresh(registry->events, tracefs, &known);
         if (r != 0)
                 return r;
+        judgement->known = known_events_ref(known);
         judgement->events = (PolicyEvents){
-                .names = judgement->list->names,
-                .n_names = judgement->list->n_names,
+                .names = known->list->names,
+                .n_names = known->list->n_names,
                 .get_format = get_format,
                 .on_refusal = judgement->on_refusal ? judgement_on_refusal : NULL,
                 .userdata = judgement,
@@ -135,11 +139,13 @@ static int judgement_begin(Judgement *judgement, Reason *reason) {
                 .has_functions = kernel_is_at_least(6, 3),
                 .limits = &registry->options.limits,
         };
-        return decision_new(registry->options.policy,
-                        judgement->subject,
-                        &judgement->whole,
-                        &judgement->events,
-                        &judgement->decision);
+        r = judgement->probes.n > 0 ? judgement_join_probes(judgement) : 0;
+        return r
+                               ?: decision_new(registry->options.policy,
+                                                  judgement->subject,
+                                                  &judgement->whole,
+                                                  &judgement->events,
+                                                  &judgement->decision);
 }
 
 int judgement_advance(Judgement *judgement, int64_t work, Reason *reason) {

@@ -21,7 +21,8 @@ struct Judgement {
 
         Spec whole; /* the spec, with the probes as events */
         ProbeEvents probes;
-        EventList *list;
+        KnownEvents *known;
+        const char **names; /* of the events and the probes; NULL: no probes */
         PolicyEvents events;
         Decision *decision; /* NULL: not begun */
         TAILQ_ENTRY(Judgement) others;

@@ -200,7 +200,7 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         r = turns_new(options->event, &turns_handlers, registry, &registry->turns);
         if (r < 0)
                 return r;
-        r = format_cache_new(&registry->formats);
+        r = event_cache_new(&registry->events);
         if (r < 0)
                 return r;
         r = audit_new(options->event, &registry->audit);
@@ -253,7 +253,7 @@ static Registry *free_rest(Registry *registry) {
         crash_free(registry->crash);
         spool_free(registry->spool);
         probe_set_free(registry->probes);
-        format_cache_free(registry->formats);
+        event_cache_free(registry->events);
         format_free(registry->made_format);
         tracefs_free(registry->tracefs);
         audit_free(registry->audit);

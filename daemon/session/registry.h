@@ -7,7 +7,7 @@
 #include "feed/marker.h"
 #include "probes/inspection.h"
 #include "probes/probe-set.h"
-#include "session/format-cache.h"
+#include "session/event-cache.h"
 #include "session/session.h"
 #include "spool/spool.h"
 #include "watch/hit-counter.h"
@@ -119,7 +119,7 @@ struct Registry {
         TAILQ_HEAD(, Creation) creations;   /* calls of CreateSession in judgement */
         TAILQ_HEAD(, Reload) reloads;       /* unfinished calls of registry_set_rules */
         uint64_t rules;                     /* number of changes to the rules */
-        FormatCache *formats;
+        EventCache *events;
         Format *made_format; /* see registry_get_format */
         Audit *audit;
         Tracefs *tracefs; /* NULL: not opened yet */

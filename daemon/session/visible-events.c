@@ -35,7 +35,7 @@ int registry_get_format(Registry *registry,
                 const char *system,
                 const char *name,
                 const Format **ret) {
-        int r = format_cache_get(registry->formats, registry->tracefs, system, name, ret);
+        int r = event_cache_get_format(registry->events, registry->tracefs, system, name, ret);
         if (r != -ENOENT)
                 return r;
         const Probe *probe = probe_set_find_event(registry->probes, system, name);
@@ -67,9 +67,9 @@ int registry_list_events(Registry *registry,
                 const char *glob,
                 char ***ret,
                 Reason *reason) {
-        _cleanup_(event_list_free_cleanup) EventList *list = NULL;
         PolicyView view = policy_get_view(registry->options.policy, subject);
         const Tracefs *tracefs;
+        KnownEvents *known;
         size_t n = 0;
 
         /* The caller may send megabytes, and each event would be compared with them. */
@@ -79,9 +79,10 @@ int registry_list_events(Registry *registry,
                                 "glob: expected at most %d bytes, got more",
                                 SPEC_EVENT_NAME_MAX);
         int r = registry_get_tracefs(registry, &tracefs, reason);
-        r = r ?: event_list_load(tracefs, &list);
+        r = r ?: event_cache_refresh(registry->events, tracefs, &known);
         if (r != 0)
                 return r;
+        const EventList *list = known->list;
         char **names = calloc(list->n_names + 1, sizeof(char *));
         if (!names)
                 return -ENOMEM;
@@ -151,16 +152,17 @@ static int describe_format(const char *system,
         return r;
 }
 
-static int visible_events_refuse_event(const Tracefs *tracefs,
+static int visible_events_refuse_event(Registry *registry,
                 const PolicyView *view,
                 const char *name,
                 Reason *reason) {
-        _cleanup_(event_list_free_cleanup) EventList *list = NULL;
+        KnownEvents *known;
 
-        int r = event_list_load(tracefs, &list);
+        int r = event_cache_refresh(registry->events, registry->tracefs, &known);
         if (r < 0)
                 return r;
-        Suggestion near = policy_suggest_event(view, list->names, list->n_names, name);
+        Suggestion near =
+                        policy_suggest_event(view, known->list->names, known->list->n_names, name);
         return reason_set(reason,
                         KT_E_NO_SUCH_EVENT,
                         "%s: no such event, or not granted to you; %s%s'ktracectl events' lists what you may use",
@@ -184,7 +186,7 @@ int registry_describe_event(Registry *registry,
                 return r;
         /* The caller may send megabytes. They are neither copied nor compared with globs. */
         if (strnlen(name, SPEC_EVENT_NAME_MAX + 1) > SPEC_EVENT_NAME_MAX)
-                return visible_events_refuse_event(tracefs, &view, name, reason);
+                return visible_events_refuse_event(registry, &view, name, reason);
         system = strdup(name);
         if (!system)
                 return -ENOMEM;
@@ -192,9 +194,9 @@ int registry_describe_event(Registry *registry,
         if (event)
                 *event++ = '\0';
         if (!event || !policy_view_has(&view, system, event))
-                return visible_events_refuse_event(tracefs, &view, name, reason);
+                return visible_events_refuse_event(registry, &view, name, reason);
         r = event_read_format(tracefs, system, event, &text, &size);
         if (r == -ENOENT || r == -EINVAL)
-                return visible_events_refuse_event(tracefs, &view, name, reason);
+                return visible_events_refuse_event(registry, &view, name, reason);
         return r ?: describe_format(system, text, size, ret, reason);
 }

@@ -121,6 +121,14 @@ size_t fake_kernel_take_format_reads(void) {
         return n;
 }
 
+size_t fake_kernel_take_list_reads(void) {
+        pthread_mutex_lock(&kernel.lock);
+        size_t n = kernel.n_list_reads;
+        kernel.n_list_reads = 0;
+        pthread_mutex_unlock(&kernel.lock);
+        return n;
+}
+
 size_t fake_kernel_take_function_reads(size_t *ret_in_loop) {
         pthread_mutex_lock(&kernel.lock);
         size_t n = kernel.n_function_reads;
@@ -133,6 +141,12 @@ size_t fake_kernel_take_function_reads(size_t *ret_in_loop) {
 void fake_kernel_on_pid_write(void (*callback)(void)) {
         pthread_mutex_lock(&kernel.lock);
         kernel.on_pid_write = callback;
+        pthread_mutex_unlock(&kernel.lock);
+}
+
+void fake_kernel_on_list_read(void (*callback)(void)) {
+        pthread_mutex_lock(&kernel.lock);
+        kernel.on_list_read = callback;
         pthread_mutex_unlock(&kernel.lock);
 }
 

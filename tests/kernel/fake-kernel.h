@@ -61,11 +61,15 @@ void fake_kernel_add_event(const char *system, const char *name, const char *for
 void fake_kernel_add_instance(const char *name);
 /* How often a format was read since the last call of this. */
 size_t fake_kernel_take_format_reads(void);
+/* The same of the list of events. */
+size_t fake_kernel_take_list_reads(void);
 /* How often the list of functions was opened since the last call of this. ret_in_loop: by the
  * thread that called fake_kernel_reset. */
 size_t fake_kernel_take_function_reads(size_t *ret_in_loop);
 /* Called after each write of pids to a list, which in the kernel waits for RCU. NULL: not. */
 void fake_kernel_on_pid_write(void (*callback)(void));
+/* Called before the list of events is read. NULL: not. */
+void fake_kernel_on_list_read(void (*callback)(void));
 /* Text of a file of the top directory ("saved_cmdlines", "events/header_page"). */
 void fake_kernel_set_file(const char *path, const char *text);
 

@@ -52,10 +52,11 @@ typedef struct FakeModel {
         GPtrArray *journal;
         GPtrArray *probes; /* their definitions; NULL: a kernel without */
         uint64_t pid_max;
-        size_t n_format_reads;
+        size_t n_format_reads, n_list_reads;
         size_t n_function_reads, n_function_reads_in_loop;
         pthread_t loop;
         void (*on_pid_write)(void);
+        void (*on_list_read)(void);
 
         unsigned fail_in; /* operations until the fault; 0: none */
         bool fail_counts_reads;

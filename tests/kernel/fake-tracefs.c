@@ -267,9 +267,12 @@ static int compare_keys(gconstpointer a, gconstpointer b) {
 }
 
 int event_list_load(const Tracefs *tracefs, EventList **ret) {
+        if (kernel.on_list_read)
+                kernel.on_list_read();
         int r = fake_begin(FAKE_READ);
         if (r != 0)
                 return fake_finish_read(r);
+        kernel.n_list_reads++;
         EventList *list = g_new0(EventList, 1);
         list->names = g_new0(const char *, kernel.events->len + 1);
         for (guint i = 0; i < kernel.events->len; i++) {
@@ -318,7 +321,8 @@ static const char print_format[] =
                 "\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n\n"
                 "print fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n";
 
-/* Probes that were defined, and what the tests say of others' probes and of modules. */
+/* Probes that were defined, what the tests say of others' probes and of modules, and how many
+ * events the tests have added. */
 int event_read_origins(const Tracefs *tracefs, char **ret) {
         int r = fake_begin(FAKE_READ);
         if (r != 0)
@@ -328,6 +332,7 @@ int event_read_origins(const Tracefs *tracefs, char **ret) {
                 g_string_append_printf(text, "%s\n", (const char *)kernel.probes->pdata[i]);
         const char *modules = g_hash_table_lookup(kernel.files, "modules");
         g_string_append(text, modules ?: "");
+        g_string_append_printf(text, "%u events\n", kernel.events->len);
         *ret = g_string_free(text, FALSE);
         return fake_finish_read(0);
 }

@@ -317,6 +317,44 @@ static void test_formats_once(Fixture *f, gconstpointer userdata) {
         g_assert_cmpuint(fake_kernel_take_format_reads(), ==, 0);
 }
 
+/* The list is read again only after an event has come or gone, whoever asks. */
+static void test_list_once(Fixture *f, gconstpointer userdata) {
+        static const char spec[] = "{\"scope\":\"system\",\"events\":[\"g:*\"]}";
+        Subject root = fixture_subject(0);
+        g_auto(GStrv) before = NULL, after = NULL;
+        Reason reason = {};
+
+        (void)userdata;
+        (void)fake_kernel_take_list_reads();
+        g_assert_cmpint(registry_list_events(f->registry, &root, "g:*", &before, &reason), ==, 0);
+        g_assert_cmpuint(g_strv_length(before), ==, 0);
+        g_assert_false(is_allowed_to_root(f, spec));
+        g_assert_cmpuint(fake_kernel_take_list_reads(), ==, 1);
+        fake_kernel_add_event("g", "p", NULL);
+        g_assert_true(is_allowed_to_root(f, spec));
+        g_assert_true(is_allowed_to_root(f, spec));
+        g_assert_cmpint(registry_list_events(f->registry, &root, "g:*", &after, &reason), ==, 0);
+        g_assert_cmpuint(g_strv_length(after), ==, 1);
+        g_assert_cmpuint(fake_kernel_take_list_reads(), ==, 1);
+}
+
+static void load_module(void) {
+        fake_kernel_on_list_read(NULL);
+        fake_kernel_set_file("modules", "m 16384 Live 0xffffffffc0000000 \n");
+}
+
+/* A list that was read between two changes that cancel each other is not used again. */
+static void test_list_changes(Fixture *f, gconstpointer userdata) {
+        (void)userdata;
+        (void)fake_kernel_take_list_reads();
+        fake_kernel_on_list_read(load_module);
+        g_assert_true(is_allowed_to_root(f, SPEC_ROOT));
+        fake_kernel_set_file("modules", "");
+        g_assert_true(is_allowed_to_root(f, SPEC_ROOT));
+        g_assert_true(is_allowed_to_root(f, SPEC_ROOT));
+        g_assert_cmpuint(fake_kernel_take_list_reads(), ==, 2);
+}
+
 /* A probe is removed and defined again under its name, and a module is replaced. */
 static void test_formats_change(Fixture *f, gconstpointer userdata) {
         static const char spec_a
@@ -540,6 +578,8 @@ int main(int argc, char **argv) {
                 { "/check/same-as-create", test_same_as_create },
                 { "/check/formats-are-read-once", test_formats_once },
                 { "/check/formats-that-change-are-read-again", test_formats_change },
+                { "/check/list-is-read-once", test_list_once },
+                { "/check/list-that-changes-is-read-again", test_list_changes },
                 { "/check/one-turn-does-a-little", test_turns },
                 { "/check/pairs-have-a-limit", test_pairs_have_a_limit },
                 { "/check/rules-change-meanwhile", test_rules_change },
