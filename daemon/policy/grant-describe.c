@@ -35,13 +35,37 @@ int grant_describe_requests(const Grant *grant, json_object *requests) {
         return 0;
 }
 
-static int describe_cut(json_object *cuts, const char *field, const char *how, const char *pid) {
-        json_object *entry = json_object_new_object();
+/* NULL: no memory. */
+static json_object *make_cut(const char *field, const char *how, const char *pid) {
+        _cleanup_json_ json_object *cut = json_object_new_object();
 
-        int r = describe_append(cuts, entry);
-        r = r ?: describe_put_new(entry, "field", json_object_new_string(field));
-        r = r ?: describe_put_new(entry, "how", json_object_new_string(how));
-        return r || !pid ? r : describe_put_new(entry, "pid", json_object_new_string(pid));
+        int r = cut ? 0 : -ENOMEM;
+        r = r ?: describe_put_new(cut, "field", json_object_new_string(field));
+        r = r ?: describe_put_new(cut, "how", json_object_new_string(how));
+        if (r == 0 && pid)
+                r = describe_put_new(cut, "pid", json_object_new_string(pid));
+        return r == 0 ? TAKE_PTR(cut) : NULL;
+}
+
+/* A glob grants hundreds of events with the same few cuts, such as the field "ret" of each system
+ * call. An object of json-c has a table of 800 bytes, so equal cuts are one object. */
+static int describe_cut(json_object *cuts,
+                json_object *known,
+                const char *field,
+                const char *how,
+                const char *pid) {
+        size_t size = strlen(field) + strlen(how) + strlen(pid ?: "");
+        json_object *cut = NULL;
+        char key[512];
+
+        bool is_shared = known && size + strlen("  ") < sizeof(key);
+        if (is_shared) /* snprintf is slower than all the rest */
+                (void)stpcpy(stpcpy(stpcpy(stpcpy(stpcpy(key, how), " "), field), " "), pid ?: "");
+        if (is_shared && json_object_object_get_ex(known, key, &cut))
+                return describe_append(cuts, json_object_get(cut));
+        cut = make_cut(field, how, pid);
+        int r = describe_append(cuts, cut);
+        return r || !is_shared ? r : describe_put(known, key, json_object_get(cut));
 }
 
 /* The consumer identifies fields by name: if two fields share a name, the verdict covers both. */
@@ -68,6 +92,7 @@ static FieldVerdict judge_name(const Grant *grant,
 int grant_describe_cuts(const Grant *grant,
                 const GrantEvent *event,
                 const Format *format,
+                json_object *known,
                 json_object *cuts) {
         for (size_t i = 0; i < format->n_fields; i++) {
                 const FormatField *field = &format->fields[i];
@@ -78,6 +103,7 @@ int grant_describe_cuts(const Grant *grant,
                 FieldVerdict verdict = judge_name(grant, event, format, field, &pid);
                 int r = verdict == VERDICT_KEEP ? 0
                                                 : describe_cut(cuts,
+                                                                  known,
                                                                   field->name,
                                                                   field_verdict_to_string(verdict),
                                                                   pid);

@@ -15,10 +15,12 @@
 /* Appends {"pattern","matched","granted"} for each request of the spec. */
 int grant_describe_requests(const Grant *grant, json_object *requests);
 /* Appends {field, how}, and {pid} for a field about a task, for each field that the reader gets in
- * another form than the kernel wrote: ktrace-stream(5), "cut". */
+ * another form than the kernel wrote: ktrace-stream(5), "cut". known: an object that starts empty,
+ * with which the lists of several events share equal cuts; NULL: they share none. */
 int grant_describe_cuts(const Grant *grant,
                 const GrantEvent *event,
                 const Format *format,
+                json_object *known,
                 json_object *cuts);
 /* Appends the cost of a fenced session for all other processes. */
 int grant_describe_cost(const Grant *grant, json_object *notes);

@@ -41,6 +41,8 @@ typedef struct Check {
         int result; /* of the whole judgement */
         Reason why;
         json_object *object, *reasons, *events; /* `reasons` and `events` are parts of `object` */
+        json_object *cuts;                      /* see grant_describe_cuts */
+        json_object *filter;                    /* of the last event that has one */
         size_t next_event;
         Plan plan;
 } Check;
@@ -128,9 +130,18 @@ static int add_other_reasons(Registry *registry,
         return r;
 }
 
-static int describe_event(const Check *check, const GrantEvent *event, json_object *object) {
+/* Most events of a glob have the same filter: they share one object. */
+static int check_put_filter(Check *check, const char *filter, json_object *object) {
+        if (!check->filter || strcmp(json_object_get_string(check->filter), filter) != 0) {
+                json_object_put(check->filter);
+                check->filter = json_object_new_string(filter);
+        }
+        return describe_put_new(object, "filter", json_object_get(check->filter));
+}
+
+static int describe_event(Check *check, const GrantEvent *event, json_object *object) {
         const Grant *grant = check->judgement.grant;
-        json_object *redacted = json_object_new_array();
+        json_object *redacted = json_object_new_array_ext(4);
         const Format *format;
         char name[512];
 
@@ -138,7 +149,7 @@ static int describe_event(const Check *check, const GrantEvent *event, json_obje
         (void)snprintf(name, sizeof(name), "%s:%s", event->system, event->name);
         r = r ?: describe_put_new(object, "name", json_object_new_string(name));
         if (r == 0 && event->filter)
-                r = describe_put_new(object, "filter", json_object_new_string(event->filter));
+                r = check_put_filter(check, event->filter, object);
         /* Only root may see it, because the filter may contain data that the caller must not know.
          */
         if (r == 0 && event->policy_filter && check->request->subject.uid == 0)
@@ -148,7 +159,7 @@ static int describe_event(const Check *check, const GrantEvent *event, json_obje
         if (r < 0 || !(grant->fenced || grant->redacted))
                 return r;
         r = registry_get_format(check->registry, event->system, event->name, &format);
-        return r ?: grant_describe_cuts(grant, event, format, redacted);
+        return r ?: grant_describe_cuts(grant, event, format, check->cuts, redacted);
 }
 
 /* Describes some of the granted events in each turn. */
@@ -332,6 +343,8 @@ static Check *check_free(Check *check) {
                 return NULL;
         judgement_clear(&check->judgement);
         json_object_put(check->object);
+        json_object_put(check->cuts);
+        json_object_put(check->filter);
         subject_clear(&check->subject);
         spec_free(check->spec);
         free(check);
@@ -355,7 +368,8 @@ static int check_begin(Check *check, const Spec *spec) {
         _cleanup_free_ char *scope = NULL;
 
         check->object = json_object_new_object();
-        if (!check->object)
+        check->cuts = json_object_new_object();
+        if (!check->object || !check->cuts)
                 return -ENOMEM;
         int r = check_put_list(check->object, "reasons", &check->reasons);
         r = r ?: spec_format_scope(spec, &scope);

@@ -180,7 +180,7 @@ static int add_cuts(json_object *event,
 
         int r = describe_put(event, "cut", cuts);
         r = r ?: format_parse(text, size, &format, NULL);
-        return r ?: grant_describe_cuts(trace->grant, granted, format, cuts);
+        return r ?: grant_describe_cuts(trace->grant, granted, format, NULL, cuts);
 }
 
 static int show_pair(const Probe *probe, char **text) {
