@@ -1,62 +1,106 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# bench.sh [boot|consumer|control|decode|fence|filter|flight|latency|overhead|page|policy|probes|restart]...
-# [--json FILE]: installs what is missing, builds, measures on this machine's kernel (tracefs is needed) and prints a
-# table per benchmark: medians of interleaved runs, the ratio to the peer of the same run, the target. Needs root. RUNS:
-# how often (5).
+# bench.sh: measures on this machine's kernel. See --help.
 set -eu -o pipefail
 cd "$(dirname "$0")"
+all=(boot consumer control decode fence filter flight latency overhead page policy probes restart)
+# These have the goals, and take two minutes together.
+quick_names=(consumer decode latency overhead)
+usage() {
+        cat <<EOU
+bench.sh [NAME...] [--quick] [--against FILE] [--json FILE]
+
+Installs what is missing, builds, measures on this machine's kernel (tracefs is
+required) and prints a table for each benchmark. Needs root.
+
+  --quick         fewer runs and events, two minutes: without a NAME only
+                  ${quick_names[*]}
+  --against FILE  compare with the results in FILE, as --json wrote them, name
+                  each figure that became worse by more than the noise, and end
+                  with status 1 if there is one. tests/bench/reference.json is
+                  such a file
+  --json FILE     write the results to FILE
+  --help          print this text
+
+NAME: ${all[*]:0:8}
+      ${all[*]:8}
+The head of tests/bench/NAME.sh says what it measures. Default: all of them.
+RUNS in the environment: how often each is measured (5; with --quick 3).
+
+The runs of what is compared take turns. A figure is the median of its runs, and
+the noise half of their spread: what a program differs from itself. A ratio
+holds on other machines, a figure does not. Peers run as they do by default and
+in their best configuration. CPU time is that of all processes of a tool.
+EOU
+}
+refuse() {
+        echo "bench.sh: $*; see bench.sh --help" >&2
+        exit 2
+}
 json=
+against=
+QUICK=no
 names=()
 while [ $# -gt 0 ]; do
         case $1 in
-        --json)
-                json=${2:?a file is wanted behind --json}
+        --json | --against)
+                [ -n "${2:-}" ] || refuse "$1: expected the name of a file"
+                [ "$1" = --json ] && json=$2 || against=$2
                 shift
                 ;;
-        boot | consumer | control | decode | fence | filter | flight | latency | overhead | page | policy | probes | \
-                restart)
-                names+=("$1")
+        --quick) QUICK=yes ;;
+        --help)
+                usage
+                exit
                 ;;
         *)
-                echo "bench.sh: no such benchmark: $1" >&2
-                exit 2
+                [[ " ${all[*]} " == *" $1 "* ]] || refuse "expected one of ${all[*]}, got \"$1\""
+                names+=("$1")
                 ;;
         esac
         shift
 done
 # Root writes it: through no link, and over no file of another user.
 if [ -e "$json" ] || [ -L "$json" ]; then
-        [ -f "$json" ] && [ -O "$json" ] && [ ! -L "$json" ] || {
-                echo "bench.sh: --json $json: expected a new name or a regular file of your own" >&2
-                exit 2
-        }
+        [ -f "$json" ] && [ -O "$json" ] && [ ! -L "$json" ] ||
+                refuse "--json $json: expected a new name or a regular file of your own"
 fi
-[ ${#names[@]} -gt 0 ] ||
-        names=(boot consumer control decode fence filter flight latency overhead page policy probes restart)
+[ ${#names[@]} -gt 0 ] || if [ $QUICK = yes ]; then names=("${quick_names[@]}"); else names=("${all[@]}"); fi
+RUNS=${RUNS:-$([ $QUICK = yes ] && echo 3 || echo 5)}
+[[ $RUNS =~ ^[1-9][0-9]{0,2}$ ]] || refuse "RUNS: expected a number from 1 to 999, got \"$RUNS\""
 
 tests/packages.sh build bench
+[ -z "$against" ] || jq -e 'type == "object" and all(.[]; type == "array")' "$against" >/dev/null 2>&1 ||
+        refuse "--against $against: expected a file that --json has written"
 [ -e build/build.ninja ] || meson setup build --prefix=/usr --sysconfdir=/etc --localstatedir=/var >/dev/null
 ninja -C build all bench >/dev/null
-rows=$(mktemp)
-results=$(mktemp)
-trap 'rm -f "$rows" "$results"' EXIT
-export BENCH=$PWD/build/tests/bench BENCH_SOURCE=$PWD/tests/bench RUNS=${RUNS:-5}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export BENCH=$PWD/build/tests/bench BENCH_SOURCE=$PWD/tests/bench RUNS QUICK
+machine="Linux $(uname -r | cut -d. -f1,2), $(nproc) CPUs,$(sed -n 's/^model name[^:]*://p;T;q' /proc/cpuinfo)"
+status=0
 for name in "${names[@]}"; do
-        tests/native/stage.sh build "tests/bench/$name.sh" >"$rows"
-        jq -s --arg name "$name" -f tests/bench/table.jq "$rows" | jq --arg name "$name" '{($name): .}' >>"$results"
+        # What was measured before a failure is printed.
+        failed=
+        tests/native/stage.sh build "tests/bench/$name.sh" >"$work/rows" || failed=" FAILED: its table is incomplete"
+        [ -z "$failed" ] || status=1
+        jq -s --arg machine "$machine" --arg quick $QUICK -f tests/bench/table.jq "$work/rows" >"$work/table"
+        jq --arg name "$name" '{($name): .}' "$work/table" >>"$work/results"
         echo
-        echo "$name (medians of $RUNS interleaved runs and more)"
-        jq -r --arg name "$name" 'select(has($name)) | .[$name][] | [.metric, .what, (.value * 10000 | round / 10000),
-                (if .ratio then "\(.ratio * 1000 | round / 1000) of \(.against)" else "" end),
-                (if .target == null then "" else "<= \(.target)" end),
-                (if .met == null then "" elif .met then "met" else "MISSED" end)] | @tsv' "$results" |
-                awk -F'\t' 'BEGIN { f = "%-46s %-34s %12s  %-46s %-9s %s\n"
-                                printf f, "metric", "what", "median", "ratio", "target", "" }
-                        { printf f, ($1 == last ? "" : $1), $2, $3, $4, $5, $6; last = $1 }'
+        seconds=$(jq -rs 'now - map(.begun // empty)[0] | round' "$work/rows")
+        echo "$name (medians of $RUNS interleaved runs and more, $seconds s)$failed"
+        jq -r -f tests/bench/print.jq "$work/table"
+        jq -rs 'map(.note // empty) | group_by(.)[]
+                | "note: \(.[0])" + (if length > 1 then ", \(length) times" else "" end)' "$work/rows"
 done
+jq -s add "$work/results" >"$work/json"
 if [ -n "$json" ]; then
         fresh=$(mktemp "$json.XXXXXX")
-        jq -s add "$results" >"$fresh"
+        cat "$work/json" >"$fresh"
         mv -T "$fresh" "$json"
 fi
+if [ -n "$against" ]; then
+        echo
+        tests/bench/against.sh "$against" "$work/json" || status=1
+fi
+exit $status

@@ -42,7 +42,7 @@ by_hand() {
         [ ! -e "$instance/snapshot" ] || echo 1 >"$instance/snapshot"
         echo mono >"$instance/trace_clock"
         echo 1 >"$instance/events/sched/sched_switch/enable"
-        row "$metric" 'the writes to the kernel by hand' "$(ms $(($(now) - begun)))"
+        fact "$metric" 'the writes to the kernel by hand' "$(ms $(($(now) - begun)))"
         rmdir "$instance"
 }
 

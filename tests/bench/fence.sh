@@ -11,7 +11,7 @@
 #   from the guard's stop to the client's notice and the removal of the instance: 112 ms
 set -eu -o pipefail
 . "$BENCH_SOURCE/measure.sh"
-N=2000000
+N=$(whole_or_quick 2000000 500000)
 CPU=0
 traced='ns of CPU time added per traced call'
 others='ns of CPU time added per call of anybody else'
@@ -72,13 +72,13 @@ session() { # NAME UID PID
 trace_producer() {
         local off bare_nsec
         off=$(measured)
-        row 'ns of CPU time of the call itself' getppid "$off"
+        fact 'ns of CPU time of the call itself' getppid "$off"
         bare_nsec=$(
                 bare "$PEER" $BASHPID
                 exec "$NATIVE/bin/spin" $N 0 $CPU
         )
         clear_bare
-        row "$traced" 'fenced by hand' "$(jq -n "$bare_nsec - $off")"
+        fact "$traced" 'fenced by hand' "$(jq -n "$bare_nsec - $off")"
         row "$traced" "ktracectl record as a user" "$(jq -n "$(as 61000 ktracectl record -q -b 8192 \
                 -e raw_syscalls:sys_enter -o "$T/out.kts" -- spin $N 0 $CPU) - $off")" 'fenced by hand' 1.1
 }
@@ -89,7 +89,7 @@ burden_others() { # N
         off=$(measured)
         sleeper 61000
         for i in $(seq "$n"); do bare "$PEER$i" "$SLEEPER"; done
-        row "$others: $n on" 'instances fenced by hand' "$(jq -n "$(measured) - $off")"
+        fact "$others: $n on" 'instances fenced by hand' "$(jq -n "$(measured) - $off")"
         clear_bare
         off=$(measured)
         for i in $(seq "$n"); do

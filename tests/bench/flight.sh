@@ -4,7 +4,7 @@
 # snapshot of some 16 MB takes, beside reading the same rings with dd; what 16 recorders of other events add.
 set -eu -o pipefail
 . "$BENCH_SOURCE/measure.sh"
-N=2000000
+N=$(whole_or_quick 2000000 500000)
 KB=8192
 added='ns added per event'
 taken='ms for a snapshot of all rings'
@@ -44,24 +44,26 @@ read_rings() {
 for _ in $(seq "$RUNS"); do
         off=$("$BENCH/spin" $N)
         bare_begin
-        row "$added" 'bare instance' "$(jq -n "$("$BENCH/spin" $N) - $off")"
+        fact "$added" 'bare instance' "$(jq -n "$("$BENCH/spin" $N) - $off")"
         fill
         echo 0 >"$sys_enter/enable"
         rm -f "$NATIVE/work/bare"
-        row "$taken" 'dd of the rings' "$(wall read_rings)"
+        fact "$taken" 'dd of the rings' "$(wall read_rings)"
         bytes=$(stat -c %s "$NATIVE/work/bare")
         bare_end
         flight_begin box raw_syscalls:sys_enter
         row "$added" 'flight recorder' "$(jq -n "$("$BENCH/spin" $N) - $off")" 'bare instance' 1.1
         fill
         ktracectl set box raw_syscalls:sys_enter off
-        rm -f "$NATIVE/work/box.kts"
+        rm -f "$NATIVE/work"/box.*
         row "$taken" 'ktracectl snapshot' "$(wall ktracectl snapshot -q box -o "$NATIVE/work/box.kts")" \
-                'dd of the rings' 1.5
-        row 'MB in a snapshot' 'dd of the rings' "$(jq -n "$bytes / 1e6")"
-        row 'MB in a snapshot' 'ktracectl snapshot' "$(jq -n "$(stat -c %s "$NATIVE/work/box.kts") / 1e6")"
+                'dd of the rings' 1.3
+        row "$taken" 'ktracectl snapshot, .dat' \
+                "$(wall ktracectl snapshot -q box -o "$NATIVE/work/box.dat")" 'dd of the rings' 2
+        fact 'MB in a snapshot' 'dd of the rings' "$(jq -n "$bytes / 1e6")"
+        fact 'MB in a snapshot' 'ktracectl snapshot' "$(jq -n "$(stat -c %s "$NATIVE/work/box.kts") / 1e6")"
         ktracectl destroy box
-        row "$many" 'no session' "$off"
+        fact "$many" 'no session' "$off"
         for i in $(seq 16); do flight_begin "box$i" "${others[$((i - 1))]}"; done
         row "$many" '16 flight recorders of others' "$("$BENCH/spin" $N)" 'no session' 1.1
         for i in $(seq 16); do ktracectl destroy "box$i"; done

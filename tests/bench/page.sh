@@ -20,7 +20,7 @@ for _ in $(seq "$RUNS"); do
                 what=$(printf "%s" "$answer" | jq -r .what) nsec=$(of "$answer" .nsec)
                 case $what in *whole) base=$nsec ;; esac
                 row 'ns an event' "$what" "$nsec" '' "$(most "$what" "$base")"
-                row 'GB/s' "$what" "$(of "$answer" .rate)" 'memcpy'
-                row 'GB/s' 'memcpy' "$(of "$answer" .copy)"
+                fact 'GB/s' "$what" "$(of "$answer" .rate)" 'memcpy'
+                fact 'GB/s' 'memcpy' "$(of "$answer" .copy)"
         done < <("$BENCH/page-cost")
 done

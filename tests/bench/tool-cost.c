@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tool-cost [-d PID] READY TOOL... -- [PRODUCER...]: starts TOOL, waits until the file READY begins
- * with 1 (an event's `enable`; "-": one second), runs PRODUCER (none: waits half a second),
- * interrupts TOOL. Prints one JSON object: CPU seconds of TOOL and its children, of the daemon PID
- * and its children as well; voluntary context switches; seconds that PRODUCER ran. */
+/* tool-cost GROUP READY TOOL... -- [PRODUCER...]: starts TOOL in the control group GROUP, waits
+ * until a file that the pattern READY names begins with 1 (an event's `enable`; "-": one second),
+ * runs PRODUCER outside the group (none: waits half a second), interrupts TOOL. READY "end": TOOL
+ * ends by itself, and runs what is traced. Prints one JSON object: CPU seconds of all processes of
+ * the group, which also holds the daemon and the bus; TOOL's voluntary context switches; seconds
+ * that PRODUCER, or else TOOL, ran; TOOL's exit status.
+ *
+ * Version 2 of control groups counts run time in nanoseconds, also that of processes which have
+ * ended. */
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +20,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static double seconds(struct timeval tv) {
-        return (double)tv.tv_sec + (double)tv.tv_usec / 1e6;
-}
-
-static double cpu(const struct rusage *usage) {
-        return seconds(usage->ru_utime) + seconds(usage->ru_stime);
-}
-
 static double now(void) {
         struct timespec ts;
 
@@ -28,40 +27,45 @@ static double now(void) {
         return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* What the daemon and the consumers that it has reaped have used; in ticks, so runs must be long.
- */
-static double daemon_cpu(const char *pid) {
-        char path[64], line[1024] = "";
-        unsigned long user = 0, system = 0;
-        long children_user = 0, children_system = 0;
-        const char *p;
-        FILE *f;
-
-        if (!pid)
-                return 0;
-        snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-        f = fopen(path, "re");
-        if (!f)
-                return 0;
-        p = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-        fclose(f);
-        if (!p || sscanf(p,
-                                  ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld",
-                                  &user,
-                                  &system,
-                                  &children_user,
-                                  &children_system) != 4)
-                return 0;
-        return (double)(user + system + (unsigned long)(children_user + children_system)) /
-               (double)sysconf(_SC_CLK_TCK);
+static _Noreturn void die(const char *what) {
+        perror(what);
+        exit(1);
 }
 
-static pid_t start(char **argv) {
+/* Seconds that the processes of the group have used so far. */
+static double group_cpu(const char *group) {
+        unsigned long long usec = 0;
+        char path[4096];
+        FILE *f;
+
+        snprintf(path, sizeof(path), "%s/cpu.stat", group);
+        f = fopen(path, "re");
+        if (!f || fscanf(f, "usage_usec %llu", &usec) != 1)
+                die(path);
+        fclose(f);
+        return (double)usec / 1e6;
+}
+
+static void enter(const char *group) {
+        char path[4096];
+        int fd;
+
+        snprintf(path, sizeof(path), "%s/cgroup.procs", group);
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+        if (fd < 0 || write(fd, "0", 1) != 1)
+                die(path);
+        close(fd);
+}
+
+/* Starts a program in the group, or without one where this process is. */
+static pid_t start(char **argv, const char *group) {
         pid_t pid = fork();
 
         if (pid == 0) {
                 int null = open("/dev/null", O_RDWR);
 
+                if (group)
+                        enter(group);
                 dup2(null, STDOUT_FILENO);
                 execvp(argv[0], argv);
                 perror(argv[0]);
@@ -70,60 +74,83 @@ static pid_t start(char **argv) {
         return pid;
 }
 
-static void wait_ready(const char *path) {
-        if (strcmp(path, "-") == 0) {
+static bool is_on(const char *pattern) {
+        glob_t found = {};
+        bool is = false;
+
+        if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0)
+                for (size_t i = 0; i < found.gl_pathc && !is; i++) {
+                        int fd = open(found.gl_pathv[i], O_RDONLY | O_CLOEXEC);
+                        char c;
+
+                        is = fd >= 0 && read(fd, &c, 1) == 1 && c == '1';
+                        if (fd >= 0)
+                                close(fd);
+                }
+        globfree(&found);
+        return is;
+}
+
+static void wait_ready(const char *ready, pid_t tool) {
+        if (strcmp(ready, "-") == 0) {
                 sleep(1);
                 return;
         }
-        for (int i = 0; i < 1000; i++) {
-                char c = '0';
-                int fd = open(path, O_RDONLY | O_CLOEXEC);
+        for (int i = 0; i < 1000 && !is_on(ready); i++) {
+                siginfo_t info = {};
 
-                if (fd >= 0) {
-                        if (read(fd, &c, 1) != 1)
-                                c = '0';
-                        close(fd);
-                }
-                if (c == '1')
-                        break;
+                if (waitid(P_PID, (id_t)tool, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                                info.si_pid == tool)
+                        return;
                 usleep(10000);
         }
-        usleep(300000);
+        usleep(100000); /* other processors may not have the event yet */
+}
+
+static void run_producer(char **argv) {
+        pid_t pid;
+
+        if (!*argv) {
+                usleep(500000);
+                return;
+        }
+        pid = start(argv, NULL);
+        waitpid(pid, NULL, 0);
 }
 
 int main(int argc, char **argv) {
-        const char *daemon = NULL, *ready;
-        struct rusage tool, producer;
-        double cpu_before, begin, wall;
-        int at = 1, split, status;
-        pid_t pid, child;
+        const char *group, *ready;
+        struct rusage tool;
+        double before, begin, wall;
+        int split, status;
+        bool ends;
+        pid_t pid;
 
-        if (argc > 3 && strcmp(argv[1], "-d") == 0) {
-                daemon = argv[2];
-                at = 3;
-        }
-        for (split = at + 2; split < argc && strcmp(argv[split], "--") != 0; split++)
+        /* The last one: TOOL may have one of its own. */
+        for (split = argc - 1; split > 3 && strcmp(argv[split], "--") != 0; split--)
                 ;
-        if (split >= argc)
+        if (split <= 3)
                 return 2;
         argv[split] = NULL;
-        ready = argv[at];
-        cpu_before = daemon_cpu(daemon);
-        pid = start(argv + at + 1);
-        wait_ready(ready);
+        group = argv[1];
+        ready = argv[2];
+        ends = strcmp(ready, "end") == 0;
+        before = group_cpu(group);
         begin = now();
-        if (split + 1 < argc) {
-                child = start(argv + split + 1);
-                wait4(child, &status, 0, &producer);
-        } else
-                usleep(500000);
-        wall = now() - begin;
-        usleep(300000);
-        kill(pid, SIGINT);
+        pid = start(argv + 3, group);
+        if (!ends) {
+                wait_ready(ready, pid);
+                begin = now();
+                run_producer(argv + split + 1);
+                wall = now() - begin;
+                kill(pid, SIGINT);
+        }
         wait4(pid, &status, 0, &tool);
-        usleep(300000); /* the daemon reaps its consumer */
-        printf("{\"cpu\":%.4f,\"switches\":%ld,\"seconds\":%.3f,\"status\":%d}\n",
-                        cpu(&tool) + daemon_cpu(daemon) - cpu_before,
+        if (ends)
+                wall = now() - begin;
+        usleep(300000); /* the daemon removes the instance, and its consumer ends */
+        printf("{\"cpu\":%.6f,\"switches\":%ld,\"seconds\":%.3f,\"status\":%d}\n",
+                        group_cpu(group) - before,
                         tool.ru_nvcsw,
                         wall,
                         WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
