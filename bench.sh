@@ -3,9 +3,9 @@
 # bench.sh: measures on this machine's kernel. See --help.
 set -eu -o pipefail
 cd "$(dirname "$0")"
-all=(boot consumer control decode fence filter flight latency overhead page policy probes restart)
+all=(boot consumer control decode fence filter flight latency overhead page policy probes restart size steps workload)
 # These have the goals, and take two minutes together.
-quick_names=(consumer decode latency overhead)
+quick_names=(consumer decode latency overhead size steps)
 usage() {
         cat <<EOU
 bench.sh [NAME...] [--quick] [--against FILE] [--json FILE]

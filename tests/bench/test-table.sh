@@ -91,9 +91,19 @@ check 'a figure that the earlier results do not have is counted' '1 not compared
 { peer cost peer 9; peer cost peer 9; fact cost floor 9; fact cost floor 9; } | results >"$work/now"
 check 'neither a peer nor a fact is judged' '0 figures compared, 0 worse' "$(against)"
 
+# What dbus-monitor --profile prints of one client, and of another one.
+printf '%s\t' mc 10.002 1 :1.5 org.ktrace1 / I CreateSession >"$work/calls"
+printf '\n%s\t%s\t%s\t%s\t%s\t%s\n' mc 10.003 7 :1.6 x / >>"$work/calls"
+printf '%s\t%s\t%s\t%s\t%s\t%s\n' mr 10.012 9 :1.1 :1.6 7 mr 10.022 9 :1.1 :1.5 1 >>"$work/calls"
+printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' mc 10.025 2 :1.5 org.ktrace1 / I Destroy >>"$work/calls"
+printf '%s\t%s\t%s\t%s\t%s\t%s\n' mr 10.065 9 :1.1 :1.5 2 >>"$work/calls"
+check 'the steps of a recording are its calls, and the client before, between and after them' \
+        'client: before the calls 2,CreateSession 20,client: between the calls 3,Destroy 40,client: after the calls 5' \
+        "$(awk -F'\t' -v begin=10 -v end=10.07 -f steps.awk "$work/calls" | sed 's/\.000$//' | tr '\t\n' ' ,' |
+                sed 's/,$//')"
 # Before anything is installed or built.
 check 'an unknown benchmark is refused with the names of all' 1 \
-        "$(../../bench.sh foo 2>&1 | grep -c '^bench.sh: expected one of boot .* restart, got "foo"')"
+        "$(../../bench.sh foo 2>&1 | grep -c '^bench.sh: expected one of boot .* workload, got "foo"')"
 check '--help names each benchmark that is there' '' \
         "$(help=$(../../bench.sh --help)
                 for name in $(grep -l '^\. "$BENCH_SOURCE/measure.sh"' ./*.sh); do
