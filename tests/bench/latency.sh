@@ -82,7 +82,7 @@ sleep 1
 switches() {
         local pid
         for pid in "$recorder" "$daemon" $(pgrep -P "$daemon" || true); do cat "/proc/$pid/task"/*/status; done |
-                awk '/^(non)?voluntary_ctxt_switches/ { n += $2 } END { print n }'
+                awk '/^voluntary_ctxt_switches/ { n += $2 } END { print n }'
 }
 daemon=$(daemon_pid)
 for _ in $(seq "$RUNS"); do
