@@ -67,7 +67,6 @@ void consumer_limit_spool(const ControlMessage *setup) {
 
 int consumer_set_up_spool(Consumer *c, const ControlMessage *message) {
         static const SpoolSinkHandlers handlers = { make_tail, consumer_report_spool };
-        struct itimerspec spec = {};
 
         int r = spool_sink_init(&c->spool,
                         message,
@@ -85,10 +84,6 @@ int consumer_set_up_spool(Consumer *c, const ControlMessage *message) {
                 return r;
         }
         c->queue.spool = &c->spool;
-        if (c->spool.sync_sec == CONTROL_SYNC_NONE || c->spool.sync_sec == CONTROL_SYNC_ROTATE)
-                return 0;
-        spec.it_value.tv_sec = spec.it_interval.tv_sec = c->spool.sync_sec;
-        (void)timerfd_settime(c->sync_fd, 0, &spec, NULL); /* cannot fail with a valid spec */
         return consumer_watch(c, c->sync_fd, SOURCE_SYNC, EPOLLIN);
 }
 
@@ -115,9 +110,22 @@ int consumer_leave_spool(Consumer *c) {
         return r;
 }
 
+/* The timer runs only while there is something to sync. */
+void consumer_plan_sync(Consumer *c) {
+        struct itimerspec spec = { .it_value.tv_sec = c->spool.sync_sec };
+
+        if (!c->queue.spool || c->sync_is_planned || !c->spool.is_dirty ||
+                        c->spool.sync_sec == CONTROL_SYNC_NONE ||
+                        c->spool.sync_sec == CONTROL_SYNC_ROTATE)
+                return;
+        c->sync_is_planned = true;
+        (void)timerfd_settime(c->sync_fd, 0, &spec, NULL); /* cannot fail with a valid spec */
+}
+
 void consumer_on_sync(Consumer *c) {
         uint64_t count;
 
+        c->sync_is_planned = false;
         if (read(c->sync_fd, &count, sizeof(count)) > 0)
                 spool_sink_sync(&c->spool);
 }

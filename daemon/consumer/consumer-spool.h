@@ -8,6 +8,7 @@ int consumer_set_up_spool(Consumer *c, const ControlMessage *message);
 int consumer_on_spool_file(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds);
 /* Puts the data that fits, and leaves the rest in the rings. Fails with -ENOMEM. */
 int consumer_leave_spool(Consumer *c);
+void consumer_plan_sync(Consumer *c);
 void consumer_on_sync(Consumer *c);
 void consumer_tick_spool(Consumer *c);
 /* userdata: the consumer */

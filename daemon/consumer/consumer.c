@@ -651,6 +651,7 @@ static int consumer_run(Consumer *c) {
                                 return r;
                         has_ring = has_ring || source == SOURCE_RING;
                 }
+                consumer_plan_sync(c);
                 int r = answer_question(c);
                 r = r ?: balance(c);
                 if (r < 0)

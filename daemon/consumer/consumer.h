@@ -26,8 +26,9 @@ typedef struct Consumer {
         int client_fd; /* the socket of OpenSink */
         Queue queue;
         Syncer syncer;
-        SpoolSink spool;        /* when the spool is the sink */
-        int sync_fd;            /* the spool's timer */
+        SpoolSink spool; /* when the spool is the sink */
+        int sync_fd;     /* the spool's timer */
+        bool sync_is_planned;
         unsigned n_spool_ticks; /* valid only while the spool takes no data */
         uint64_t reported_bytes;
         bool has_sink, sink_is_watched;

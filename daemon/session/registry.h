@@ -10,6 +10,7 @@
 #include "session/event-cache.h"
 #include "session/session.h"
 #include "spool/spool.h"
+#include "watch/activity.h"
 #include "watch/hit-counter.h"
 #include "watch/interference.h"
 #include "watch/ledger.h"
@@ -67,6 +68,7 @@ struct Session {
         bool was_read;              /* a consumer has read the rings; its records are taken */
         bool *is_off;               /* trace.is_off when no plan was in flight; NULL: all are on */
         bool is_armed;              /* a start has set `members` */
+        Activity *activity;         /* whether it records anything; from the creation on */
         OwnWrites *own_writes;      /* announces our writes to the next two members */
         Interference *interference; /* judged sessions, from the first start */
         Ledger *ledger;             /* other sessions, from the first start */

@@ -156,6 +156,7 @@ void session_begin_end(Session *session, const char *code, const char *reason) {
         session->unit_watch = unit_watch_free(session->unit_watch);
         session->interference = interference_free(session->interference);
         session->ledger = ledger_free(session->ledger);
+        activity_close(session->activity);
         if (session->plan_in_flight)
                 plan_cancel(&session->plan); /* its `then` continues the end */
         else
@@ -196,6 +197,7 @@ void session_end_now(Session *session) {
         session_unkeep_fds(session);
         session->interference = interference_free(session->interference);
         session->ledger = ledger_free(session->ledger);
+        activity_close(session->activity);
         session_forget_looks(session);
         session_release_notices(session);
         if (session->trace.instance) {

@@ -151,9 +151,9 @@ static int make_hits(Session *session) {
 
 static int make_notices(Session *session) {
         sd_event *event = session->registry->options.event;
-        int r = 0;
+        int r = session->activity ? 0 : activity_new(event, &session->trace, &session->activity);
 
-        if (!session->notices)
+        if (r == 0 && !session->notices)
                 r = notices_new(&(NoticesOptions){ .event = event,
                                                 .session = session->id,
                                                 .n_cpus = session->trace.n_cpus,
@@ -162,7 +162,11 @@ static int make_notices(Session *session) {
                                                 .userdata = session },
                                 &session->notices);
         if (r == 0 && !session->losses && session->spec->mode != MODE_FLIGHT)
-                r = losses_new(event, &session->trace, on_losses, session, &session->losses);
+                r = losses_new(session->activity,
+                                &session->trace,
+                                on_losses,
+                                session,
+                                &session->losses);
         return r;
 }
 

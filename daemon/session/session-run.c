@@ -128,7 +128,7 @@ static void session_watch_newcomers(Session *session) {
         if (!scope_has_newcomers(session->spec) && !trace_is_judged(&session->trace))
                 return;
         if (!session->newcomers)
-                r = newcomers_new(registry->options.event,
+                r = newcomers_new(session->activity,
                                 registry->worker,
                                 &session->trace,
                                 &handlers,
@@ -169,7 +169,7 @@ static int session_watch_ledger(Session *session) {
 
         if (session->ledger || !defence_is_on("foreign-change"))
                 return 0;
-        int r = ledger_new(registry->options.event,
+        int r = ledger_new(session->activity,
                         registry->worker,
                         &session->trace,
                         &handlers,
@@ -184,11 +184,13 @@ static int session_watch_ledger(Session *session) {
 static int session_watch_interference(Session *session) {
         Registry *registry = session->registry;
 
+        if (!session->activity) /* session_make_notices() has failed */
+                return -ENOMEM;
         if (!trace_is_judged(&session->trace))
                 return session_watch_ledger(session);
         if (!session->trace.watch || session->interference)
                 return 0;
-        int r = interference_new(registry->options.event,
+        int r = interference_new(session->activity,
                         registry->worker,
                         &session->trace,
                         session_on_interference,
@@ -211,7 +213,7 @@ static int session_start_meter(Session *session) {
         if (session->owner.uid == 0 || rate == 0)
                 return 0;
         if (!session->meter)
-                r = meter_new(session->registry->options.event,
+                r = meter_new(session->activity,
                                 &session->trace,
                                 rate,
                                 session_on_meter,

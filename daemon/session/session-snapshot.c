@@ -54,6 +54,7 @@ static void session_snapshot_on_ready(Feed *feed _unused_,
 static void session_snapshot_on_reading(Feed *feed _unused_, void *userdata) {
         const Snapshot *snapshot = userdata;
 
+        activity_follow_swap(snapshot->session->activity);
         session_unkeep_fd(snapshot->session, KEEP_WINDOW);
         session_keep(snapshot->session);
 }
@@ -62,6 +63,7 @@ static void session_snapshot_on_released(Feed *feed, void *userdata) {
         Snapshot *snapshot = userdata, *next;
         Session *session = snapshot->session;
 
+        activity_follow_swap(session->activity);
         if (feed_is_taking(feed) && !session->trace.is_dirty)
                 notices_take_snapshot(session->notices);
         if (session->trace.window_fd >= 0 && !session->trace.is_taken)

@@ -62,6 +62,7 @@ Session *session_free(Session *session) {
         interference_free(session->interference);
         ledger_free(session->ledger);
         own_writes_free(session->own_writes);
+        activity_free(session->activity);
         if (registry) {
                 TAILQ_REMOVE(&registry->sessions, session, sessions);
                 registry_idle_changed(registry);

@@ -13,3 +13,18 @@ int trace_read_statistics(const Trace *trace, unsigned cpu, CpuStatistics *ret) 
                 return -ENODEV;
         return instance_read_statistics_fd(trace->stats_fds[cpu], ret);
 }
+
+int trace_count_events(const Trace *trace, uint64_t *ret) {
+        uint64_t n = 0;
+
+        for (unsigned cpu = 0; cpu < trace->n_cpus; cpu++) {
+                CpuStatistics s = {};
+                int r = trace_read_statistics(trace, cpu, &s);
+
+                if (r < 0)
+                        return r;
+                n += s.read + s.entries + s.overrun + s.dropped + s.commit_overrun;
+        }
+        *ret = n;
+        return 0;
+}

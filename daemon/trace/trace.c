@@ -54,7 +54,8 @@
 #define SUBBUF_MIN_BUFFER_KB 512
 
 void trace_init(Trace *trace) {
-        *trace = (Trace){ .metadata_fd = -1,
+        *trace = (Trace){ .pipe_fd = -1,
+                .metadata_fd = -1,
                 .counts_fd = -1,
                 .marker_fd = -1,
                 .names_fd = -1,
@@ -65,6 +66,7 @@ void trace_init(Trace *trace) {
 
 static void trace_forget_instance(Trace *trace) {
         trace_close_fds(&trace->stats_fds, trace->n_cpus);
+        close_cleanup(&trace->pipe_fd);
         trace_close_rings(trace);
         close_cleanup(&trace->marker_fd);
         trace->watch = watch_free(trace->watch);
@@ -229,7 +231,8 @@ int trace_step_statistics(void *context, Reason *reason _unused_) {
                 if (trace->stats_fds[i] < 0)
                         return trace->stats_fds[i];
         }
-        return 0;
+        trace->pipe_fd = instance_open_file(trace->instance, "trace_pipe", O_RDONLY | O_NONBLOCK);
+        return trace->pipe_fd == -EBUSY ? 0 : MIN_OF(trace->pipe_fd, 0);
 }
 
 int trace_step_probes(void *context, Reason *reason) {

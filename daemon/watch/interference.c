@@ -10,7 +10,9 @@
  * plans is not noticed. The consumer cuts the records of non-members even then.
  *
  * The guard changes tracing_on from within the kernel, and inotify does not report that. Therefore
- * the latch is also read once a second, for sessions without a reader. This module works as
+ * the latch is also read once a second, for sessions without a reader. While nothing is recorded,
+ * it is read every ACTIVITY_QUIET_USEC: the guard has then stopped a trace that had nothing to
+ * show, and only the report is late. This module works as
  * newcomers.c does: it has a plan of its own, which only reads, and the worker serializes that plan
  * with the session's plans. */
 
@@ -24,6 +26,8 @@
 #define TICK_USEC 1000000
 
 struct Interference {
+        Activity *activity;
+        ActivityWaiter waiter;
         Worker *worker;
         Trace *trace;
         InterferenceHandler handler;
@@ -74,8 +78,13 @@ static const PlanStep steps[] = {
 
 static void set_sources(Interference *interference, bool on) {
         (void)sd_event_source_set_enabled(interference->source, on ? SD_EVENT_ON : SD_EVENT_OFF);
-        if (on)
-                (void)sd_event_source_set_time_relative(interference->timer, TICK_USEC);
+        if (!on)
+                activity_forget(interference->activity, &interference->waiter);
+        else
+                (void)sd_event_source_set_time_relative(interference->timer,
+                                activity_rest(interference->activity, &interference->waiter)
+                                                ? ACTIVITY_QUIET_USEC
+                                                : TICK_USEC);
         (void)sd_event_source_set_enabled(
                         interference->timer, on ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
@@ -171,12 +180,19 @@ static int interference_on_tick(sd_event_source *source _unused_,
         return 0;
 }
 
+static void interference_on_record(void *userdata) {
+        Interference *interference = userdata;
+
+        (void)sd_event_source_set_time_relative(interference->timer, TICK_USEC);
+}
+
 static int on_soon(sd_event_source *source _unused_, void *userdata) {
         interference_look(userdata);
         return 0;
 }
 
-static int interference_add_sources(Interference *interference, sd_event *event) {
+static int interference_add_sources(Interference *interference) {
+        sd_event *event = activity_get_event(interference->activity);
         int r = sd_event_add_io(event,
                         &interference->source,
                         watch_get_fd(interference->trace->watch),
@@ -204,7 +220,7 @@ static int interference_add_sources(Interference *interference, sd_event *event)
         return sd_event_source_set_enabled(interference->soon, SD_EVENT_OFF);
 }
 
-int interference_new(sd_event *event,
+int interference_new(Activity *activity,
                 Worker *worker,
                 Trace *trace,
                 InterferenceHandler handler,
@@ -215,11 +231,14 @@ int interference_new(sd_event *event,
 
         if (!interference)
                 return -ENOMEM;
+        interference->activity = activity;
+        interference->waiter = (ActivityWaiter){ .handler = interference_on_record,
+                .userdata = interference };
         interference->worker = worker;
         interference->trace = trace;
         interference->handler = handler;
         interference->userdata = userdata;
-        int r = interference_add_sources(interference, event);
+        int r = interference_add_sources(interference);
         if (r < 0)
                 return r;
         interference_look_soon(interference);
@@ -233,6 +252,7 @@ Interference *interference_free(Interference *interference) {
         interference->source = sd_event_source_disable_unref(interference->source);
         interference->timer = sd_event_source_disable_unref(interference->timer);
         interference->soon = sd_event_source_disable_unref(interference->soon);
+        activity_forget(interference->activity, &interference->waiter);
         interference->has_reported = true;
         if (interference->in_flight) {
                 plan_cancel(&interference->plan);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "trace/trace.h"
+#include "watch/activity.h"
 #include "work/worker.h"
 
 /* Changes by other programs to the instance of a fenced session. */
@@ -12,7 +12,7 @@ typedef struct Interference Interference;
 typedef void (*InterferenceHandler)(const char *code, const char *text, void *userdata);
 
 /* The trace was started, so its watch exists. Looks from now on. */
-int interference_new(sd_event *event,
+int interference_new(Activity *activity,
                 Worker *worker,
                 Trace *trace,
                 InterferenceHandler handler,

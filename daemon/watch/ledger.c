@@ -8,7 +8,8 @@
  * with the values that were set (trace-ledger.c). The worker serializes that plan with the
  * session's plans. Our own writes wake it too, and the comparison finds them correct. It also looks
  * every RARE_USEC, to find two kinds of change: events that are not the session's and that another
- * program enabled, and changes to events that are too many to be watched.
+ * program enabled, and changes to events that are too many to be watched. While nothing is
+ * recorded, it looks every ACTIVITY_QUIET_USEC.
  *
  * A look is delayed by a moment, because a program that resets an instance writes many files. The
  * delay doubles with each repair. Therefore a conflict with a program that undoes each repair costs
@@ -29,6 +30,8 @@
 #define REPAIRS_MAX   20
 
 struct Ledger {
+        Activity *activity;
+        ActivityWaiter waiter;
         Worker *worker;
         Trace *trace;
         LedgerHandlers handlers;
@@ -159,8 +162,18 @@ static void ledger_on_plan(Plan *plan, int result, const Reason *reason) {
         if (ledger->since_nsec != 0 && !ledger->is_busy)
                 ledger_look_soon(ledger);
         else
-                ledger_set_timer(ledger, RARE_USEC);
+                ledger_set_timer(ledger,
+                                activity_rest(ledger->activity, &ledger->waiter)
+                                                ? ACTIVITY_QUIET_USEC
+                                                : RARE_USEC);
         ledger_report(ledger);
+}
+
+static void ledger_on_record(void *userdata) {
+        Ledger *ledger = userdata;
+
+        if (!ledger->is_over && !ledger->is_soon && !ledger->in_flight)
+                ledger_set_timer(ledger, RARE_USEC);
 }
 
 static void ledger_look(Ledger *ledger) {
@@ -226,7 +239,8 @@ static int ledger_on_timer(sd_event_source *source _unused_,
         return 0;
 }
 
-static int ledger_add_sources(Ledger *ledger, sd_event *event) {
+static int ledger_add_sources(Ledger *ledger) {
+        sd_event *event = activity_get_event(ledger->activity);
         int r = sd_event_add_time_relative(event,
                         &ledger->timer,
                         CLOCK_MONOTONIC,
@@ -250,7 +264,7 @@ static int ledger_add_sources(Ledger *ledger, sd_event *event) {
         return sd_event_source_set_description(ledger->source, "ledger");
 }
 
-int ledger_new(sd_event *event,
+int ledger_new(Activity *activity,
                 Worker *worker,
                 Trace *trace,
                 const LedgerHandlers *handlers,
@@ -260,12 +274,14 @@ int ledger_new(sd_event *event,
 
         if (!ledger)
                 return -ENOMEM;
+        ledger->activity = activity;
+        ledger->waiter = (ActivityWaiter){ .handler = ledger_on_record, .userdata = ledger };
         ledger->worker = worker;
         ledger->trace = trace;
         ledger->handlers = *handlers;
         ledger->userdata = userdata;
         int r = trace_ledger_init(&ledger->found, trace);
-        r = r ?: ledger_add_sources(ledger, event);
+        r = r ?: ledger_add_sources(ledger);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(ledger);
@@ -277,6 +293,7 @@ Ledger *ledger_free(Ledger *ledger) {
                 return NULL;
         ledger->source = sd_event_source_disable_unref(ledger->source);
         ledger->timer = sd_event_source_disable_unref(ledger->timer);
+        activity_forget(ledger->activity, &ledger->waiter);
         ledger->is_over = true;
         if (ledger->in_flight) {
                 plan_cancel(&ledger->plan);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "trace/trace-ledger.h"
+#include "watch/activity.h"
 #include "work/worker.h"
 
 /* Changes by other programs to the instance of a session that needs no fence. */
@@ -15,7 +16,7 @@ typedef struct LedgerHandlers {
 } LedgerHandlers;
 
 /* The trace was started. If it has no watch, the ledger looks only at long intervals. */
-int ledger_new(sd_event *event,
+int ledger_new(Activity *activity,
                 Worker *worker,
                 Trace *trace,
                 const LedgerHandlers *handlers,

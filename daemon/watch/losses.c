@@ -5,9 +5,10 @@
  *
  * The kernel does not notify anyone when it drops an event, and a ring of 8 MB is full 40 ms after
  * its reader stalls. Therefore the counters, per_cpu/cpuN/stats, are read every LOOK_USEC, also
- * when another process reads the stream. A reading takes no lock, because the files stay open, and
- * costs 2 us for each CPU. The readings use at most one COST_MAX-th of a processor: with hundreds
- * of CPUs they become rarer. Flight recorders have no lost events, because they are meant to
+ * when another process reads the stream. The readings rest while the rings are empty and nothing is
+ * recorded (activity.c). A reading takes no lock, because the files stay open, and costs 2 us for
+ * each CPU. The readings use at most one COST_MAX-th of a processor: with hundreds of CPUs they
+ * become rarer. Flight recorders have no lost events, because they are meant to
  * overwrite old events. */
 
 #include "watch/losses.h"
@@ -21,6 +22,8 @@
 #define COST_MAX  50
 
 struct Losses {
+        Activity *activity;
+        ActivityWaiter waiter;
         const Trace *trace;
         LossesHandler handler;
         void *userdata;
@@ -51,6 +54,8 @@ static void look_and_wait(Losses *losses) {
         uint64_t before = losses_get_cpu_usec();
 
         losses_look(losses);
+        if (activity_rest(losses->activity, &losses->waiter))
+                return;
         uint64_t cost = losses_get_cpu_usec() - before;
         (void)sd_event_source_set_time_relative(
                         losses->timer, MAX_OF((uint64_t)LOOK_USEC, cost * COST_MAX));
@@ -64,6 +69,10 @@ static int losses_on_timer(sd_event_source *source _unused_,
         return 0;
 }
 
+static void losses_on_record(void *userdata) {
+        look_and_wait(userdata);
+}
+
 void losses_start(Losses *losses) {
         if (losses)
                 look_and_wait(losses);
@@ -73,10 +82,11 @@ void losses_stop(Losses *losses) {
         if (!losses)
                 return;
         (void)sd_event_source_set_enabled(losses->timer, SD_EVENT_OFF);
+        activity_forget(losses->activity, &losses->waiter);
         losses_look(losses);
 }
 
-int losses_new(sd_event *event,
+int losses_new(Activity *activity,
                 const Trace *trace,
                 LossesHandler handler,
                 void *userdata,
@@ -85,13 +95,15 @@ int losses_new(sd_event *event,
 
         if (!losses)
                 return -ENOMEM;
+        losses->activity = activity;
+        losses->waiter = (ActivityWaiter){ .handler = losses_on_record, .userdata = losses };
         losses->trace = trace;
         losses->handler = handler;
         losses->userdata = userdata;
         losses->lost = calloc(trace->n_cpus, sizeof(*losses->lost));
         if (!losses->lost)
                 return -ENOMEM;
-        int r = sd_event_add_time_relative(event,
+        int r = sd_event_add_time_relative(activity_get_event(activity),
                         &losses->timer,
                         CLOCK_MONOTONIC,
                         0,
@@ -112,6 +124,7 @@ Losses *losses_free(Losses *losses) {
         if (!losses)
                 return NULL;
         sd_event_source_disable_unref(losses->timer);
+        activity_forget(losses->activity, &losses->waiter);
         free(losses->lost);
         free(losses);
         return NULL;

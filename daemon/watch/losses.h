@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "trace/trace.h"
-
-#include <systemd/sd-event.h>
+#include "watch/activity.h"
 
 /* Lost events: those that the kernel could not record for a session. */
 typedef struct Losses Losses;
@@ -11,7 +9,7 @@ typedef struct Losses Losses;
 /* Called after each look. lost: the lost events of each CPU since the instance was made. */
 typedef void (*LossesHandler)(const uint64_t *lost, void *userdata);
 
-int losses_new(sd_event *event,
+int losses_new(Activity *activity,
                 const Trace *trace,
                 LossesHandler handler,
                 void *userdata,

@@ -2,9 +2,9 @@
 
 /* Ends a session that records more events than its limit allows. session-run.c makes it at the
  * first start of a session that has such a limit. It runs in the event loop. It reads the kernel's
- * own counters, per_cpu/cpuN/stats, once a second while the session runs and at each start. It adds
- * no cost to an event. Events that found the ring full count as well, since they cost nearly as
- * much.
+ * own counters, per_cpu/cpuN/stats, once a second while the session runs and at each start, except
+ * while nothing is recorded (activity.c). It adds no cost to an event. Events that found the ring
+ * full count as well, since they cost nearly as much.
  *
  * It is a token bucket. It fills with max_rate tokens a second and holds the tokens of at most one
  * second. A session that stops before the look that would end it ends at the look after the next
@@ -25,6 +25,8 @@
 #define FAILURES_MAX 3
 
 struct Meter {
+        Activity *activity;
+        ActivityWaiter waiter;
         const Trace *trace;
         uint64_t max_rate;
         MeterHandler handler;
@@ -36,21 +38,6 @@ struct Meter {
         uint64_t n_all;    /* since the first start */
         unsigned n_failures;
 };
-
-static int count_events(const Trace *trace, uint64_t *ret) {
-        uint64_t n = 0;
-
-        for (unsigned cpu = 0; cpu < trace->n_cpus; cpu++) {
-                CpuStatistics s = {};
-                int r = trace_read_statistics(trace, cpu, &s);
-
-                if (r < 0)
-                        return r;
-                n += s.read + s.entries + s.overrun + s.dropped + s.commit_overrun;
-        }
-        *ret = n;
-        return 0;
-}
 
 static uint64_t meter_get_now(const Meter *meter) {
         uint64_t now;
@@ -69,7 +56,7 @@ static void arm(Meter *meter) {
 static int meter_look(Meter *meter) {
         uint64_t n_events, now = meter_get_now(meter);
 
-        int r = count_events(meter->trace, &n_events);
+        int r = trace_count_events(meter->trace, &n_events);
         if (r < 0)
                 return r;
         /* Both values only grow, except when a program resets the kernel's counters. */
@@ -135,23 +122,28 @@ static int meter_on_tick(sd_event_source *source _unused_, uint64_t usec _unused
                 meter->n_failures = 0;
         if (r == 0 && meter->level < 0)
                 meter_report(meter);
-        else
+        else if (!activity_rest(meter->activity, &meter->waiter))
                 arm(meter);
         return 0;
 }
 
+static void meter_on_record(void *userdata) {
+        meter_start(userdata);
+}
+
 void meter_start(Meter *meter) {
         (void)meter_look(meter); /* a failure shows at the next look */
-        /* The time while the session was stopped earns no extra tokens. */
+        /* The time while the session was stopped or quiet earns no extra tokens. */
         meter->level = MIN_OF(meter->level, (int64_t)meter->max_rate);
         arm(meter);
 }
 
 void meter_stop(Meter *meter) {
         (void)sd_event_source_set_enabled(meter->timer, SD_EVENT_OFF);
+        activity_forget(meter->activity, &meter->waiter);
 }
 
-int meter_new(sd_event *event,
+int meter_new(Activity *activity,
                 const Trace *trace,
                 uint64_t max_rate,
                 MeterHandler handler,
@@ -161,11 +153,13 @@ int meter_new(sd_event *event,
 
         if (!meter)
                 return -ENOMEM;
+        meter->activity = activity;
+        meter->waiter = (ActivityWaiter){ .handler = meter_on_record, .userdata = meter };
         meter->trace = trace;
         meter->max_rate = max_rate;
         meter->handler = handler;
         meter->userdata = userdata;
-        int r = sd_event_add_time_relative(event,
+        int r = sd_event_add_time_relative(activity_get_event(activity),
                         &meter->timer,
                         CLOCK_MONOTONIC,
                         TICK_USEC,
@@ -184,6 +178,7 @@ Meter *meter_free(Meter *meter) {
         if (!meter)
                 return NULL;
         sd_event_source_disable_unref(meter->timer);
+        activity_forget(meter->activity, &meter->waiter);
         free(meter);
         return NULL;
 }

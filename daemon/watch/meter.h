@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <systemd/sd-event.h>
-
-#include "trace/trace.h"
+#include "watch/activity.h"
 
 /* The time that a recorded event costs the task that causes it. Measured on Linux 6.18: 220 ns in
  * the first instance and 216 ns in each further one, with any clock and any buffer size. */
@@ -18,7 +16,7 @@ typedef struct Meter Meter;
 typedef void (*MeterHandler)(const char *text, void *userdata);
 
 /* max_rate: events per second. */
-int meter_new(sd_event *event,
+int meter_new(Activity *activity,
                 const Trace *trace,
                 uint64_t max_rate,
                 MeterHandler handler,

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 
 #include "fake-model.h"
@@ -355,9 +356,16 @@ static int open_text(const char *text) {
         return fd < 0 ? -errno : fd;
 }
 
+static int open_pipe(FakeInstance *instance) {
+        if (instance->pipe < 0)
+                instance->pipe = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        int fd = instance->pipe < 0 ? -1 : fcntl(instance->pipe, F_DUPFD_CLOEXEC, 0);
+        return fd < 0 ? -errno : fd;
+}
+
 static int open_file(FakeInstance *instance, const char *path) {
         static const char *const others[] = {
-                "buffer_percent", "snapshot", "trace", "trace_marker", "trace_pipe"
+                "buffer_percent", "snapshot", "trace", "trace_marker"
         };
         char file[32];
         unsigned cpu;
@@ -367,6 +375,8 @@ static int open_file(FakeInstance *instance, const char *path) {
                         return open_feed(instance, cpu);
                 return g_str_equal(file, "stats") ? open_stats(instance, cpu) : -ENOENT;
         }
+        if (g_str_equal(path, "trace_pipe"))
+                return open_pipe(instance);
         for (size_t i = 0; i < G_N_ELEMENTS(others); i++)
                 if (g_str_equal(path, others[i]))
                         return open_text(NULL);

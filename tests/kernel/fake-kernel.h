@@ -21,7 +21,8 @@
  * - tracefs_write_truncate on set_event_pid replaces the list, tracefs_write of "0" on an event's
  *   filter takes it away.
  * What instance_open_file gives: for trace_pipe_raw the reading end of a non-blocking pipe
- * (fake_kernel_feed writes into it), for everything else a memfd with the file's text. */
+ * (fake_kernel_feed writes into it), for trace_pipe a descriptor that wakes its pollers when
+ * fake_kernel_set_statistics is called, for everything else a memfd with the file's text. */
 
 #include <stdbool.h>
 

@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 
 FakeModel kernel = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
@@ -45,6 +46,7 @@ static void fake_instance_free(gpointer p) {
                 close_cleanup(&instance->stats[i]);
                 close_cleanup(&instance->feeds[i]);
         }
+        close_cleanup(&instance->pipe);
         g_free(instance);
 }
 
@@ -61,6 +63,7 @@ FakeInstance *fake_instance_new(const char *name) {
         instance->touched = g_ptr_array_new_with_free_func(g_free);
         for (size_t i = 0; i < CPUS_MAX; i++)
                 instance->stats[i] = instance->feeds[i] = -1;
+        instance->pipe = -1;
         g_hash_table_insert(kernel.instances, g_strdup(name), instance);
         return instance;
 }
@@ -152,7 +155,9 @@ int fake_instance_write_stats(FakeInstance *instance, unsigned cpu, const CpuSta
                         s->bytes,
                         s->dropped,
                         s->read);
-        return *fd >= 0 && pwrite(*fd, text, (size_t)n, 0) == n ? 0 : -errno;
+        if (*fd < 0 || pwrite(*fd, text, (size_t)n, 0) != n)
+                return -errno;
+        return instance->pipe < 0 || eventfd_write(instance->pipe, 1) == 0 ? 0 : -errno;
 }
 
 /* A directory fd that can be reported from all others and closed like one. */

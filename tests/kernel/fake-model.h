@@ -37,6 +37,7 @@ typedef struct FakeInstance {
         GHashTable *events;  /* key -> EventState, those that were ever touched */
         int stats[CPUS_MAX]; /* memfds with the text that a kernel would print, or -1 */
         GPtrArray *touched;  /* paths that were written to since a watch looked last */
+        int pipe;            /* an eventfd that each new statistic makes readable, or -1 */
         int feeds[CPUS_MAX]; /* writing ends of the trace_pipe_raw that is open, or -1 */
 } FakeInstance;
 

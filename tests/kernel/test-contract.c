@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 
 #include "kernel/buffer.h"
@@ -376,6 +377,41 @@ static uint64_t sum_dropped(Instance *instance) {
         return n;
 }
 
+static int poll_once(int epoll_fd) {
+        struct epoll_event event;
+
+        return epoll_wait(epoll_fd, &event, 1, 200);
+}
+
+/* Each record wakes an edge-triggered poll of trace_pipe, whatever buffer_percent is and whatever
+ * the ring holds. Events that a full ring drops do not. An open trace_pipe keeps the instance. */
+static void test_poll_edges(Instance *instance) {
+        _cleanup_close_ int pipe = instance_open_file(
+                                            instance, "trace_pipe", O_RDONLY | O_NONBLOCK),
+                            mark = instance_open_file(instance, "trace_marker", O_WRONLY),
+                            epoll = epoll_create1(EPOLL_CLOEXEC);
+        struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+        char text[1000];
+
+        g_assert_cmpint(pipe, >=, 0);
+        g_assert_cmpint(instance_remove(native_tracefs, instance->name), ==, -EBUSY);
+        memset(text, 'x', sizeof(text));
+        g_assert_cmpint(instance_set_option(instance, "overwrite", false), ==, 0);
+        g_assert_cmpint(instance_set_buffer_kb(instance, 8), ==, 0);
+        g_assert_cmpint(epoll_ctl(epoll, EPOLL_CTL_ADD, pipe, &event), ==, 0);
+        g_assert_cmpint(poll_once(epoll), ==, 0);
+        for (unsigned i = 0; i < 3; i++) {
+                g_assert_cmpint(write(mark, "x", 1), ==, 1);
+                g_assert_cmpint(poll_once(epoll), ==, 1);
+                g_assert_cmpint(poll_once(epoll), ==, 0);
+        }
+        while (write(mark, text, sizeof(text)) > 0)
+                ;
+        g_assert_cmpint(poll_once(epoll), ==, 1);
+        g_assert_cmpint(write(mark, text, sizeof(text)), <, 0);
+        g_assert_cmpint(poll_once(epoll), ==, 0);
+}
+
 /* A mark fails with EBADF where the ring is full, and counts as dropped; where tracing_on is 0 it
  * fails with EBADF, too, and does not. */
 static void test_refused_mark(Instance *instance) {
@@ -670,6 +706,7 @@ static void add_tests(void) {
         native_add_test("/contract/probe/reads-back", test_probe_reads_back);
         native_add_test("/contract/tracer/notrace", test_notrace);
         native_add_test("/contract/tracer/graph", test_graph);
+        native_add_test("/contract/poll-edges", test_poll_edges);
         native_add_test("/contract/news", test_news);
 }
 

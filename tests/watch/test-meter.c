@@ -51,7 +51,12 @@ static void test_rate(Fixture *f, gconstpointer userdata) {
 
         (void)userdata;
         set_recorded(session, 5000000); /* before: not counted */
-        g_assert_cmpint(meter_new(f->event, &session->trace, 10000, on_hot, &reported, &meter),
+        g_assert_cmpint(meter_new(session->activity,
+                                        &session->trace,
+                                        10000,
+                                        on_hot,
+                                        &reported,
+                                        &meter),
                         ==,
                         0);
         meter_start(meter);
@@ -81,7 +86,12 @@ static void test_evasion(Fixture *f, gconstpointer userdata) {
         Meter *meter;
 
         (void)userdata;
-        g_assert_cmpint(meter_new(f->event, &session->trace, 10000, on_hot, &reported, &meter),
+        g_assert_cmpint(meter_new(session->activity,
+                                        &session->trace,
+                                        10000,
+                                        on_hot,
+                                        &reported,
+                                        &meter),
                         ==,
                         0);
         for (unsigned i = 1; i <= 6 && !reported.text; i++) {
@@ -105,7 +115,12 @@ static void test_stopped(Fixture *f, gconstpointer userdata) {
         Meter *meter;
 
         (void)userdata;
-        g_assert_cmpint(meter_new(f->event, &session->trace, 10000, on_hot, &reported, &meter),
+        g_assert_cmpint(meter_new(session->activity,
+                                        &session->trace,
+                                        10000,
+                                        on_hot,
+                                        &reported,
+                                        &meter),
                         ==,
                         0);
         meter_start(meter);
