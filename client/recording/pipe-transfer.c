@@ -19,9 +19,11 @@
 
 #include "trace/export-live.h"
 
-#define PIPE_TRANSFER_READ_SIZE       (64 * 1024)
-#define PIPE_TRANSFER_FLUSH_USEC      ((uint64_t)30 * 1000)
-#define PIPE_TRANSFER_WRITES_PER_TURN 64 /* then other event sources run */
+#define PIPE_TRANSFER_READ_SIZE (64 * 1024)
+/* The consumer writes the data of all CPUs together. */
+#define PIPE_TRANSFER_FLUSH_USEC      ((uint64_t)8 * 1000)
+#define PIPE_TRANSFER_ACCURACY_USEC   ((uint64_t)1000) /* 0 would mean 250 ms */
+#define PIPE_TRANSFER_WRITES_PER_TURN 64               /* then other event sources run */
 
 struct PipeTransfer {
         int source_fd;
@@ -237,7 +239,7 @@ static int pipe_transfer_add_sources(PipeTransfer *transfer, sd_event *event) {
                         &transfer->timer,
                         CLOCK_MONOTONIC,
                         PIPE_TRANSFER_FLUSH_USEC,
-                        0,
+                        PIPE_TRANSFER_ACCURACY_USEC,
                         on_quiet,
                         transfer);
         if (r < 0)

@@ -10,8 +10,10 @@
  * the first event wakes the consumer, and nothing else does. When active, buffer_percent is
  * ACTIVE_PERCENT, so that the kernel wakes the consumer only by fill level (a wake-up for each
  * event makes the producer 17 times slower). A timer flushes slow data. A tick that finds no data
- * makes the consumer idle again. A ring that is ready but returns no data is ignored until the next
- * tick. rings.c describes how the kernel handles buffer_percent.
+ * makes the consumer idle again. Ticks are short while a terminal or a pipe gets little data,
+ * so that its reader sees events soon, and long otherwise, because each tick costs CPU time. A ring
+ * that is ready but returns no data is ignored until the next tick. rings.c describes how the
+ * kernel handles buffer_percent.
  *
  * When the sink takes no data, the consumer stops reading. The ring fills, and the kernel drops
  * events and counts them. When the session ends, the consumer reads the rest of the rings into
@@ -43,8 +45,13 @@
 #include "consumer/title.h"
 #include "interfaces/control.h"
 
-#define FLUSH_NSEC   (100 * 1000 * 1000)
-#define LINGER_TICKS 1200 /* 120 s in which the reader takes no byte */
+#define FLUSH_NSEC       ((uint64_t)100 * 1000 * 1000)
+#define FLUSH_SHORT_NSEC ((uint64_t)10 * 1000 * 1000)
+/* A tick reads each CPU's counters and ring. With many CPUs short ticks are longer. */
+#define FLUSH_CPU_NSEC ((uint64_t)100 * 1000)
+/* The most data of a short tick, for each CPU. */
+#define FLUSH_SHORT_SUBBUFS 2
+#define LINGER_TICKS        1200 /* 120 s in which the reader takes no byte */
 
 void consumer_report(Consumer *c, ControlType type, int error, const char *text) {
         ControlMessage message = {
@@ -104,9 +111,23 @@ static int watch_sink(Consumer *c, bool is_waiting) {
         return 0;
 }
 
+/* Chooses the length of the ticks for the data that came since the last choice. */
+static void consumer_choose_tick(Consumer *c, uint64_t n_ticks) {
+        uint64_t n_cpus = c->pump.rings.n_cpus;
+        uint64_t shortest = FLUSH_SHORT_NSEC + FLUSH_CPU_NSEC * n_cpus;
+        uint64_t most = FLUSH_SHORT_SUBBUFS * n_cpus * c->pump.subbuf_size;
+        bool has_waiter = c->has_sink && !c->queue.spool && c->queue.kind == OUTLET_OWN_PIPE,
+             is_slow = c->pump.found_bytes /
+                                       MAX_OF(n_ticks * c->tick_nsec / shortest, (uint64_t)1) <=
+                       most;
+
+        c->tick_nsec = has_waiter && is_slow ? MIN_OF(shortest, FLUSH_NSEC) : FLUSH_NSEC;
+        c->pump.found_bytes = 0;
+}
+
 static void set_tick(Consumer *c, bool on) {
-        struct itimerspec spec = { .it_interval.tv_nsec = on ? FLUSH_NSEC : 0,
-                .it_value.tv_nsec = on ? FLUSH_NSEC : 0 };
+        const struct timespec interval = { .tv_nsec = on ? (long)c->tick_nsec : 0 };
+        const struct itimerspec spec = { interval, interval };
 
         (void)timerfd_settime(c->timer_fd, 0, &spec, NULL); /* cannot fail with a valid spec */
 }
@@ -118,6 +139,10 @@ static void watch_rings(Consumer *c, bool on) {
 static void set_active(Consumer *c, bool active) {
         if (c->is_released)
                 return;
+        if (active && !c->is_active) {
+                c->pump.found_bytes = 0;
+                consumer_choose_tick(c, 0);
+        }
         if (rings_set_active(&c->pump.rings, active) < 0)
                 active = true; /* then only the timer reads the data */
         c->is_active = active;
@@ -147,6 +172,7 @@ static void release_rings(Consumer *c) {
                 return;
         c->is_released = true;
         watch_rings(c, false);
+        c->tick_nsec = FLUSH_NSEC;
         set_tick(c, true); /* counts how long the reader takes nothing */
         bool is_broken = c->pump.window.is_on && !c->pump.window.is_whole;
         if (rings_release(&c->pump.rings, &c->watchdog))
@@ -535,10 +561,14 @@ static int consumer_on_tick(Consumer *c) {
                                            : drain_rings(c, PUMP_HELD);
         if (r < 0 || !queue_is_empty(&c->queue))
                 return r;
+        uint64_t tick_nsec = c->tick_nsec;
+        consumer_choose_tick(c, count);
         if (!c->pump.found_any)
                 set_active(c, false);
         else if (c->is_resting)
                 set_active(c, true);
+        else if (c->tick_nsec != tick_nsec)
+                set_tick(c, true);
         return 0;
 }
 

@@ -241,6 +241,7 @@ static int run_ring(Pump *pump, Ring *ring, PumpReach reach) {
                 watchdog_beat(pump->watchdog, false);
                 bytes += (uint64_t)n;
                 n_left -= ((size_t)n + pump->subbuf_size - 1) / pump->subbuf_size;
+                pump->found_bytes += (uint64_t)n;
                 size_t size = clean_batch(pump, ring, (size_t)n);
                 if (size == 0)
                         continue;
@@ -277,6 +278,7 @@ static int run_fence(Pump *pump) {
                         r = fence_read(&pump->fence, &pump->rings, now, &bytes);
                 if (r < 0)
                         return r;
+                pump->found_bytes += bytes - before;
                 pump->is_behind = !pump->is_ending && bytes - before > pump->ring_bytes / 2;
                 watchdog_beat(pump->watchdog, false);
                 pump->found_any = pump->found_any || bytes > before || !hold_is_empty(hold);

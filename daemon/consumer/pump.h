@@ -32,10 +32,11 @@ typedef struct Pump {
         uint64_t ring_bytes; /* limit of what is read from a ring at once */
         uint8_t *batch;
         Packer packer;
-        bool is_behind;  /* a ring was half full: data is not compressed, which might lose events */
-        bool found_any;  /* set by pump_run(), never unset here */
-        bool is_ending;  /* reads everything, also into memory; set by pump_end() */
-        bool is_tripped; /* the guard has fired: nothing more is sent */
+        bool is_behind; /* a ring was half full: data is not compressed, which might lose events */
+        uint64_t found_bytes; /* read since the consumer has set it to 0 */
+        bool found_any;       /* set by pump_run(), never unset here */
+        bool is_ending;       /* reads everything, also into memory; set by pump_end() */
+        bool is_tripped;      /* the guard has fired: nothing more is sent */
         char trip_text[CONTROL_TEXT_MAX];
 } Pump;
 

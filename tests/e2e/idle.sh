@@ -21,7 +21,8 @@ idle_end() {
 
 case_idle_sleeps() { # [asan] sessions that record nothing wake no process for ten seconds
         trap idle_end EXIT
-        local before=() event=(-e raw_syscalls:sys_enter -f 'id == 1000') clients=() n_workers=5 pid daemon workers after
+        local event=(-e raw_syscalls:sys_enter -f 'id == 1000') before=() clients=() n_workers=5 pid daemon workers
+        local after
         background ktracectl record -q -a "${event[@]}" -o root.kts
         clients+=("$BACKGROUND")
         background ktracectl record -q -a "${event[@]}" -o -
@@ -53,4 +54,34 @@ case_idle_sleeps() { # [asan] sessions that record nothing wake no process for t
         done >woken
         cat woken
         ! grep -v ': 0$' woken || fail "woken: $(cat woken)"
+}
+
+# delays: reads lines of text, and prints how many milliseconds after its event each line came. The resolution of
+# /proc/uptime is 10 ms.
+delays() {
+        local line up
+        while read -r line; do
+                read -r up _ </proc/uptime
+                [[ $line =~ \ ([0-9]+)\.([0-9]{3})[0-9]*:\ sys_enter ]] || continue
+                echo $((${up/./}0 - 10#${BASH_REMATCH[1]}${BASH_REMATCH[2]}))
+        done
+}
+middle() { sort -n "$1" | awk '{ at[NR] = $1 } END { print at[int((NR + 1) / 2)] }'; }
+
+case_latency() { # twenty events a second are soon printed, each on its own, also in a fenced session
+        local text=(ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 1000' -o - --to text) pid
+        paced() { for _ in $(seq 40); do "$1" calls 1 1000 && sleep 0.05; done; }
+        export -f paced
+        "${text[@]}" -a > >(delays >all) 2>err &
+        pid=$!
+        started+=("$pid")
+        within 20 is_running || fail "$(cat err)"
+        paced "$TARGET"
+        kill -INT "$pid"
+        wait "$pid" || fail "status $?: $(cat err)"
+        user "${text[@]}" -- bash -c "paced $TARGET" > >(delays >own) 2>err || fail "status $?: $(cat err)"
+        sleep 0.5
+        [ "$(wc -l <all)" -ge 40 ] && [ "$(wc -l <own)" -ge 40 ] || fail "lines: $(wc -l all own)"
+        [ "$(middle all)" -le 30 ] || fail "of all processes: $(middle all) ms of $(sort -n all | tr '\n' ' ')"
+        [ "$(middle own)" -le 50 ] || fail "own: $(middle own) ms of $(sort -n own | tr '\n' ' ')"
 }
