@@ -7,7 +7,17 @@
  *
  * The only words of a caller that reach the kernel are names that the kernel knows: a wrong offset
  * would record foreign memory without an error. The time is linear in the text, the search for a
- * member is linear in the size of its structure. Recursion ends at PROBE_DEPTH_MAX. */
+ * member is linear in the size of its structure. Recursion ends at PROBE_DEPTH_MAX.
+ *
+ * Functions get kprobes ("p:", "r:"), also where the kernel has fprobes ("f:", "t:"):
+ * - no file of tracefs has the hits and misses of an fprobe. When 64 tasks slept in one function,
+ *   Linux 6.12 recorded 10 returns for "r:" and counted 54 misses. For "f:%return" it recorded 5,
+ *   and reported no loss;
+ * - the kernel places an fprobe at functions that kprobes/blacklist protects, such as do_int3();
+ * - on x86-64 a kprobe at the beginning of a function also uses ftrace. At a call of vfs_read() in
+ *   an emulated guest (25 interleaved runs, CPU time), a kprobe added 1360 ns and an fprobe 1790;
+ *   with two arguments 2220 and 1900; at the return 3610 and 2790;
+ * - names of arguments (BTF) and $arg* have the same meaning in "p:" and "r:". */
 
 #include "define/compile.h"
 

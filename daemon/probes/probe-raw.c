@@ -69,6 +69,12 @@ static int check_first_word(const char *raw, size_t *ret_type, Reason *reason) {
         size_t type = *raw ? 1 + strspn(raw + 1, "0123456789") : 0;
         const char *end = raw + strcspn(raw, BLANKS);
 
+        if ((*raw == 'f' || *raw == 't') && (raw[type] == ':' || raw + type == end))
+                return refuse_at(raw,
+                                raw,
+                                "expected \"p:NAME FUNCTION ARG…\" or \"r:NAME FUNCTION ARG…\": the "
+                                "kernel does not count hits and misses of f: and t:",
+                                reason);
         if ((*raw != 'p' && *raw != 'r') || (*raw == 'p' && type > 1) ||
                         (raw[type] != ':' && raw + type != end) || !end[strspn(end, BLANKS)])
                 return refuse_at(raw,

@@ -63,11 +63,31 @@ case_probes_mistakes() { # [asan] each mistake in a definition is reported with 
         # A caret is below the column.
         expect 2 ktracectl probes add bad --raw 'e:x sched.sched_switch'
         grep -q -e '--raw .* column 1: expected "p:NAME FUNCTION' err || fail "$(cat err)"
+        local kind
+        for kind in f:x f10:x f t:x; do
+                expect 2 ktracectl probes add bad --raw "$kind vfs_read"
+                grep -q -e '--raw .* column 1: .* does not count hits and misses of f: and t:' err || fail "$(cat err)"
+        done
         expect 2 ktracectl probes add bad --raw 'p:x vfs_read a=$arg1 # b'
         grep -q 'raw.*#' err || fail "$(cat err)"
         refused 1 'no such probe' ktracectl probes remove bad
         refused 1 'no such probe' ktracectl record --probe bad -- true
         ! ktracectl --json probes list | grep -q '"bad"' || fail "a probe is defined"
+}
+
+case_probes_raw_names() { # [guest smoke] --raw accepts $arg* and names of arguments where the kernel does
+        grep -q '<argname>' "$TRACEFS/README" || skip "this kernel knows no names of arguments"
+        ktracectl probes add every --raw 'p:x vfs_read $arg*' >/dev/null
+        ktracectl probes add back --raw 'p:x vfs_read%return got=$retval:s64 count' >/dev/null
+        ktracectl record --probe every --probe back -o - -- cat /etc/hostname >out
+        grep -qE 'every.* count=(0x)?[0-9a-f]+ pos=' out || fail "no arguments: $(cat out)"
+        grep -qE 'back.* got=[0-9]+ count=' out || fail "no return: $(cat out)"
+        ktracectl verify || fail "the kernel's list differs"
+        restart_daemon
+        ktracectl --json=short probes list | jq -r '.[].name' | grep -xE 'back|every' | sort | xargs >names
+        same 'back every' "$(cat names)" "probes after a restart"
+        ktracectl probes remove every
+        ktracectl probes remove back
 }
 
 case_probes_raw_mistakes() { # [guest] a mistake in a definition in the kernel's syntax is shown with its place

@@ -577,6 +577,22 @@ static void test_probe_reads_back(Instance *instance) {
         g_assert_cmpint(probe_remove(instance->tracefs, PROBE_KERNEL, GROUP, "b"), ==, 0);
 }
 
+/* No file has the hits and misses of an fprobe: compile.c makes kprobes for this reason. */
+static void test_fprobe_counts(Instance *instance) {
+        uint64_t hits, misses;
+
+        if (!has_kprobes(instance))
+                return;
+        if (probe_add(instance->tracefs, PROBE_EVENT, "f:" GROUP "/f vfs_read") != 0) {
+                g_test_skip("this kernel has no fprobes");
+                return;
+        }
+        if (probe_read_counts(instance->tracefs, NULL, "f", &hits, &misses) != -ENOENT ||
+                        faccessat(instance->tracefs->fd, "fprobe_profile", F_OK, 0) == 0)
+                g_test_message("new: the kernel counts the hits of fprobes");
+        g_assert_cmpint(probe_remove(instance->tracefs, PROBE_EVENT, GROUP, "f"), ==, 0);
+}
+
 /* Selects the function behind sync(), which has another name on some machines. */
 static const char *set_function(const Instance *instance) {
         static const char *const names[] = {
@@ -704,6 +720,7 @@ static void add_tests(void) {
         native_add_test("/contract/disable-all", test_disable_all);
         native_add_test("/contract/probe/refused", test_probe_refused);
         native_add_test("/contract/probe/reads-back", test_probe_reads_back);
+        native_add_test("/contract/probe/fprobe-counts", test_fprobe_counts);
         native_add_test("/contract/tracer/notrace", test_notrace);
         native_add_test("/contract/tracer/graph", test_graph);
         native_add_test("/contract/poll-edges", test_poll_edges);
