@@ -98,8 +98,39 @@ static int put_function(const ElfCode *code, uint64_t address, json_object *obje
         return elf_put(object, "function", json_object_new_uint64(entry.start));
 }
 
+static bool is_statement(Dwfl_Line *row) {
+        Dwarf_Addr bias;
+        Dwarf_Line *line = dwfl_dwarf_line(row, &bias);
+        bool is = false;
+
+        return line && dwarf_linebeginstatement(line, &is) == 0 && is;
+}
+
+/* Finds the row of the line table for an address. Several rows may have the address, and libdwfl
+ * returns the last of them. If that one begins no statement, it may be a line that begins elsewhere
+ * (gcc for arm64 adds one for the end of a short function). Then the last row that begins a
+ * statement there goes before it, as in elf-line.c. */
+static Dwfl_Line *find_row(const ElfCode *code, Dwarf_Addr address) {
+        Dwfl_Line *found = dwfl_module_getsrc(code->module, address), *statement = NULL;
+        Dwarf_Die *unit = found ? dwfl_linecu(found) : NULL;
+        Dwarf_Addr at, other;
+        size_t n;
+
+        if (!unit || is_statement(found) || dwfl_getsrclines(unit, &n) != 0 ||
+                        !dwfl_lineinfo(found, &at, NULL, NULL, NULL, NULL))
+                return found;
+        for (size_t i = 0; i < n; i++) {
+                Dwfl_Line *row = dwfl_onesrcline(unit, i);
+
+                if (row && dwfl_lineinfo(row, &other, NULL, NULL, NULL, NULL) && other == at &&
+                                is_statement(row))
+                        statement = row;
+        }
+        return statement ?: found;
+}
+
 static int put_source(const ElfCode *code, uint64_t address, json_object *object) {
-        Dwfl_Line *found = dwfl_module_getsrc(code->module, address + code->bias);
+        Dwfl_Line *found = find_row(code, address + code->bias);
         int line = 0;
         const char *source = found ? dwfl_lineinfo(found, NULL, &line, NULL, NULL, NULL) : NULL;
 
