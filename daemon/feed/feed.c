@@ -9,6 +9,8 @@
  * to the consumer. The feed gives up a consumer that hangs on a sink, and does not wait for its
  * process. The kernel sometimes holds the locks for opening a ring for a long time, so a plan on
  * the worker opens the rings. The messages to the consumer and its time limits are in feed-link.c.
+ * The order of the consumer's messages proves nothing, because hostile data may have taken it over.
+ * A message that comes too early or again is ignored, or ends the consumer, and extends no limit.
  * A feed whose consumer counts histograms begins without a reader; readers attach and detach later.
  * Answers to questions about a histogram do not pass through here: each has its own socket. */
 
@@ -75,20 +77,24 @@ static void feed_end_spool(Feed *feed) {
                                          : feed->finish.finish.text);
 }
 
+static void feed_settle_ready(Feed *feed) {
+        Reason reason = {};
+
+        if (feed->is_ready)
+                return;
+        int r = reason_set(&reason,
+                        KT_E_NO_CONSUMER,
+                        "the stream worker did not start%s%s: see the journal of ktrace-consumer",
+                        feed->text[0] ? ": " : "",
+                        feed->text);
+        feed->is_ready = true;
+        feed->handlers->on_ready(feed, r, &reason, -1, feed->userdata);
+}
+
 /* Reports what the consumer can no longer report: that it did not become ready, and that the rings
  * are released. */
 static void feed_settle(Feed *feed) {
-        if (!feed->is_ready) {
-                Reason reason = {};
-                int r = reason_set(&reason,
-                                KT_E_NO_CONSUMER,
-                                "the stream worker did not start%s%s: see the journal of ktrace-consumer",
-                                feed->text[0] ? ": " : "",
-                                feed->text);
-
-                feed->is_ready = true;
-                feed->handlers->on_ready(feed, r, &reason, -1, feed->userdata);
-        }
+        feed_settle_ready(feed);
         if (!feed->is_released && !feed->rings_in_flight) {
                 feed->is_released = true;
                 feed_end_turn(feed, false);
@@ -253,6 +259,8 @@ static void feed_on_released(Feed *feed, const ControlMessage *message) {
         feed_on_status(feed, message);
         if (feed->is_released)
                 return;
+        /* The callee may hand the feed on, and nobody waits for READY then. */
+        feed_settle_ready(feed);
         feed->is_released = true;
         feed_end_turn(feed, message->status.error == 0);
         feed->handlers->on_released(feed, feed->userdata);
@@ -296,8 +304,10 @@ static void feed_on_proven(Plan *plan, int result, const Reason *reason _unused_
  * counted
  * (`foreign`), because the pid may have belonged to another task. */
 static void feed_prove(Feed *feed) {
-        if (!feed->is_snapshot || !feed->is_judged || !feed->trace || feed->rings_in_flight ||
-                        feed->finish.type || feed->is_released)
+        /* Without rings there is nothing to prove, and the plan of the rings would be in the
+         * worker's queue twice when the sink is accepted. */
+        if (!feed->is_snapshot || !feed->is_judged || !feed->trace || !feed->has_rings ||
+                        feed->rings_in_flight || feed->finish.type || feed->is_released)
                 return;
         if (trace_begin_proof(feed->trace) < 0)
                 feed->trace->n_proven = 0;
@@ -332,28 +342,39 @@ static void feed_on_detached(Feed *feed, const ControlMessage *message) {
         feed->text[0] = '\0';
 }
 
+/* True while a limit runs that no message about a sink may change: the consumer must become ready,
+ * or it must release the rings after FINISH. A consumer that could extend it would keep the
+ * instance. */
+static bool feed_is_due(const Feed *feed) {
+        return !feed->is_ready || (feed->finish.type && !feed->is_released);
+}
+
+static void feed_on_examined(Feed *feed, const ControlMessage *message) {
+        if (!feed_is_due(feed))
+                feed_link_set_timer(&feed->link, 0);
+        feed_on_status(feed, message);
+}
+
 static void feed_on_message(Consumer *consumer _unused_,
                 const ControlMessage *message,
                 void *userdata) {
         Feed *feed = userdata;
-        uint64_t after = feed->finish.type ? RELEASE_TIMEOUT_USEC : 0;
 
         switch (message->type) {
         case CONTROL_READY:
                 feed_on_ready(feed);
                 break;
         case CONTROL_EXAMINING:
-                feed_link_await_sink(&feed->link);
+                if (!feed_is_due(feed))
+                        feed_link_await_sink(&feed->link);
                 break;
         case CONTROL_ATTACHED:
-                feed_link_set_timer(&feed->link, after);
-                feed_on_status(feed, message);
+                feed_on_examined(feed, message);
                 feed->is_attached = true;
                 feed_open_rings(feed);
                 break;
         case CONTROL_REFUSED:
-                feed_link_set_timer(&feed->link, after);
-                feed_on_status(feed, message);
+                feed_on_examined(feed, message);
                 break;
         case CONTROL_RELEASED:
                 feed_on_released(feed, message);
@@ -376,8 +397,7 @@ static void feed_on_message(Consumer *consumer _unused_,
                 feed_spool_take_report(&feed->spool, message);
                 break;
         case CONTROL_DETACHED:
-                feed_link_set_timer(&feed->link, after);
-                feed_on_status(feed, message);
+                feed_on_examined(feed, message);
                 feed_on_detached(feed, message);
                 break;
         case CONTROL_ROSE:

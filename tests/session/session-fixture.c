@@ -108,7 +108,10 @@ static void open_registry(Fixture *f, const char *bus_id) {
         RegistryOptions options = {
                 .event = f->event,
                 .tracefs_path = "/fake",
-                .launcher = { .event = f->event, .binary = "/nonexistent", .user = "nobody" },
+                .launcher = { .event = f->event,
+                                .binary = "/nonexistent",
+                                .user = "nobody",
+                                .socket_path = f->worker_path },
                 .policy = f->policy,
                 .state_dir = f->state_dir,
                 .bus_id = bus_id,
@@ -163,6 +166,7 @@ void fixture_set_up(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(policy_load(f->dir, "/nonexistent", &f->policy, &reason), ==, 0);
         f->state_dir = g_build_filename(f->dir, "state", NULL);
         g_assert_no_errno(g_mkdir(f->state_dir, 0700));
+        f->worker_path = g_build_filename(f->dir, "worker", NULL);
         open_registry(f, FIXTURE_BUS);
 }
 
@@ -179,6 +183,7 @@ void fixture_tear_down(Fixture *f, gconstpointer userdata) {
         g_string_free(f->reported, TRUE);
         g_free(f->baseline);
         g_free(f->state_dir);
+        g_free(f->worker_path);
         g_free(f->dir);
 }
 

@@ -12,6 +12,7 @@ typedef struct Fixture {
         Registry *registry;
         Policy *policy;
         char *dir, *state_dir;
+        char *worker_path;  /* where a test may listen for the connections to stream workers */
         GString *reported;  /* "state STATE" and "ended CODE" a line */
         char *baseline;     /* fake_kernel_describe before anything */
         unsigned n_reloads; /* that are not over */
