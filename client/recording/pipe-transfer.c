@@ -272,6 +272,7 @@ int pipe_transfer_new(sd_event *event,
         r = live_export_new(format, transfer->memory, &transfer->live);
         if (r < 0)
                 return r;
+        live_export_set_names(transfer->live, transfer->clean);
         transfer->source_fd = source_fd;
         r = pipe_transfer_add_sources(transfer, event);
         if (r < 0) {

@@ -66,6 +66,12 @@ Decode *decode_free(Decode *decode) {
         return NULL;
 }
 
+void decode_set_machine(Decode *decode, const char *machine) {
+        decode->syscalls = syscall_table_from_machine(machine);
+        decode->is_native = decode->syscalls != SYSCALL_TABLE_NONE &&
+                            decode->syscalls == SYSCALL_TABLE_NATIVE;
+}
+
 void decode_set_clock(Decode *decode, const char *clock) {
         static const char *const usec[] = {
                 "local", "global", "uptime", "perf", "tai", "tsc2nsec"

@@ -8,6 +8,7 @@
 
 #include "interfaces/cpu-list.h"
 #include "interfaces/error.h"
+#include "names/syscall.h"
 #include "trace/commands.h"
 #include "trace/event-layout.h"
 #include "trace/print-table.h"
@@ -36,9 +37,11 @@ typedef struct Decode {
         char clock[32];
         unsigned long_size; /* of the traced kernel */
         unsigned n_cpus;
-        bool is_usec;  /* print times as seconds.micros, by trace-cmd's rule */
-        bool is_ns;    /* the clock counts nanoseconds */
-        bool has_wall; /* wall_offset_ns converts the clock to CLOCK_REALTIME */
+        SyscallTable syscalls; /* of the traced machine */
+        bool is_native;        /* it has the architecture that this program was built for */
+        bool is_usec;          /* print times as seconds.micros, by trace-cmd's rule */
+        bool is_ns;            /* the clock counts nanoseconds */
+        bool has_wall;         /* wall_offset_ns converts the clock to CLOCK_REALTIME */
         int64_t wall_offset_ns;
         uint8_t *scratch; /* the current record, followed by zeros */
         uint32_t scratch_used;
@@ -50,6 +53,8 @@ int decode_new(bool with_plugins, Decode **ret);
 Decode *decode_free(Decode *decode);
 DEFINE_CLEANUP(Decode, decode_free);
 
+/* machine: as uname(2) has it. */
+void decode_set_machine(Decode *decode, const char *machine);
 void decode_set_clock(Decode *decode, const char *clock);
 /* Adds one event's format file. An event that libtraceevent cannot read stays unknown.
  * KT_E_FAILED with reason: the format is not valid. */

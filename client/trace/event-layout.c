@@ -47,6 +47,7 @@ static uint32_t element_of(const struct tep_format_field *f) {
 static void field_init(EventLayoutField *field, const struct tep_format_field *f) {
         *field = (EventLayoutField){
                 .name = f->name,
+                .type = f->type,
                 .offset = (uint32_t)f->offset,
                 .size = (uint32_t)f->size,
                 .element = element_of(f),

@@ -18,8 +18,8 @@ typedef enum EventLayoutKind {
 } EventLayoutKind;
 
 typedef struct EventLayoutField {
-        const char *name; /* borrowed from libtraceevent */
-        char *key;        /* of JSON: "name": */
+        const char *name, *type; /* borrowed from libtraceevent */
+        char *key;               /* of JSON: "name": */
         uint32_t key_size;
         EventLayoutKind kind;
         uint32_t offset;

@@ -51,7 +51,8 @@ struct LiveExport {
         ExportFormat format;
         FILE *out;
         const CpuList *cpus; /* NULL: all */
-        FILE *spool;         /* EXPORT_DAT: holds the whole stream for the end */
+        bool has_names;
+        FILE *spool; /* EXPORT_DAT: holds the whole stream for the end */
         Stream stream;
         Printer printer;
         LiveLane **lanes; /* by CPU */
@@ -371,6 +372,7 @@ static int export_live_take_frame(LiveExport *live, Reason *reason) {
                 r = decode_check_cpus(live->stream.decode, live->cpus, reason);
         if (r == 0 && live->frame.type == FRAME_METADATA && prints(live)) {
                 printer_init(&live->printer, live->format, live->out, live->stream.decode);
+                live->printer.has_names = live->has_names;
                 r = printer_begin(&live->printer);
         }
         return r;
@@ -498,6 +500,10 @@ static void export_live_report_missing(LiveExport *live) {
 
 void live_export_set_cpus(LiveExport *live, const CpuList *cpus) {
         live->cpus = cpus;
+}
+
+void live_export_set_names(LiveExport *live, bool has_names) {
+        live->has_names = has_names;
 }
 
 static int finish_dat(LiveExport *live, ExportSummary *ret, Reason *reason) {

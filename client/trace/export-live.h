@@ -6,6 +6,8 @@
 int live_export_new(ExportFormat format, FILE *out, LiveExport **ret);
 /* Prints only these CPUs. Call it before the first byte. Borrowed. Not for EXPORT_KTS. */
 void live_export_set_cpus(LiveExport *live, const CpuList *cpus);
+/* Text: prints names of calls, flags, errors and signals. Call it before the first byte. */
+void live_export_set_names(LiveExport *live, bool has_names);
 /* Returns 0, -errno (-EPIPE: the reader of out has gone), or KT_E_* with reason. */
 int live_export_feed(LiveExport *live, const uint8_t *data, size_t size, Reason *reason);
 /* Prints the records that may be printed. Call it when no data has arrived for about 100 ms. */

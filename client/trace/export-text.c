@@ -16,6 +16,7 @@
 #include "interfaces/utf8.h"
 #include "trace/print-run.h"
 #include "trace/printer.h"
+#include "trace/text-names.h"
 #include "trace/wall-clock.h"
 
 /* C0, DEL, C1 and bytes that are not UTF-8: a terminal may act on each of them. */
@@ -137,9 +138,9 @@ static void export_text_add_time(Printer *printer, uint64_t ts) {
         text_block_add_char(block, ':');
 }
 
-static int add_event(Printer *printer, const PrinterLine *line) {
+/* By the event's print format. */
+static void add_kernel_text(Printer *printer, const PrinterLine *line) {
         TextBlock *block = &printer->block;
-        size_t start = block->used;
 
         if (line->table)
                 print_run(line->table,
@@ -148,10 +149,22 @@ static int add_event(Printer *printer, const PrinterLine *line) {
                                 block);
         else
                 text_block_add(block, printer->slow.data + line->slow_start, line->slow_size);
+}
+
+static int add_event(Printer *printer, const PrinterLine *line) {
+        TextBlock *block = &printer->block;
+        size_t start = block->used;
+        bool is_named = printer->has_names &&
+                        text_names_print(printer->decode, line->layout, &line->record, block);
+
+        if (!is_named)
+                add_kernel_text(printer, line);
         if (block->used == start)
                 return 0;
         if (block->data[block->used - 1] == '\n')
                 block->used--;
+        if (printer->has_names && !is_named)
+                text_names_explain(line->layout, &line->record, block);
         /* Nearly all texts have nothing to escape, and no NUL. */
         if (export_text_count_plain(block->data + start, block->used - start) ==
                         block->used - start)

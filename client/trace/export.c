@@ -149,6 +149,7 @@ static int print_trace(Trace *trace,
 
         printer_init(&printer, format, out, trace->decode);
         printer.is_escaped = printer.is_escaped && !source->is_raw;
+        printer.has_names = source->has_names;
         printer.name_width = name_width(trace);
         r = printer_begin(&printer);
         r = r ?: printer_flush(&printer);

@@ -30,6 +30,7 @@ typedef struct Printer {
         Decode *decode;  /* borrowed */
         bool is_wall;    /* text: print the time of day; wall_clock_check() has succeeded */
         bool is_escaped; /* text: escape characters that a terminal interprets */
+        bool has_names;  /* text: names of calls, flags, errors and signals */
         int name_width;  /* width of the longest instance name; 0: only one buffer */
         uint64_t n_events, n_lost;
         TextBlock block; /* lines that wait */

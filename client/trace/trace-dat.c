@@ -30,6 +30,7 @@ enum {
         OPTION_DATE = 1,
         OPTION_BUFFER = 3,
         OPTION_TRACECLOCK = 4,
+        OPTION_UNAME = 5,
         OPTION_OFFSET = 7,
         OPTION_CPUCOUNT = 8,
         OPTION_VERSION = 9,
@@ -123,6 +124,9 @@ static int take_option(Dat *dat, unsigned id, char *text, uint32_t size) {
         case OPTION_TRACECLOCK:
                 dat->has_clock = true;
                 trace_dat_set_clock(dat, text);
+                return 0;
+        case OPTION_UNAME: /* "Linux NODE RELEASE MACHINE" */
+                decode_set_machine(dat->decode, strrchr(text, ' ') ? strrchr(text, ' ') + 1 : NULL);
                 return 0;
         case OPTION_CPUCOUNT:
                 if (dat_get_u32(&input, &word) && word <= CPUS_MAX)

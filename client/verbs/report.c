@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "recording/input.h"
 #include "recording/isolation.h"
@@ -21,6 +22,7 @@ enum {
         OPTION_CPU,
         OPTION_STATS,
         OPTION_JOBS,
+        OPTION_NAMES,
 };
 
 static const char *report_text_of(json_object *object, const char *key) {
@@ -154,6 +156,23 @@ static int report_work(void *argument) {
         return input_report_summary(work->context, work->source.name, &summary);
 }
 
+/* Scripts get the kernel's own text, people at a terminal get names. */
+static int report_choose_names(const char *when, bool is_raw, bool *ret, Reason *reason) {
+        bool is_always = strcmp(when, "always") == 0, is_auto = strcmp(when, "auto") == 0;
+
+        if (!is_always && !is_auto && strcmp(when, "never") != 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--names: expected auto, always or never, got \"%s\"",
+                                when);
+        if (is_always && is_raw)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--names always, --raw: expected one of them, --raw has no names");
+        *ret = is_always || (is_auto && !is_raw && isatty(STDOUT_FILENO));
+        return 0;
+}
+
 static int report_run(Context *context, int argc, char **argv) {
         static const struct option options[] = { OPTIONS_GLOBAL,
                 { "receipt", no_argument, NULL, OPTION_RECEIPT },
@@ -162,9 +181,10 @@ static int report_run(Context *context, int argc, char **argv) {
                 { "cpu", required_argument, NULL, OPTION_CPU },
                 { "stats", no_argument, NULL, OPTION_STATS },
                 { "jobs", required_argument, NULL, OPTION_JOBS },
+                { "names", required_argument, NULL, OPTION_NAMES },
                 {} };
         ExportFormat text = EXPORT_TEXT;
-        const char *list = NULL, *n_jobs = NULL;
+        const char *list = NULL, *n_jobs = NULL, *names = "auto";
         CpuList cpus;
         _cleanup_close_ int fd = -1;
         ReportWork work = { .context = context, .source.seal = isolation_seal };
@@ -180,6 +200,8 @@ static int report_run(Context *context, int argc, char **argv) {
                         list = optarg;
                 else if (option == OPTION_JOBS)
                         n_jobs = optarg;
+                else if (option == OPTION_NAMES)
+                        names = optarg;
                 else if (option == OPTION_STATS)
                         work.wants_stats = true;
                 else
@@ -189,7 +211,9 @@ static int report_run(Context *context, int argc, char **argv) {
         if (argc - optind < 1)
                 return message_show_usage(context, "expected a FILE, or '-' for standard input");
 
-        r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
+        r = report_choose_names(names, work.source.is_raw, &work.source.has_names, &reason);
+        if (r == 0 && list)
+                r = cpu_list_parse("--cpu", list, &cpus, &reason);
         r = r ?: input_parse_jobs(n_jobs, &work.source.n_jobs, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
@@ -223,6 +247,10 @@ const Verb verb_report = {
                 "that are not\n"
                 "                       UTF-8 are printed as \\xNN\n"
                 "  --jobs N             print with N threads, 1 to 64; default: one for each CPU\n"
+                "  --names WHEN         print names of system calls, flags, errors and "
+                "signals:\n"
+                "                       always, never, or auto (on a terminal only; "
+                "default)\n"
                 "  --stats              also print, on standard error, how many print formats "
                 "were\n"
                 "                       compiled and how many libtraceevent ran, which is "

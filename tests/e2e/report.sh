@@ -137,3 +137,35 @@ EOS
                 done
         done
 }
+
+case_report_names() { # names of calls, flags, errors and signals: on a terminal, or with --names always
+        expect 0 ktracectl record -q -e 'syscalls:*openat' -e signal:signal_generate -o t.kts -- \
+                sh -c 'cat /nowhere; kill -WINCH $$'
+        expect 0 ktracectl report --names always t.kts
+        grep -Eq 'openat: +openat\(dfd=AT_FDCWD, filename=0x[0-9a-f]+, flags=O_RDONLY\|O_CLOEXEC, mode=0\)$' out ||
+                fail "$(cat out)"
+        grep -Eq 'sys_exit_openat: +openat = -2 ENOENT$' out || fail "$(cat out)"
+        grep -q 'signal_generate: .*sig=28 .* \[sig SIGWINCH\]$' out || fail "$(cat out)"
+        mv out named
+        expect 0 ktracectl convert t.kts -o t.dat
+        expect 0 ktracectl report --names always t.dat
+        cmp out named || fail "t.dat: $(diff out named | head -4)"
+        expect 0 ktracectl report t.kts
+        mv out plain
+        ! grep -q 'ENOENT\|SIGWINCH' plain || fail "names in a pipe"
+        expect 0 script -qec "ktracectl report t.kts" /dev/null
+        tr -d '\r' <out | cmp - named || fail "on a terminal: $(tr -d '\r' <out | diff - named | head -4)"
+        expect 0 script -qec "ktracectl report --names never t.kts" /dev/null
+        tr -d '\r' <out | cmp - plain || fail "without names: $(tr -d '\r' <out | diff - plain | head -4)"
+        refused 2 'names: expected auto, always or never, got "some"' ktracectl report --names some t.kts
+        refused 2 'raw: expected one of them' ktracectl report --names always --raw t.kts
+}
+
+case_report_compat_calls() { # the name of a raw system call is a condition: a 64-bit program may make 32-bit calls
+        [ "$(uname -m)" = x86_64 ] || skip "32-bit calls of this kind exist on x86 only"
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -e 'syscalls:sys_enter_writev' -o t.kts -- \
+                "$TARGET" compat 3
+        expect 0 user ktracectl report --names always t.kts
+        same 3 "$(grep -c 'sys_enter: *NR 20 \[writev if 64-bit\]' out)" "32-bit calls"
+        same 0 "$(grep -c 'writev(' out)" "calls of writev"
+}

@@ -14,6 +14,7 @@
  * the number of the call, from 1
  *   target own PROGRAM ARG...  with its set-uid bit: takes the user's own ids again and executes
  * PROGRAM, as sudo does for the user's own name
+ *   target compat N      a 64-bit program that makes 32-bit system call 20 (getpid) N times
  *   target until FILE USEC  the same until FILE is there, or its parent is not; prints how
  * often */
 #include <pthread.h>
@@ -122,6 +123,25 @@ static int until(const char *file, useconds_t usec) {
         return printf("%ld\n", n) < 0;
 }
 
+/* Number 20 is getpid for 32-bit calls and writev for 64-bit ones. */
+static int compat(long n) {
+#ifdef __x86_64__
+        for (; n > 0; n--) {
+                long result = 20;
+
+                __asm__ volatile("int $0x80"
+                                 : "+a"(result)
+                                 : "b"(stdout)
+                                 : "memory", "r8", "r9", "r10", "r11");
+                if (result != getpid())
+                        return 1;
+        }
+        return 0;
+#else
+        return n > 0 ? 77 : 0;
+#endif
+}
+
 static int own(char **program) {
         uid_t uid = getuid();
 
@@ -159,6 +179,8 @@ int main(int argc, char **argv) {
                 return exec_in_thread(strcmp(argv[1], "orphan") == 0, argv + 2);
         if (argc == 4 && strcmp(argv[1], "paced") == 0)
                 return paced(atol(argv[2]), (useconds_t)atol(argv[3]));
+        if (argc == 3 && strcmp(argv[1], "compat") == 0)
+                return compat(atol(argv[2]));
         if (argc >= 3 && strcmp(argv[1], "own") == 0)
                 return own(argv + 2);
         if (argc == 4 && strcmp(argv[1], "until") == 0)

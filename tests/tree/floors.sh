@@ -31,7 +31,8 @@ manager          bus varlink session probes policy base interfaces
 client/terminal  interfaces
 client/spec      client/terminal interfaces
 client/program   interfaces
-client/trace     interfaces
+client/names     interfaces
+client/trace     client/names interfaces
 client/call      interfaces
 client/recording client/call client/trace client/spec client/terminal interfaces
 client/verbs     client/recording client/call client/trace client/program client/spec client/terminal interfaces

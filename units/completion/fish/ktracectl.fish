@@ -109,6 +109,7 @@ set -l options \
     'record|--allow-setuid||-|the command may gain privileges, which ends the trace' \
     'report convert stream snapshot|--cpu|||these CPUs only' \
     'report convert|--jobs|||print with so many threads' \
+    'report|--names||auto always never|names of calls, flags, errors and signals' \
     'report|--stats||-|how many print formats were compiled' \
     'report|--wall||-|times of day' \
     'report convert|--raw||-|texts as they were recorded' \
