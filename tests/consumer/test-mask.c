@@ -198,6 +198,10 @@ static void test_range(void) {
                 { 0x00007fffffffffff, false },
                 { 0x7fffffffffffffff, false },
                 { 0x8000000000000000, false },
+                { 0xfeffffffffffffff, false },
+                { 0xff00000000000000, true },
+                { 0xfffffffefffff000, true },
+                { 0xff000000ffffffff, true },
                 { 0xff11000000000000, true }, /* five levels of pages */
                 { 0xffff000000000000, true }, /* arm64 */
                 { 0xffff800000000000, true },
@@ -206,17 +210,29 @@ static void test_range(void) {
                 { UINT64_MAX, false },
         };
 
-        Masks *masks = make_masks_of(FORMAT, "[{\"field\":\"ip\",\"how\":\"words\"}]", false, 0);
-
-        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+        /* One word alone, and each of three, beside words that no address equals. */
+        Masks *masks = make_masks_of(FORMAT,
+                        "[{\"field\":\"blob\",\"how\":\"zero\"},{\"field\":\"args\",\"how\":\"words\"}]",
+                        false,
+                        0);
+        Masks *one = make_masks_of(FORMAT, "[{\"field\":\"ip\",\"how\":\"words\"}]", false, 0);
+        for (size_t i = 0; i < 4 * ELEMENTSOF(cases); i++) {
+                uint64_t word = cases[i / 4].word, expected = cases[i / 4].is_cut ? 0 : word;
+                size_t offset = 8 + i % 4 * sizeof(word);
                 uint8_t record[RECORD];
 
                 make_record(record);
-                put_u64(record + 8, cases[i].word);
-                mask_clean(masks, masks_find(masks, 7), record, RECORD);
-                g_assert_cmphex(get_u64(record + 8), ==, cases[i].is_cut ? 0 : cases[i].word);
+                for (size_t at = 8; at < 40; at += sizeof(word))
+                        put_u64(record + at, i % 8 < 4 ? UINT64_MAX : UINT32_MAX);
+                put_u64(record + offset, word);
+                mask_clean(offset == 8 ? one : masks,
+                                masks_find(offset == 8 ? one : masks, 7),
+                                record,
+                                RECORD);
+                g_assert_cmphex(get_u64(record + offset), ==, expected);
         }
         masks_free(masks);
+        masks_free(one);
 }
 
 static void test_pseudonyms(void) {
