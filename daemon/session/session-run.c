@@ -128,7 +128,7 @@ static void session_watch_newcomers(Session *session) {
         if (!scope_has_newcomers(session->spec) && !trace_is_judged(&session->trace))
                 return;
         if (!session->newcomers)
-                r = newcomers_new(session->activity,
+                r = newcomers_new(activity_get_event(session->activity),
                                 registry->worker,
                                 &session->trace,
                                 &handlers,

@@ -4,9 +4,8 @@
  * a move into the cgroup, or by a start from outside the scope. Children of members do not need
  * this module, because the kernel lists them. The session makes it and runs it in the event loop.
  * The kernel does not report when a process joins: no file of /proc or of a cgroup wakes a reader.
- * Therefore the worker looks once a second, in a plan of its own beside the session's plans. While
- * the session records nothing, the time between two looks doubles up to NEWCOMERS_QUIET_USEC. A
- * look that finds nothing costs one stat(2) for each process of the machine, or one read for each
+ * Therefore the worker looks once a second, in a plan of its own beside the session's plans. A look
+ * that finds nothing costs one stat(2) for each process of the machine, or one read for each
  * cgroup.
  *
  * A newcomer is judged, listed, and judged again, because it may have changed in between (arm.h).
@@ -38,19 +37,15 @@
 #include "trace/metadata.h"
 #include "trace/trace-rings.h"
 
-#define NEWCOMERS_TICK_USEC  UINT64_C(1000000)
-#define NEWCOMERS_QUIET_USEC UINT64_C(16000000)
-#define NEWCOMERS_MAX        16384
+#define NEWCOMERS_TICK_USEC 1000000
+#define NEWCOMERS_MAX       16384
 
 struct Newcomers {
-        Activity *activity;
-        ActivityWaiter waiter;
         Worker *worker;
         const Trace *trace;
         const NewcomersHandlers *handlers;
         void *userdata;
         sd_event_source *timer;
-        uint64_t wait_usec; /* until the next look */
         clockid_t clock;
 
         Plan plan;
@@ -70,20 +65,8 @@ struct Newcomers {
 static void newcomers_set_timer(Newcomers *newcomers) {
         if (newcomers->is_stopped || !scope_has_newcomers(newcomers->trace->spec))
                 return;
-        (void)sd_event_source_set_time_relative(newcomers->timer, newcomers->wait_usec);
-        newcomers->wait_usec =
-                        activity_rest(newcomers->activity, &newcomers->waiter)
-                                        ? MIN_OF(2 * newcomers->wait_usec, NEWCOMERS_QUIET_USEC)
-                                        : NEWCOMERS_TICK_USEC;
+        (void)sd_event_source_set_time_relative(newcomers->timer, NEWCOMERS_TICK_USEC);
         (void)sd_event_source_set_enabled(newcomers->timer, SD_EVENT_ONESHOT);
-}
-
-static void newcomers_on_record(void *userdata) {
-        Newcomers *newcomers = userdata;
-
-        newcomers->wait_usec = NEWCOMERS_TICK_USEC;
-        if (!newcomers->in_flight)
-                (void)sd_event_source_set_time_relative(newcomers->timer, NEWCOMERS_TICK_USEC);
 }
 
 static int newcomers_step_list(void *context, Reason *reason) {
@@ -307,7 +290,7 @@ void newcomers_prove(Newcomers *newcomers) {
         newcomers_look(newcomers, true);
 }
 
-int newcomers_new(Activity *activity,
+int newcomers_new(sd_event *event,
                 Worker *worker,
                 const Trace *trace,
                 const NewcomersHandlers *handlers,
@@ -317,7 +300,7 @@ int newcomers_new(Activity *activity,
 
         if (!newcomers)
                 return -ENOMEM;
-        int r = sd_event_add_time_relative(activity_get_event(activity),
+        int r = sd_event_add_time_relative(event,
                         &newcomers->timer,
                         CLOCK_MONOTONIC,
                         0,
@@ -328,9 +311,6 @@ int newcomers_new(Activity *activity,
                 return r;
         (void)sd_event_source_set_description(newcomers->timer, "newcomers");
         (void)sd_event_source_set_enabled(newcomers->timer, SD_EVENT_OFF);
-        newcomers->activity = activity;
-        newcomers->waiter =
-                        (ActivityWaiter){ .handler = newcomers_on_record, .userdata = newcomers };
         newcomers->worker = worker;
         newcomers->trace = trace;
         newcomers->handlers = handlers;
@@ -346,7 +326,6 @@ Newcomers *newcomers_free(Newcomers *newcomers) {
         if (!newcomers)
                 return NULL;
         newcomers->timer = sd_event_source_disable_unref(newcomers->timer);
-        activity_forget(newcomers->activity, &newcomers->waiter);
         if (newcomers->in_flight) {
                 plan_cancel(&newcomers->plan);
                 newcomers->is_orphan = true;
@@ -361,7 +340,6 @@ Newcomers *newcomers_free(Newcomers *newcomers) {
 
 void newcomers_start(Newcomers *newcomers) {
         newcomers->is_stopped = false;
-        newcomers->wait_usec = NEWCOMERS_TICK_USEC;
         if (newcomers->in_flight) { /* begun before the last stop; newcomers_on_plan starts again */
                 newcomers->is_outdated = true;
                 return;
@@ -377,7 +355,6 @@ void newcomers_start(Newcomers *newcomers) {
 void newcomers_stop(Newcomers *newcomers) {
         newcomers->is_stopped = true;
         (void)sd_event_source_set_enabled(newcomers->timer, SD_EVENT_OFF);
-        activity_forget(newcomers->activity, &newcomers->waiter);
         if (newcomers->in_flight)
                 plan_cancel(&newcomers->plan);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "interfaces/control.h"
-#include "watch/activity.h"
+#include "trace/trace.h"
 #include "work/worker.h"
 
 /* The members of a running session: processes that enter its scope other than as children of
@@ -24,7 +24,7 @@ typedef struct NewcomersHandlers {
                         void *userdata);
 } NewcomersHandlers;
 
-int newcomers_new(Activity *activity,
+int newcomers_new(sd_event *event,
                 Worker *worker,
                 const Trace *trace,
                 const NewcomersHandlers *handlers,

@@ -229,7 +229,7 @@ static void test_proof(Fixture *f, gconstpointer userdata) {
         Session *session = call.session;
         fixture_start(f, &call, session);
         fixture_wait(f, &call);
-        g_assert_cmpint(newcomers_new(session->activity,
+        g_assert_cmpint(newcomers_new(f->event,
                                         session->registry->worker,
                                         &session->trace,
                                         &handlers,
