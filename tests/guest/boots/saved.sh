@@ -59,7 +59,7 @@ boot2_first_event() { # the session has events from early in the boot
         figure sysinit "$(usec sysinit.target ActiveEnterTimestampMonotonic)"
         [ "$first" -lt "$(multi_user)" ] || fail "the first event came at $first us"
         ktracectl convert box.kts --to json |
-                jq -es 'any(.[]; .fields.filename? | strings | test("dbus-daemon"))' >/dev/null ||
+                jq -es 'any(.[]; .fields.filename? | strings | test("dbus-(daemon|broker)"))' >/dev/null ||
                 fail "the bus's start was not seen"
 }
 
