@@ -30,6 +30,7 @@
 #include "manager/runtime-dir.h"
 #include "manager/status-line.h"
 #include "probes/catalogue.h"
+#include "scope/pid-namespace.h"
 #include "session/registry-idle.h"
 #include "session/registry.h"
 #include "session/reload.h"
@@ -525,10 +526,28 @@ static int add_idle_timer(Manager *manager) {
         return r < 0 ? r : 0;
 }
 
+/* tracefs reads and prints the pids of the first namespace. Our pids of another one would be pids
+ * of other users' processes there. */
+static int check_pid_namespace(Reason *reason) {
+        int r = pid_namespace_is_first();
+
+        if (r < 0)
+                return r;
+        return r > 0 ? 0
+                     : reason_set(reason,
+                                       KT_E_FAILED,
+                                       "expected the first pid namespace of the machine, got the one "
+                                       "of a container: tracefs would trace other processes; run "
+                                       "ktraced on the host");
+}
+
 static int manager_start(Manager *manager, Reason *reason) {
         const Configuration *configuration = manager->configuration;
         int r;
 
+        r = check_pid_namespace(reason);
+        if (r != 0)
+                return r;
         r = sd_event_new(&manager->event);
         if (r < 0)
                 return r;

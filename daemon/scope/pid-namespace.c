@@ -16,8 +16,18 @@
 #include "scope/pid-namespace.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "scope/process.h"
+
+/* PROC_PID_INIT_INO of include/linux/proc_ns.h, the same since Linux 3.8. */
+#define FIRST_NAMESPACE 0xEFFFFFFCU
+
+int pid_namespace_is_first(void) {
+        struct stat st;
+
+        return stat("/proc/self/ns/pid", &st) < 0 ? -errno : st.st_ino == FIRST_NAMESPACE;
+}
 
 /* Returns whether the calling process still exists. */
 static bool caller_is_there(const Caller *caller) {

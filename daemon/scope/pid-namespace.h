@@ -6,6 +6,9 @@
 #include "base/caller.h"
 #include "interfaces/error.h"
 
+/* Returns whether the daemon is in the first pid namespace of the machine, or a negative errno. */
+int pid_namespace_is_first(void);
+
 /* Translates pids of the caller's namespace into ours, among the processes of uid. *ret is NULL if
  * both are the same, also if the caller is unknown or has ended. Fails with KT_E_NO_SUCH_PROCESS,
  * and with KT_E_INVALID_SPEC if a number matches more than one process. */

@@ -2,7 +2,10 @@
 /* How the daemon starts, refuses to start, and ends. */
 #include "bus-fixture.h"
 
+#include <fcntl.h>
 #include <gio/gunixfdlist.h>
+#include <sched.h>
+#include <unistd.h>
 
 static void expect_refused(const char *config, unsigned mode, const char *text) {
         g_autofree char *said = NULL;
@@ -38,6 +41,18 @@ static void test_second_daemon(void) {
         g_autoptr(GVariant) answer =
                         bus_call(bus, path, KT_SESSION_INTERFACE, "Destroy", NULL, NULL, NULL);
         g_assert_nonnull(answer);
+}
+
+/* In a container: its pids are other processes' in tracefs. A new namespace is for new children
+ * only. */
+static void test_pid_namespace(void) {
+        int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+
+        g_assert_cmpint(own, >=, 0);
+        g_assert_no_errno(unshare(CLONE_NEWPID));
+        expect_refused(NULL, 0, "expected the first pid namespace of the machine");
+        g_assert_no_errno(setns(own, CLONE_NEWPID));
+        close(own);
 }
 
 /* The bus hands on none: to close it can take as long as its sender likes. */
@@ -169,6 +184,7 @@ static void test_end_while_starting(void) {
 static void add_tests(void) {
         bus_test_add("/daemon/configuration", FALSE, test_configuration);
         bus_test_add("/daemon/second-daemon", TRUE, test_second_daemon);
+        bus_test_add("/daemon/pid-namespace", TRUE, test_pid_namespace);
         bus_test_add("/daemon/descriptors", FALSE, test_descriptors);
         bus_test_add("/daemon/end", TRUE, test_end);
         bus_test_add("/daemon/end-while-starting", FALSE, test_end_while_starting);
