@@ -40,7 +40,8 @@ const LimitField limit_fields[] = {
                         8,
                         NULL,
                         "Sessions of one user, including ended sessions whose stream is still "
-                        "being read. For root only the total applies."),
+                        "being read or whose instance is being removed. For root only the total "
+                        "applies."),
         LIMIT_OF_RULES("max-buffer-kb",
                         max_buffer_kb,
                         8,

@@ -5,6 +5,9 @@
  * the rest of the judgement and by the session, so that no limit can be passed by two calls at
  * once.
  *
+ * A session that has no room waits while an instance of the same user is being removed: Destroy is
+ * answered before rmdir, and a client that ends one session to begin another must not be refused.
+ *
  * A caller who leaves during the decision gets no session: nothing would end it later. */
 
 #include "session/create.h"
@@ -26,11 +29,15 @@
 #include "session/registry.h"
 #include "session/session.h"
 
+/* As long as Destroy waits for an instance that a process holds. */
+#define ROOM_WAIT_USEC 5000000
+
 struct Creation {
         Registry *registry;
         Request *request;
         Spec *spec;
         Judgement judgement;
+        uint64_t waits_until_usec; /* for room, CLOCK_MONOTONIC; 0: it has not waited */
         Plan plan;
         TAILQ_ENTRY(Creation) others;
 };
@@ -163,12 +170,49 @@ static int creation_make(Creation *creation, Reason *reason) {
         return 0;
 }
 
+static bool creation_has_room(const Creation *creation) {
+        const Subject *subject = &creation->request->subject;
+        Reason reason = {};
+        size_t next = 0;
+
+        return !registry_is_removing(creation->registry, subject->uid) ||
+               registry_check_quota(creation->registry,
+                               subject,
+                               creation->spec,
+                               creation->judgement.grant,
+                               &next,
+                               &reason) != KT_E_LIMIT_REACHED;
+}
+
+/* Each removal ends the wait of all, so a user who creates and destroys sessions without pause
+ * would let another session of that user wait for ever. */
+static bool creation_may_wait(Creation *creation) {
+        uint64_t now_usec = 0;
+
+        (void)sd_event_now(creation->registry->options.event, CLOCK_MONOTONIC, &now_usec);
+        if (creation->waits_until_usec == 0)
+                creation->waits_until_usec = now_usec + ROOM_WAIT_USEC;
+        return now_usec < creation->waits_until_usec;
+}
+
+/* The decision is made again after the wait, because rules and probes may change during it. */
+static int creation_wait_for_room(Creation *creation) {
+        judgement_clear(&creation->judgement);
+        judgement_init(&creation->judgement,
+                        creation->registry,
+                        &creation->request->subject,
+                        creation->spec);
+        return PLAN_WAIT;
+}
+
 static int creation_decide(void *context, Reason *reason) {
         Creation *creation = context;
         Judgement *judgement = &creation->judgement;
 
         int r = judgement->decision ? 0 : request_renew(creation->request);
         r = r ?: judgement_advance(judgement, JUDGEMENT_WORK, reason);
+        if (r == 0 && !creation_has_room(creation) && creation_may_wait(creation))
+                return creation_wait_for_room(creation);
         return judgement_to_plan(judgement, creation->plan.uid, r);
 }
 

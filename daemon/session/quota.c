@@ -2,8 +2,9 @@
 
 /* Enforces limits: counts what the sessions use and compares it with the limits of a grant, which
  * come from a rule or else from the configuration. It also reports them (GetLimits). It is called
- * in the event loop, before anything is made. A stream whose session is gone counts as a session of
- * its user until it is read. It does not limit how much a session may record (meter.c does) or how
+ * in the event loop, before anything is made. A session counts until its instance is gone, also
+ * after Destroy was answered. A stream whose session is gone counts as a session of its user until
+ * it is read. It does not limit how much a session may record (meter.c does) or how
  * many calls may wait (the door does). */
 
 #include "session/quota.h"
@@ -48,6 +49,16 @@ static uint64_t count_session_kb(const Session *session) {
         Spec spec = *session->spec;
         spec.buffer_kb = MAX_OF(spec.buffer_kb, session->trace.wants_kb);
         return count_kb(session->registry, &spec, session->grant);
+}
+
+bool registry_is_removing(const Registry *registry, uid_t uid) {
+        const Session *session;
+
+        TAILQ_FOREACH(session, &registry->sessions, sessions)
+                if (session->owner.uid == uid && session->end == END_REMOVE &&
+                                session->n_remove_tries == 0)
+                        return true;
+        return false;
 }
 
 void registry_get_usage(const Registry *registry, uid_t uid, Usage *ret) {

@@ -4,6 +4,9 @@
 #include "session/registry.h"
 #include "session/session.h"
 
+/* Returns whether an instance of this uid is about to be gone. Not so after an attempt that failed,
+ * because a process may hold it for ever. */
+bool registry_is_removing(const Registry *registry, uid_t uid);
 void registry_get_usage(const Registry *registry, uid_t uid, Usage *ret);
 /* Sets the values that the spec leaves out: to the default, or to the maximum of the grant and the
  * limits if that is less. A given value stays. */

@@ -94,6 +94,7 @@ struct Session {
         SessionEnd end;
         char end_code[32];
         char end_reason[256];
+        bool has_holder; /* a worker that does not respond may hold a ring */
         Request *destroyer;
         unsigned n_remove_tries;
         sd_event_source *timer;      /* set-up, linger or the next rmdir */

@@ -3,9 +3,11 @@
 /* Ends a session. The end may come at any time: by Destroy, when the creator leaves, by a limit, by
  * the guard, or by new rules. The doors, the registry (a peer has left, or the daemon ends) and
  * other modules of the session call it in the event loop. It cancels the plan in flight and waits
- * for it. Then it turns the events off, lets the consumer copy the rings into its memory, and
- * removes the instance when no process holds one of its files. It does not wait for a slow client:
- * the registry keeps the unread data (Drain).
+ * for it. Then it turns the events off, lets the consumer copy the rings into its memory, answers
+ * Destroy, and removes the instance when no process holds one of its files. The answer does not
+ * wait for rmdir, which takes 30 to 100 ms. The quota is charged until the instance is gone, and a
+ * new session that has no room waits for it (create.c). Nor does it wait for a slow client: the
+ * registry keeps the unread data (Drain).
  *
  * To add a lifetime: SpecLifetime in interfaces/spec.h, policy/grant.c, this file and adopt.c;
  * tests/e2e/lifetime.sh. */
@@ -20,6 +22,7 @@
 
 #include "base/log.h"
 #include "kernel/cred-guard.h"
+#include "probes/probe-events.h"
 #include "session/drain.h"
 #include "session/keep.h"
 #include "session/registry.h"
@@ -57,6 +60,7 @@ static void session_finish(Session *session) {
 static void session_then_removed(Session *session, int result, const Reason *reason _unused_) {
         if (session->registry->is_closing)
                 return;
+        turns_resume(session->registry->turns); /* a new session may wait for this one's room */
         if (result == 0) {
                 session_finish(session);
                 return;
@@ -81,11 +85,33 @@ static void session_then_removed(Session *session, int result, const Reason *rea
                                                                : REMOVE_RARE_USEC);
 }
 
+/* Returns whether nothing can be recorded or read any more. A worker that does not respond may
+ * still read its rings. */
+static bool session_is_over(const Session *session) {
+        return !session->has_holder && trace_is_over(&session->trace);
+}
+
 static void session_remove(Session *session) {
+        bool is_over = session_is_over(session);
+        Probe **probes = NULL;
+        size_t n_probes = 0;
+
         session_release_notices(session);
         session->end = END_REMOVE;
+        if (is_over) { /* the plan does not use them */
+                probes = TAKE_PTR(session->trace.probes);
+                n_probes = session->trace.n_probes;
+                session->trace.n_probes = 0;
+        }
         trace_plan_remove(&session->trace, &session->plan);
         session_submit(session, session_then_removed);
+        if (!is_over)
+                return;
+        /* After the submission, so that rmdir runs before the removal of probes, which would
+         * otherwise have to empty the rings of this instance. */
+        probe_events_release(&probes, &n_probes);
+        session_set_state(session, SESSION_GONE);
+        request_answer(&session->destroyer, 0, NULL);
 }
 
 static void session_then_quiesced(Session *session, int result, const Reason *reason _unused_) {

@@ -64,6 +64,7 @@ static void session_snapshot_on_released(Feed *feed, void *userdata) {
         Session *session = snapshot->session;
 
         activity_follow_swap(session->activity);
+        session->has_holder = session->has_holder || feed_is_given_up(feed);
         if (feed_is_taking(feed) && !session->trace.is_dirty)
                 notices_take_snapshot(session->notices);
         if (session->trace.window_fd >= 0 && !session->trace.is_taken)

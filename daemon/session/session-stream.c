@@ -62,6 +62,7 @@ static void session_on_feed_released(Feed *feed, void *userdata) {
         bool has_counted = session_has_counted(session, feed);
 
         if (feed_is_given_up(feed)) {
+                session->has_holder = true;
                 drain_add(session->registry, TAKE_PTR(session->feed), session->owner.uid);
                 if (has_counted && session->end == END_NOT)
                         session_end(session,

@@ -545,6 +545,11 @@ static int trace_step_remove(void *context, Reason *reason _unused_) {
         return trace_remove_instance(context);
 }
 
+bool trace_is_over(const Trace *trace) {
+        return !trace_is_borrowed(trace) && !trace->is_live && trace->n_pairs == 0 &&
+               trace->n_triggers == 0 && !trace->spec->tracer;
+}
+
 static const PlanStep remove_steps[] = {
         { "remove", trace_step_remove, NULL },
 };

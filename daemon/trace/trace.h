@@ -129,6 +129,11 @@ void trace_clear(Trace *trace);
 /* Disables all events, the lifetimes last. No record can arrive after it. Returns 0 or -errno. */
 int trace_disable_all(const Trace *trace);
 
+/* Returns whether the trace has no effect once its events are off, so that only the memory of its
+ * instance remains to be freed. Not so if the removal restores another maker's instance, or removes
+ * a tracer, triggers or probes made of two events. */
+bool trace_is_over(const Trace *trace);
+
 /* Makes the instance and sets buffers and options; all events are disabled. Undo removes the
  * instance. */
 void trace_plan_create(Trace *trace, Plan *plan);

@@ -461,6 +461,12 @@ unsigned bus_count_instances(void) {
         return n;
 }
 
+void bus_wait_for_instances(unsigned n) {
+        for (int i = 0; i < 500 && bus_count_instances() != n; i++)
+                g_usleep(10000);
+        g_assert_cmpuint(bus_count_instances(), ==, n);
+}
+
 typedef struct Test {
         void (*function)(void);
         gboolean needs_tracefs;

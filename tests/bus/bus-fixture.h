@@ -68,6 +68,8 @@ char *bus_create_session(GDBusConnection *bus, const char *lifetime);
 gboolean bus_wait(const gboolean *flag, unsigned msec);
 /* How many of the sessions that bus_create_session made have an instance in tracefs. */
 unsigned bus_count_instances(void);
+/* Destroy is answered before the instance is removed. At most five seconds. */
+void bus_wait_for_instances(unsigned n);
 
 /* The main of each test program here: starts the fixture, runs the tests, stops it. */
 int bus_test_main(int argc, char **argv, void (*add_tests)(void));

@@ -114,7 +114,7 @@ static void test_manages(void) {
         g_autoptr(GVariant) stopped = session_call(f.administrator, f.path, "Stop");
         g_autoptr(GVariant) destroyed = session_call(f.administrator, f.path, "Destroy");
         g_assert_cmpuint(count_sessions(f.owner), ==, 0);
-        g_assert_cmpuint(bus_count_instances(), ==, 0);
+        bus_wait_for_instances(0);
         g_assert_cmpuint(polkit_stub_count_asked(), ==, 1);
         polkit_stub_stop();
         fixture_end(&f);

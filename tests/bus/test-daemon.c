@@ -92,12 +92,6 @@ static void test_descriptors(void) {
         }
 }
 
-static void wait_for_instances(guint n) {
-        for (int i = 0; i < 500 && bus_count_instances() != n; i++)
-                g_usleep(10000);
-        g_assert_cmpuint(bus_count_instances(), ==, n);
-}
-
 static void destroy(const char *path) {
         g_autoptr(GDBusConnection) bus = bus_connect(0);
         g_autoptr(GVariant) answer =
@@ -118,11 +112,11 @@ static void test_bus_lost(void) {
                         client = bus_create_session(bus, "client");
                         g_assert_cmpuint(bus_count_instances(), ==, 2);
                         bus_fixture_lose_bus();
-                        wait_for_instances(1);
+                        bus_wait_for_instances(1);
                 }
                 bus_fixture_start_bus();
                 destroy(lingering);
-                wait_for_instances(0);
+                bus_wait_for_instances(0);
         }
         /* By an orderly end nothing is left, also without the bus. */
         {

@@ -98,3 +98,49 @@ case_limit_calls() { # a user with too many unanswered calls gets an error at on
         done
         fail "none was refused in $round rounds"
 }
+
+case_limit_destroyed() { # a destroyed session counts until its instance is gone, and records nothing more
+        limit max-sessions-per-uid 2
+        local id reader # of the held session
+        background user setpriv --no-new-privs sh -c "while :; do $TARGET calls 10 $GETPPID; done"
+        expect 0 user ktracectl create held --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter
+        id=$(session_id held)
+        expect 0 user ktracectl start held
+        AS_EXEC=exec user ktracectl stream held -o - --to kts >held.kts &
+        reader=$!
+        started+=("$reader")
+        within 20 test -s held.kts || fail "no stream"
+        # rmdir fails while this file is open.
+        exec 8<"$TRACEFS/instances/ktrace-$id/tracing_on"
+        expect 0 user ktracectl destroy held
+        [ -d "$TRACEFS/instances/ktrace-$id" ] || fail "the instance could be removed"
+        # The calls go on. The ring is empty and stays empty, and the reader gets the end of the stream.
+        same 0 "$(ring_entries "$id")" "events in the ring"
+        sleep 0.3
+        same 0 "$(ring_entries "$id")" "events in the ring after more calls"
+        wait "$reader" || fail "status $? of the reader"
+        refused 1 'NoSuchSession|no session' user ktracectl stream "$id" -o late.kts
+        same '[]' "$(user ktracectl list --json=short)" "the list"
+        # The name is free, the room is not. Two sessions at most exist in the loop, counting the held one.
+        for _ in 1 2 3 4 5; do
+                expect 0 user ktracectl create held --scope own -e raw_syscalls:sys_enter
+                n_instances 2 || fail "$(instances) instances"
+                refused 1 'max-sessions-per-uid' user ktracectl create more --scope own -e raw_syscalls:sys_enter
+                expect 0 user ktracectl destroy held
+        done
+        exec 8<&-
+        within 20 no_instance || fail "it was not tried again"
+}
+
+# ring_entries ID: prints the number of events in the rings of the session.
+ring_entries() {
+        awk '$1 == "entries:" { n += $2 } END { print n + 0 }' "$TRACEFS/instances/ktrace-$1"/per_cpu/cpu*/stats
+}
+
+case_limit_next() { # a user at the limit who destroys a session can create the next one at once
+        limit max-sessions-per-uid 1
+        for _ in 1 2 3 4 5 6 7 8; do
+                expect 0 user ktracectl create next --scope own -e raw_syscalls:sys_enter
+                expect 0 user ktracectl destroy next
+        done
+}

@@ -230,6 +230,26 @@ case_restart_ending() { # the next daemon finishes the removal of a session; its
         within 20 nothing_kept || fail "files: $(ls "$STATE_DIR")"
 }
 
+case_restart_removing() { # the next daemon removes an instance whose session was destroyed before the kill
+        trap restart_end EXIT
+        kept
+        local id
+        ktracectl create gone --scope own -e raw_syscalls:sys_enter
+        id=$(ktracectl list --json=short | jq -r '.[0].id')
+        exec 8<"$TRACEFS/instances/ktrace-$id/tracing_on" # rmdir fails
+        expect 0 ktracectl destroy gone
+        killed
+        [ -d "$TRACEFS/instances/ktrace-$id" ] || fail "the instance could be removed"
+        same '[]' "$(ktracectl list --json=short)" "the list"
+        expect 0 ktracectl create gone --scope own -e raw_syscalls:sys_enter
+        expect 1 ktracectl verify
+        grep -q "ktrace-$id" err out || fail "not found: $(cat out err)"
+        exec 8<&-
+        expect 0 ktracectl destroy gone
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+        within 20 nothing_kept || fail "files: $(ls "$STATE_DIR")"
+}
+
 nothing_kept() { [ -z "$(ls "$STATE_DIR")" ]; }
 
 case_restart_stopping() { # the next daemon finishes a stop; recordings and snapshots are complete

@@ -196,6 +196,14 @@ void fixture_run_until(Fixture *f, bool (*done)(void *userdata), void *userdata)
         }
 }
 
+static bool has_no_instance(void *userdata _unused_) {
+        return fake_kernel_n_instances() == 0;
+}
+
+void fixture_wait_removed(Fixture *f) {
+        fixture_run_until(f, has_no_instance, NULL);
+}
+
 Subject fixture_subject(uid_t uid) {
         static gid_t gid;
 

@@ -270,6 +270,7 @@ static void test_same_as_create(Fixture *f, gconstpointer userdata) {
                 n_allowed++;
                 fixture_destroy(f, &end, call.session);
                 fixture_wait(f, &end);
+                fixture_wait_removed(f);
         }
         g_assert_cmpuint(n_allowed, >, 10);
 }

@@ -41,6 +41,7 @@ static json_object *make(Fixture *f, uid_t uid, const char *spec, const char *re
         g_assert_cmpint(session_describe(call.session, &description), ==, 0);
         fixture_destroy(f, &end, call.session);
         fixture_wait(f, &end);
+        fixture_wait_removed(f);
         json_object *has = json_object_get(json_object_object_get(description, "spec"));
         json_object_put(description);
         return has;

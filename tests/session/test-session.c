@@ -25,6 +25,12 @@ static Session *create_root(Fixture *f) {
         return call.session;
 }
 
+static bool is_empty(void *userdata) {
+        Fixture *f = userdata;
+
+        return fake_kernel_n_instances() == 0 && registry_is_idle(f->registry);
+}
+
 static void test_life(Fixture *f, gconstpointer userdata) {
         Session *session = create_root(f);
         Call call;
@@ -47,7 +53,7 @@ static void test_life(Fixture *f, gconstpointer userdata) {
         fixture_destroy(f, &call, session);
         fixture_wait(f, &call);
         g_assert_cmpint(call.result, ==, 0);
-        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
+        fixture_run_until(f, is_empty, f);
         g_assert_cmpstr(f->reported->str,
                         ==,
                         "state configured\nstate starting\nstate running\nstate stopping\nstate stopped\n"
@@ -188,13 +194,7 @@ static void test_destroy_cancels_start(Fixture *f, gconstpointer userdata) {
         g_assert_true(start.is_answered);
         g_assert_cmpint(start.result, ==, KT_E_CANCELLED);
         g_assert_cmpint(destroy.result, ==, 0);
-        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
-}
-
-static bool is_empty(void *userdata) {
-        Fixture *f = userdata;
-
-        return fake_kernel_n_instances() == 0 && registry_is_idle(f->registry);
+        fixture_run_until(f, is_empty, f);
 }
 
 static void test_creator_leaves(Fixture *f, gconstpointer userdata) {
@@ -334,6 +334,88 @@ static void test_names(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(call.result, ==, 0);
 }
 
+static uint64_t count_sessions(Fixture *f, uid_t uid) {
+        Usage usage;
+
+        registry_get_usage(f->registry, uid, &usage);
+        return usage.n_sessions_uid;
+}
+
+/* A user fills the limit, destroys a session and creates one while rmdir has not ended. */
+static void test_destroy_before_removal(Fixture *f, gconstpointer userdata) {
+        static const char spec[] =
+                        "{\"name\":\"x\",\"scope\":\"own\",\"events\":[\"raw_syscalls:sys_enter\"],\"lifetime\":\"linger\"}";
+        static const char other[] =
+                        "{\"scope\":\"own\",\"events\":[\"raw_syscalls:sys_enter\"],\"lifetime\":\"linger\"}";
+        Call call, again, third;
+
+        (void)userdata;
+        for (unsigned i = 0; i < 2; i++) {
+                fixture_create(f, &call, 1000, NULL, other);
+                fixture_wait(f, &call);
+        }
+        fixture_create(f, &call, 1000, NULL, spec);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        fake_kernel_hold(FAKE_REMOVE);
+        fixture_destroy(f, &call, call.session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        fixture_wait_report(f, "state gone");
+        fixture_wait_held(f);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 3);
+        g_assert_cmpuint(count_sessions(f, 1000), ==, 3);
+        g_assert_false(registry_is_idle(f->registry));
+
+        fixture_create(f, &again, 1000, NULL, spec); /* the name is free, the room is not */
+        fixture_create(f, &third, 1000, NULL, other);
+        for (unsigned i = 0; i < 20; i++)
+                (void)sd_event_run(f->event, 10000);
+        g_assert_false(again.is_answered);
+        g_assert_false(third.is_answered);
+        g_assert_cmpuint(count_sessions(f, 1000), ==, 3);
+        fake_kernel_release();
+        fixture_wait(f, &again);
+        g_assert_cmpint(again.result, ==, 0);
+        fixture_wait(f, &third);
+        g_assert_cmpint(third.result, ==, KT_E_LIMIT_REACHED);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 3);
+}
+
+/* Events that cannot be turned off may still record. */
+static void test_destroy_not_quiet(Fixture *f, gconstpointer userdata) {
+        Session *session = create_root(f);
+        Call call;
+
+        (void)userdata;
+        fixture_start(f, &call, session);
+        fixture_wait(f, &call);
+        fake_kernel_fail_verb(FAKE_DISABLE_ALL, 1, -EIO);
+        fake_kernel_hold(FAKE_REMOVE);
+        fixture_destroy(f, &call, session);
+        fixture_wait_held(f);
+        for (unsigned i = 0; i < 20; i++)
+                (void)sd_event_run(f->event, 10000);
+        g_assert_false(call.is_answered);
+        fake_kernel_release();
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
+}
+
+/* The daemon ends while rmdir runs: the fixture finds the kernel as it was. */
+static void test_end_during_removal(Fixture *f, gconstpointer userdata) {
+        Session *session = create_root(f);
+        Call call;
+
+        (void)userdata;
+        fake_kernel_delay(FAKE_REMOVE, 200);
+        fixture_destroy(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
+}
+
 static void test_held_instance(Fixture *f, gconstpointer userdata) {
         Session *session = create_root(f);
         g_autofree char *name = g_strdup_printf("ktrace-%s", session_get_id(session));
@@ -347,13 +429,15 @@ static void test_held_instance(Fixture *f, gconstpointer userdata) {
         int fd = instance_open_file(instance, "per_cpu/cpu0/trace_pipe_raw", 0);
         g_assert_cmpint(fd, >=, 0);
         fixture_destroy(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
         for (unsigned i = 0; i < 20; i++)
                 (void)sd_event_run(f->event, 10000);
         g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
-        g_assert_false(call.is_answered);
+        g_assert_false(registry_is_idle(f->registry));
+        g_assert_cmpuint(count_sessions(f, 0), ==, 1);
         close(fd);
-        fixture_wait(f, &call);
-        g_assert_cmpint(call.result, ==, 0);
+        fixture_run_until(f, is_empty, f);
         instance_free(instance);
         tracefs_free(tracefs);
 }
@@ -447,6 +531,9 @@ int main(int argc, char **argv) {
         ADD("our-own-failure-leaves-it-failed", test_our_failure_is_failed);
         ADD("the-loop-goes-on-while-the-kernel-waits", test_loop_goes_on);
         ADD("destroy-cancels-a-start", test_destroy_cancels_start);
+        ADD("destroy-is-answered-before-rmdir", test_destroy_before_removal);
+        ADD("destroy-waits-for-rmdir-if-events-stay-on", test_destroy_not_quiet);
+        ADD("daemon-ends-during-rmdir", test_end_during_removal);
         ADD("gone-with-its-creator", test_creator_leaves);
         ADD("gone-with-its-creator-while-being-created", test_creator_leaves_while_creating);
         ADD("never-started", test_setup_timeout);
