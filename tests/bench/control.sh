@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What asking the daemon costs at its two doors, in turn; and what it costs while another user sends specs that take
-# long to judge, or starts sessions on a process whose threads come and go.
+# long to judge, or starts sessions on a process whose threads come and go. And what eight sessions at once cost.
 set -eu -o pipefail
 . "$BENCH_SOURCE/measure.sh"
 socket=$NATIVE/run/org.ktrace1
@@ -68,7 +68,44 @@ beside_churn() {
         wait "$target" "$starter" 2>/dev/null || true
 }
 
+# in_eight FUNCTION: runs it in eight shells at once, with 1 to 8. Prints the milliseconds until all have ended and no
+# instance of theirs remains.
+in_eight() {
+        local begin i pids=()
+        begin=$(date +%s%N)
+        for i in 1 2 3 4 5 6 7 8; do
+                "$1" "$i" >/dev/null &
+                pids+=($!)
+        done
+        wait "${pids[@]}"
+        until no_instance; do sleep 0.002; done
+        echo $((($(date +%s%N) - begin) / 1000000))
+}
+no_instance() { ! compgen -G "/sys/kernel/tracing/instances/ktrace-*" >/dev/null; }
+
+# The writes of a session that records the whole system, with the client's default buffer.
+eight_by_hand() {
+        local instance=/sys/kernel/tracing/instances/$PEER$1
+        mkdir "$instance"
+        [ ! -e "$instance/buffer_subbuf_size_kb" ] || echo 64 >"$instance/buffer_subbuf_size_kb"
+        echo 1024 >"$instance/buffer_size_kb"
+        echo 0 >"$instance/options/overwrite"
+        echo mono >"$instance/trace_clock"
+        echo 0 >"$instance/events/enable"
+        rmdir "$instance"
+}
+eight_sessions() {
+        ktracectl create "eight$1" --scope system -e raw_syscalls:sys_enter
+        ktracectl destroy "eight$1"
+}
+eight_at_once() {
+        row 'ms for 8 sessions at once, create to rmdir' 'by hand in 8 shells' "$(in_eight eight_by_hand)"
+        row 'ms for 8 sessions at once, create to rmdir' 'ktracectl' "$(in_eight eight_sessions)" \
+                'by hand in 8 shells' 1.2
+}
+
 for _ in $(seq "$RUNS"); do
+        eight_at_once
         beside_specs
         beside_churn
         costs 'us for a call' limits 3000 1
