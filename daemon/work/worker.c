@@ -4,7 +4,10 @@
  * ms in each step). The session floor submits plans. When a plan has ended, an eventfd wakes the
  * event loop.
  *
- * Users take turns step by step (plan-queue.c).
+ * Users take turns step by step (plan-queue.c). There is one thread, because the kernel runs these
+ * steps one after the other: mkdir, rmdir and writes of event files hold event_mutex. On Linux 6.18
+ * and two CPUs, eight threads made and configured eight instances in 339 ms, one thread in 383 ms,
+ * and removed them in 315 and 303 ms.
  *
  * The thread accesses only plans and the objects of their contexts. All other objects belong to the
  * event loop. */
