@@ -147,5 +147,5 @@ case_fence_guard_goes() { # [guest] the probe of the guard is removed with the l
         expect 0 user ktracectl destroy one
         grep -q '^p:ktrace_guard/commit_creds ' "$TRACEFS/kprobe_events" || fail "no guard"
         expect 0 user ktracectl destroy two
-        ! grep ktrace_guard "$TRACEFS/kprobe_events" || fail "the session is still there"
+        within 20 sh -c "! grep ktrace_guard $TRACEFS/kprobe_events" || fail "the session is still there"
 }
