@@ -10,6 +10,7 @@
 #include "interfaces/spec-json.h"
 #include "probes/probe-list.h"
 #include "session/create.h"
+#include "session/registry-status.h"
 #include "session/registry.h"
 #include "session/reload.h"
 #include "session/session-control.h"
@@ -196,12 +197,17 @@ void fixture_run_until(Fixture *f, bool (*done)(void *userdata), void *userdata)
         }
 }
 
-static bool has_no_instance(void *userdata _unused_) {
-        return fake_kernel_n_instances() == 0;
+static bool has_no_session(void *userdata) {
+        const Fixture *f = userdata;
+        size_t n_sessions, n_streams;
+
+        registry_count(f->registry, &n_sessions, &n_streams);
+        return n_sessions == 0;
 }
 
 void fixture_wait_removed(Fixture *f) {
-        fixture_run_until(f, has_no_instance, NULL);
+        fixture_run_until(f, has_no_session, f);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
 }
 
 Subject fixture_subject(uid_t uid) {

@@ -66,7 +66,7 @@ void fixture_change_histogram(Fixture *f, Call *call, Session *session, const ch
 /* What its windows are. */
 void fixture_look(Fixture *f, Call *call, Session *session);
 void fixture_wait(Fixture *f, Call *call);
-/* Destroy is answered before the instance is removed. */
+/* Until all sessions are gone: Destroy is answered before the instance is removed. */
 void fixture_wait_removed(Fixture *f);
 /* ListProbes of this user. */
 json_object *fixture_list_probes(Fixture *f, uid_t uid);

@@ -260,6 +260,7 @@ static void test_guard(Fixture *f, gconstpointer userdata) {
         g_assert_cmpstr(call.reason.text, ==, "");
         fixture_destroy(f, &call, session);
         fixture_wait(f, &call);
+        fixture_wait_removed(f);
         g_assert_cmpint(fake_kernel_find("probe -:ktrace_guard/commit_creds", 0), >=, 0);
         fake_kernel_set_kprobes(false);
         fixture_kill(pid);
