@@ -288,6 +288,7 @@ static void test_instance_gone(Fixture *f, gconstpointer userdata) {
         fixture_restart(f);
         g_assert_null(find(f, id));
         fixture_wait_report(f, "state gone\n");
+        fixture_wait_removed(f);
         g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
 }
 
