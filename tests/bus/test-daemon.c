@@ -48,6 +48,11 @@ static void test_second_daemon(void) {
 static void test_pid_namespace(void) {
         int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
 
+        if (geteuid() != 0) {
+                g_test_skip("only root makes a pid namespace");
+                close(own);
+                return;
+        }
         g_assert_cmpint(own, >=, 0);
         g_assert_no_errno(unshare(CLONE_NEWPID));
         expect_refused(NULL, 0, "expected the first pid namespace of the machine");
