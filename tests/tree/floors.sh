@@ -27,7 +27,7 @@ auth             policy base interfaces
 door             auth session spool probes define interfaces
 varlink          door session base interfaces
 bus              door session base interfaces
-manager          bus varlink session probes policy base interfaces
+manager          bus varlink session probes scope policy base interfaces
 client/terminal  interfaces
 client/spec      client/terminal interfaces
 client/program   interfaces
