@@ -103,6 +103,22 @@ static int spool_fetch_copy(int from, int to) {
         return r;
 }
 
+/* Every stream begins with its metadata. A worker that cannot read the files sends nothing. */
+static int spool_fetch_check_stream(int fd, json_object *row, Reason *reason) {
+        json_object *files = json_object_object_get(row, "files");
+        struct stat status;
+
+        if (fstat(fd, &status) < 0)
+                return -errno;
+        if (!S_ISREG(status.st_mode) || status.st_size > 0 || json_object_array_length(files) == 0)
+                return 0;
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "%s: expected a stream, got nothing: no complete frame was written to the "
+                        "disk, or ktrace-consumer cannot read it, see 'journalctl -u ktraced'",
+                        spool_fetch_text_of(row, "id"));
+}
+
 static int get_daemon(Proxy *proxy, uint64_t *ret_pid, Reason *reason) {
         _cleanup_json_ json_object *status = NULL;
 
@@ -181,10 +197,11 @@ static int open_stdio(const Output *output, FILE **ret) {
 /* Uses a temporary file, because printing and conversion need the complete streams. */
 static int fetch_converted(Context *context,
                 Proxy *proxy,
-                const char *id,
+                json_object *row,
                 const SpoolFetch *fetch,
                 Output *output,
                 Reason *reason) {
+        const char *id = spool_fetch_text_of(row, "id");
         _cleanup_fclose_ FILE *temporary = tmpfile(), *out = NULL;
         ExportFormat format = output_get_format(output);
         ExportSummary summary = {};
@@ -194,6 +211,7 @@ static int fetch_converted(Context *context,
         int r = spool_fetch_into(proxy, id, fetch->file, fileno(temporary), reason);
         if (r == 0 && lseek(fileno(temporary), 0, SEEK_SET) < 0)
                 r = -errno;
+        r = r ?: spool_fetch_check_stream(fileno(temporary), row, reason);
         r = r ?: open_stdio(output, &out);
         r = r ?: export_file(fileno(temporary), id, format, out, &summary, reason);
         if (r == 0 && fflush(out) != 0)
@@ -203,9 +221,10 @@ static int fetch_converted(Context *context,
 
 static int fetch_whole(Context *context,
                 Proxy *proxy,
-                const char *id,
+                json_object *row,
                 const SpoolFetch *fetch,
                 Reason *reason) {
+        const char *id = spool_fetch_text_of(row, "id");
         _cleanup_(output_free_cleanup) Output *output = NULL;
         _cleanup_free_ char *preset = NULL;
         bool is_converted = false;
@@ -219,9 +238,10 @@ static int fetch_whole(Context *context,
                 return r;
         int sink = output_get_sink_fd(output);
         if (sink < 0 && output_get_format(output) != EXPORT_KTS)
-                return fetch_converted(context, proxy, id, fetch, output, reason);
-        r = spool_fetch_into(
-                        proxy, id, fetch->file, sink >= 0 ? sink : output_get_fd(output), reason);
+                return fetch_converted(context, proxy, row, fetch, output, reason);
+        sink = sink >= 0 ? sink : output_get_fd(output);
+        r = spool_fetch_into(proxy, id, fetch->file, sink, reason);
+        r = r ?: spool_fetch_check_stream(sink, row, reason);
         if (r != 0) {
                 output_discard(output);
                 return r;
@@ -255,5 +275,5 @@ int spool_fetch(Context *context, Proxy *proxy, const SpoolFetch *fetch, Reason 
                                 fetch->name);
         if (spool_is_text(row))
                 return spool_fetch_texts(proxy, row, fetch->file, fetch->path, reason);
-        return fetch_whole(context, proxy, spool_fetch_text_of(row, "id"), fetch, reason);
+        return fetch_whole(context, proxy, row, fetch, reason);
 }

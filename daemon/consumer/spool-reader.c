@@ -27,28 +27,28 @@
 #define CHUNK_BYTES   ((size_t)256 * 1024)
 #define PATIENCE_MSEC (120 * 1000)
 
-/* Returns the end of the last whole frame. Returns 0 when the file has no whole frame. */
-static uint64_t spool_reader_find_end(int fd, uint64_t size) {
+/* Finds the end of the last whole frame; 0 when the file has no whole frame. */
+static int spool_reader_find_end(int fd, uint64_t size, uint64_t *ret) {
         uint8_t head[sizeof(StreamHeader)], frame[sizeof(FrameHeader)];
-        uint64_t at = sizeof(head), end = 0;
+        uint64_t at = sizeof(head);
         FrameHeader header;
         Reason reason = {};
 
-        if (pread(fd, head, sizeof(head), 0) != sizeof(head) ||
-                        stream_header_decode(head, sizeof(head), &reason) != 0)
-                return 0;
-        while (size - at >= sizeof(frame) &&
-                        pread(fd, frame, sizeof(frame), (off_t)at) == sizeof(frame) &&
-                        frame_header_decode(frame, &header, &reason) == 0) {
+        *ret = 0;
+        ssize_t n = pread(fd, head, sizeof(head), 0);
+        if (n != sizeof(head) || stream_header_decode(head, sizeof(head), &reason) != 0)
+                return n < 0 ? -errno : 0;
+        while (size - at >= sizeof(frame)) {
+                n = pread(fd, frame, sizeof(frame), (off_t)at);
+                if (n != sizeof(frame) || frame_header_decode(frame, &header, &reason) != 0)
+                        return n < 0 ? -errno : 0;
                 at += sizeof(frame);
                 if (header.size > size - at)
                         break;
                 at += header.size;
-                end = at;
-                if (at == size)
-                        break;
+                *ret = at;
         }
-        return end;
+        return 0;
 }
 
 /* Returns true when the daemon has ended, which closes its end of the socket. */
@@ -94,8 +94,10 @@ static int spool_reader_copy(int control_fd, int from, int to, bool is_raw, uint
         int r = fd_stat(from, &status);
         if (r < 0)
                 return r;
-        uint64_t end = is_raw ? (uint64_t)status.st_size
-                              : spool_reader_find_end(from, (uint64_t)status.st_size);
+        uint64_t end = (uint64_t)status.st_size;
+        r = is_raw ? 0 : spool_reader_find_end(from, end, &end);
+        if (r < 0)
+                return r;
         for (uint64_t at = 0; at < end;) {
                 ssize_t n = pread(from, buffer, MIN_OF(CHUNK_BYTES, end - at), (off_t)at);
 

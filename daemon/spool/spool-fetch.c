@@ -168,6 +168,14 @@ static void fetch_next(SpoolFetch *fetch) {
         spool_job_submit(job, fetch->uid);
 }
 
+/* A client that has left, or takes nothing, is no failure of ours; a removed recording neither. */
+static void spool_fetch_log_failure(const SpoolFetch *fetch, int error) {
+        if (error != EPIPE && error != ETIMEDOUT && error != ESTALE)
+                log_warning("spool: %s cannot be read by ktrace-consumer: %s",
+                                fetch->id,
+                                strerror(error));
+}
+
 static void spool_fetch_on_message(Consumer *consumer _unused_,
                 const ControlMessage *message,
                 void *userdata) {
@@ -182,6 +190,8 @@ static void spool_fetch_on_message(Consumer *consumer _unused_,
                 fetch_next(fetch);
         } else if (message->type == CONTROL_SPOOLED && !fetch->request)
                 fetch_next(fetch);
+        else if (message->type == CONTROL_GONE)
+                spool_fetch_log_failure(fetch, message->status.error);
 }
 
 static void spool_fetch_on_closed(Consumer *consumer _unused_, void *userdata) {

@@ -277,6 +277,18 @@ case_spool_links() { # symbolic links in the spool directory are neither followe
         rm "$SPOOL_DIR/00000000deadbeef"
 }
 
+case_spool_fetch_nothing() { # a fetch that gets no frame of a recording fails, and leaves no file
+        spool_begin
+        spool_recorder box '{"max-bytes": 1048576}'
+        calls 5 1000
+        ktracectl destroy box
+        ended
+        truncate -s 10 "$SPOOL_DIR/$(entry id)"/*.kts
+        refused 1 'expected a stream, got nothing' ktracectl spool fetch box -o t.kts
+        [ ! -e t.kts ] || fail "an empty file is left"
+        refused 1 'expected a stream, got nothing' ktracectl spool fetch box --to text -o t.txt
+}
+
 case_spool_readers() { # a reader that opens a recording and stops keeps at most one dropped file
         spool_begin
         spool_recorder box '{"max-bytes": 8388608, "rotate-bytes": 1048576}'
