@@ -37,7 +37,7 @@ case_hist_of_command() { # [guest] a histogram of a user's command counts each w
         [ "$(row out '.keys.id.name == "write" and .keys.common_pid.comm == "dd"')" = 40 ] || fail "$(cat out)"
         expect 3 user ktracectl hist -e $ENTER --key id -- sh -c 'exit 3'
         expect 127 user ktracectl hist -e $ENTER --key id -- /nowhere
-        no_instance || fail "an instance is left"
+        within 20 no_instance || fail "an instance is left"
 }
 
 case_hist_table() { # [guest] the table has titles, bars and also the empty ranges in between
@@ -172,7 +172,7 @@ case_hist_own_session() { # [guest] a histogram of own processes can be read, cl
         own_calls 1 1000
         same '5 false' "$(counted '"\(.hits) \(.paused)"' calls | jq -r .)" "after the next start"
         user ktracectl destroy box
-        no_instance || fail "an instance is left"
+        within 20 no_instance || fail "an instance is left"
 }
 
 case_hist_beside_stream() { # [guest] a histogram counts with and without a reader; the stream keeps its own filter
@@ -210,7 +210,7 @@ case_hist_beside_stream() { # [guest] a histogram counts with and without a read
         user ktracectl destroy box
         wait "$BACKGROUND" || fail "stream: $(cat background.err)"
         same 4 "$(count u.kts '.fields.id == 1000')" "the second stream"
-        no_instance || fail "an instance is left"
+        within 20 no_instance || fail "an instance is left"
 }
 
 case_hist_own_notify() { # [guest smoke] notifications of a user's session report own hits only, up to the count
@@ -248,7 +248,7 @@ case_hist_own_refused() { # histogram keys that are not possible for own process
                 {when: "raw_syscalls:sys_enter if comm == '"'sh'"'", do: "hist", keys: ["id"]},
                 {when: "raw_syscalls:sys_enter", do: "hist", keys: ["common_pid"]}]}' >s.json
         refused 2 'comm is not in the record' user ktracectl create box --spec s.json
-        no_instance || fail "an instance is left"
+        within 20 no_instance || fail "an instance is left"
 }
 
 case_hist_many_at_once() { # [deep guest] twenty calls for one table are all answered, even if the session ends
@@ -267,7 +267,7 @@ case_hist_many_at_once() { # [deep guest] twenty calls for one table are all ans
         for i in $(seq 8); do ktracectl hist box >/dev/null 2>&1 & done
         ktracectl destroy box
         wait
-        no_instance || fail "an instance is left"
+        within 20 no_instance || fail "an instance is left"
 }
 
 case_hist_refused() { # [asan] each mistake in a histogram is reported with its place and the remedy, on every kernel
@@ -298,7 +298,7 @@ case_hist_refused() { # [asan] each mistake in a histogram is reported with its 
         refused 2 'exclude each other' user ktracectl hist -e $ENTER --latency a:b..c:d --key id
         refused 2 'write two events, FROM..TO' user ktracectl hist --latency sched:sched_waking --key pid
         refused 1 'No such session|no session' user ktracectl hist nosuch
-        no_instance || fail "an instance is left"
+        within 20 no_instance || fail "an instance is left"
 }
 
 case_hist_refused_in_words() { # errors of hist name the option that was typed, on every kernel
@@ -426,7 +426,7 @@ case_hist_ends_early() { # [guest] a session that ends before its worker has sta
                 user ktracectl create early --scope "pids:$CALLER" --trigger "$ENTER do hist id"
                 user ktracectl start early
                 user ktracectl destroy early
-                no_instance || fail "an instance is left"
+                within 20 no_instance || fail "an instance is left"
         done
         same "$pid" "$(daemon_pid)" "the daemon"
 }
@@ -435,5 +435,5 @@ case_hist_memory() { # [guest] the memory of histograms counts towards the buffe
         jq -nc '{scope: "own", triggers: [range(8) |
                 {when: "raw_syscalls:sys_enter if id == \(.)", do: "hist", keys: ["id"], size: 131072}]}' >big.json
         refused 1 'max-buffer-kb' user ktracectl create big --spec big.json
-        no_instance || fail "an instance is left"
+        within 20 no_instance || fail "an instance is left"
 }

@@ -187,7 +187,7 @@ case_trigger_refused() { # an impossible trigger is refused with its place, and 
                 local status=$1 message=$2
                 shift 2
                 refused "$status" "$message" user ktracectl create bad --scope own -e $ENTER "$@"
-                no_instance || fail "an instance is left"
+                within 20 no_instance || fail "an instance is left"
         }
         try 2 'times: 0 is less than the minimum' --trigger "$ENTER do stop times 0"
         try 2 '--trigger "raw_syscalls:\* do stop": .*is not one event' --trigger "raw_syscalls:* do stop"
@@ -240,7 +240,7 @@ case_trigger_refused() { # an impossible trigger is refused with its place, and 
                 refused 1 'this kernel has no snapshot buffers' ktracectl create bad --scope system --mode flight \
                         -e $ENTER --trigger "$ENTER do snapshot"
         fi
-        no_instance || fail "an instance is left"
+        within 20 no_instance || fail "an instance is left"
 }
 
 # Cases for kernels that support these triggers.
