@@ -76,7 +76,7 @@ typedef struct Trace {
         size_t subbuf_size; /* bytes */
         unsigned n_cpus;
         int *stats_fds; /* per_cpu/cpuN/stats of n_cpus; reading takes no kernel lock */
-        int pipe_fd; /* trace_pipe, only to be polled (activity.c); -1: must not be open */
+        int pipe_fd;    /* trace_pipe, only to be polled (activity.c); -1: must not be open */
         int metadata_fd;
         int counts_fd; /* plan for a counting consumer; -1: none */
         int marker_fd;
