@@ -174,6 +174,15 @@ static int marker_add(struct MarkerList *list, sd_event *event, const Marker *te
         return 0;
 }
 
+static size_t marker_count(const struct MarkerList *list) {
+        const Marker *marker;
+        size_t n = 0;
+
+        TAILQ_FOREACH(marker, list, markers)
+                n++;
+        return n;
+}
+
 int marker_open(struct MarkerList *list,
                 sd_event *event,
                 const Trace *trace,
@@ -182,13 +191,11 @@ int marker_open(struct MarkerList *list,
                 int *ret_fd,
                 int *ret_kept,
                 Reason *reason) {
-        const Marker *marker;
-        size_t n = 0;
         int fds[2];
 
-        TAILQ_FOREACH(marker, list, markers)
-                n++;
-        if (n == MARKERS_MAX)
+        if (marker_count(list) == MARKERS_MAX)
+                marker_read_all(list); /* a busy loop has not yet seen which pipes are closed */
+        if (marker_count(list) == MARKERS_MAX)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
                                 "a session has at most %d marker pipes: share yours with the "
