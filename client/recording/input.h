@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "export/export.h"
 #include "terminal/context.h"
-#include "trace/export.h"
 /* --jobs: the number of threads. KT_E_INVALID_SPEC with a reason: text is none. NULL: as many as
  * CPUs that this process may use. */
 int input_parse_jobs(const char *text, unsigned *ret, Reason *reason);

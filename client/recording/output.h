@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "trace/export.h"
+#include "export/export.h"
 
 /* The destination of a recording: a file or standard output, and its format. */
 typedef struct Output Output;

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "trace/export-live.h"
+#include "export/export-live.h"
 
 #define PIPE_TRANSFER_READ_SIZE (64 * 1024)
 /* The consumer writes the data of all CPUs together. */

@@ -3,7 +3,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "trace/export.h"
+#include "export/export.h"
 
 /* A stream that is moved from the daemon's pipe to an output. */
 typedef struct PipeTransfer PipeTransfer;

@@ -25,9 +25,9 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "export/export-count.h"
 #include "interfaces/descriptor.h"
 #include "interfaces/sink.h"
-#include "trace/export-count.h"
 
 #define TRANSFER_ANSWER_USEC ((uint64_t)5 * 1000 * 1000)
 /* The daemon ends a consumer after two minutes at the latest. */

@@ -6,11 +6,11 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "export/export.h"
 #include "recording/input.h"
 #include "recording/isolation.h"
 #include "recording/target.h"
 #include "terminal/message.h"
-#include "trace/export.h"
 #include "verbs/verb.h"
 
 enum {

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "export/export.h"
 #include "recording/input.h"
 #include "recording/isolation.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
-#include "trace/export.h"
 #include "verbs/verb.h"
 
 enum {

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "export/export.h"
 #include "recording/spool-fetch.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
-#include "trace/export.h"
 #include "verbs/administrator.h"
 #include "verbs/verb.h"
 

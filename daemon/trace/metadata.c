@@ -4,7 +4,7 @@
  * formats of the granted events only, the clock, and the receipt. trace.c calls it on the worker
  * thread. It never contains kernel symbols.
  *
- * To add a clock: its conversion to the time of day is here and in client/trace/wall-clock.c;
+ * To add a clock: its conversion to the time of day is here and in client/export/wall-clock.c;
  * tests/e2e/clocks.sh. */
 
 #include "trace/metadata.h"

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "export/export.h"
 #include "fuzz.h"
 #include "interfaces/frame.h"
-#include "trace/export.h"
 
 const char *const fuzz_words[] = { "KTSTREAM",
         "\x01",

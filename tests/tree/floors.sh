@@ -6,7 +6,7 @@
 set -u
 cd "$1" || exit 1
 
-floors='
+floors="
 interfaces
 base             interfaces
 kernel           base interfaces
@@ -33,11 +33,13 @@ client/spec      client/terminal interfaces
 client/program   interfaces
 client/names     interfaces
 client/trace     client/names interfaces
+client/export    client/trace client/names interfaces
 client/call      interfaces
-client/recording client/call client/trace client/spec client/terminal interfaces
-client/verbs     client/recording client/call client/trace client/program client/spec client/terminal interfaces
+client/recording client/call client/export client/trace client/spec client/terminal interfaces
+client/verbs     client/recording client/call client/export client/trace client/program client/spec \
+                 client/terminal interfaces
 client           client/verbs client/call client/terminal interfaces
-'
+"
 flags=$(pkg-config --cflags libsystemd json-c libbpf libseccomp libtraceevent libzstd)
 n=0
 failed=0

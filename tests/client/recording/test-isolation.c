@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../trace/stream-fixture.h"
 #include "recording/isolation.h"
+#include "stream-fixture.h"
 
 static const char *plugins;
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "export/export.h"
 #include "interfaces/frame.h"
-#include "trace/export.h"
 
 #define FIXTURE_SUBBUF_SIZE 4096
 #define FIXTURE_HELLO_ID    10

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "trace/export.h"
+#include "export/export.h"
 
 /* Summarises a .kts file. with_events: also counts its events; it decodes nothing. Returns 0,
  * also for a cut file, or -errno. */

@@ -4,7 +4,7 @@
 
 #include "stream-fixture.h"
 
-#include "trace/export-live.h"
+#include "export/export-live.h"
 
 typedef struct Live {
         LiveExport *live;

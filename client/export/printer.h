@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "export/export.h"
 #include "trace/decode.h"
-#include "trace/export.h"
 #include "trace/stream.h"
 #include "trace/text-block.h"
 

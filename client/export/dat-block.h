@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "trace/dat-put.h"
+#include "export/dat-put.h"
 #include "trace/trace.h"
 
 /* Reads a stream's data as blocks of whole sub-buffers, as a trace.dat has them. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "trace/export.h"
+#include "export/export.h"
 
 int live_export_new(ExportFormat format, FILE *out, LiveExport **ret);
 /* Prints only these CPUs. Call it before the first byte. Borrowed. Not for EXPORT_KTS. */

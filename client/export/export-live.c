@@ -9,20 +9,20 @@
  * a while (live_export_flush); too much data waits. A record that arrives later still is printed
  * with a note. */
 
-#include "trace/export-live.h"
+#include "export/export-live.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <zstd.h>
 
+#include "export/comm.h"
+#include "export/export.h"
+#include "export/printer.h"
+#include "export/wall-clock.h"
 #include "interfaces/cleanup.h"
-#include "trace/comm.h"
-#include "trace/export.h"
-#include "trace/printer.h"
 #include "trace/stream.h"
 #include "trace/subbuf.h"
-#include "trace/wall-clock.h"
 
 #define HOLD_NS     UINT64_C(150000000)
 #define WAITING_MAX ((size_t)64 * 1024 * 1024)

@@ -7,10 +7,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "trace/printer.h"
+#include "export/printer.h"
 
-#include "trace/export-json.h"
-#include "trace/export-text.h"
+#include "export/export-json.h"
+#include "export/export-text.h"
 
 #define BLOCK_SIZE ((size_t)64 * 1024)
 

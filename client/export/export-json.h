@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "trace/printer.h"
+#include "export/printer.h"
 
 void json_record(Printer *printer, const PrinterLine *line);
 void json_loss(Printer *printer, const Record *at, int64_t lost, const char *buffer);

@@ -10,8 +10,8 @@
 
 #include "stream-fixture.h"
 
-#include "trace/export-count.h"
-#include "trace/export-live.h"
+#include "export/export-count.h"
+#include "export/export-live.h"
 
 #define LINE_1 \
         "           first-41    [000]   100.000001: hello:                number=1 name=somebody text=one\n"

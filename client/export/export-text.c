@@ -6,18 +6,18 @@
  * because a terminal would obey them, also when the text reaches it through a pipe or a file.
  * Called by printer. */
 
-#include "trace/export-text.h"
+#include "export/export-text.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/printer.h"
+#include "export/text-names.h"
+#include "export/wall-clock.h"
 #include "interfaces/utf8.h"
 #include "trace/print-run.h"
-#include "trace/printer.h"
-#include "trace/text-names.h"
-#include "trace/wall-clock.h"
 
 /* C0, DEL, C1 and bytes that are not UTF-8: a terminal may act on each of them. */
 static size_t harmless(const char *text, size_t size) {

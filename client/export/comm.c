@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trace/comm.h"
+#include "export/comm.h"
 
 #define COMM_SIZE 16 /* TASK_COMM_LEN */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "trace/printer.h"
+#include "export/printer.h"
 
 typedef struct PrintJobs PrintJobs;
 

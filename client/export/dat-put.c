@@ -5,7 +5,7 @@
  * writers. A stream has no kernel symbols and no printk formats. symbols.c supplies the symbols if
  * it can; the file has no printk formats. */
 
-#include "trace/dat-put.h"
+#include "export/dat-put.h"
 
 #include <endian.h>
 #include <errno.h>

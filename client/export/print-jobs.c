@@ -17,7 +17,7 @@
  * Memory: two batches for each thread, about 0.6 MB each. A record or a line of several megabytes,
  * which only a hostile file has, enlarges a batch until that is written. */
 
-#include "trace/print-jobs.h"
+#include "export/print-jobs.h"
 
 #include <errno.h>
 #include <pthread.h>

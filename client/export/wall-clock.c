@@ -6,7 +6,7 @@
  * perf) are too early after it, by the length of the suspend; boot is not. Clocks that do not count
  * nanoseconds have no such number. */
 
-#include "trace/wall-clock.h"
+#include "export/wall-clock.h"
 
 #include <string.h>
 #include <time.h>

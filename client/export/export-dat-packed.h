@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
+#include "export/dat-put.h"
 #include "interfaces/error.h"
-#include "trace/dat-put.h"
 #include "trace/trace.h"
 
 /* Writes the trace of a .kts stream as trace.dat version 7, compressed with zstd, from the start of

@@ -4,15 +4,15 @@
  * walks over the records once and decodes nothing. Called by transfer.c for snapshots. It skips the
  * names of tasks, which are as large as a small trace. */
 
-#include "trace/export-count.h"
+#include "export/export-count.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "export/export.h"
 #include "interfaces/cleanup.h"
-#include "trace/export.h"
 #include "trace/stream.h"
 #include "trace/subbuf.h"
 

@@ -9,7 +9,7 @@
  * the same when it makes a 32-bit call. So the number stays, and the name is the one of a 64-bit
  * call. syscalls:* need no proof: the kernel leaves 32-bit calls out of them. */
 
-#include "trace/text-names.h"
+#include "export/text-names.h"
 
 #include <inttypes.h>
 #include <string.h>

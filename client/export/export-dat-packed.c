@@ -9,10 +9,10 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "export/dat-block.h"
+#include "export/export-dat-packed.h"
 #include "interfaces/cleanup.h"
 #include "interfaces/frame.h"
-#include "trace/dat-block.h"
-#include "trace/export-dat-packed.h"
 
 #define LEVEL              1
 #define SECTION_OPTIONS    0

@@ -4,7 +4,7 @@
  * same pass. Lost events that only the stream's frames report are written where trace-cmd expects
  * them, in the commit word of the next sub-buffer. */
 
-#include "trace/dat-block.h"
+#include "export/dat-block.h"
 
 #include <errno.h>
 #include <string.h>

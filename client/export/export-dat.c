@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "export/dat-block.h"
+#include "export/export-dat.h"
 #include "interfaces/cleanup.h"
-#include "trace/dat-block.h"
-#include "trace/export-dat.h"
 
 /* Where a CPU's data is in the file. */
 typedef struct DatPlace {

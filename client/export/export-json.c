@@ -5,17 +5,17 @@
  * would cost more than all the rest. Called by printer. Strings may hold any bytes. Bytes that
  * are not UTF-8 become U+FFFD, so each line is valid JSON. Documented in ktracectl(1). */
 
-#include "trace/export-json.h"
+#include "export/export-json.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
+#include "export/printer.h"
+#include "export/wall-clock.h"
 #include "interfaces/json-text.h"
 #include "interfaces/utf8.h"
-#include "trace/printer.h"
 #include "trace/receipt.h"
-#include "trace/wall-clock.h"
 
 /* Counts the bytes at the start that JSON has as they are. */
 static size_t export_json_count_plain(const char *text, size_t size) {

@@ -8,15 +8,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "export/export-dat-packed.h"
+#include "export/export-dat.h"
+#include "export/export.h"
+#include "export/print-jobs.h"
+#include "export/printer.h"
+#include "export/wall-clock.h"
 #include "interfaces/cleanup.h"
-#include "trace/export-dat-packed.h"
-#include "trace/export-dat.h"
-#include "trace/export.h"
-#include "trace/print-jobs.h"
-#include "trace/printer.h"
 #include "trace/receipt.h"
 #include "trace/trace.h"
-#include "trace/wall-clock.h"
 
 #define COPY_SIZE ((size_t)256 * 1024)
 
