@@ -114,7 +114,7 @@ build_part() {
         case $1 in
         asan*) configure build-asan all -Db_sanitize=address,undefined -Db_lundef=false --optimization=0 ;;
         tsan)
-                configure build-tsan 'tests/work/test-work-worker tests/client/trace/test-client-print-jobs' \
+                configure build-tsan 'tests/work/test-work-worker tests/client/export/test-client-print-jobs' \
                         -Db_sanitize=thread -Db_lundef=false
                 ;;
         attack* | trixie-attack)

@@ -19,10 +19,11 @@ a_spool_end() {
 }
 spooled() { ktracectl spool list --json=short; }
 nothing_records() { spooled | jq -e 'all(.state == "ended" or .state == "crashed")'; }
-# recorded_by WHO: makes a recording of the victim's call that has ended; its id is in $id.
+# recorded_by WHO: makes a recording of the victim's call that has ended; its id is in $id. It is not compressed, so
+# that it is longer than a pipe of a reader that does not read.
 recorded_by() {
         chmod 711 .
-        echo '{"name": "secret", "spool": {"rotate-bytes": 524288}}' >spec.json
+        echo '{"name": "secret", "compression": "none", "spool": {"rotate-bytes": 524288}}' >spec.json
         "$1" ktracectl -q record --spec spec.json -e raw_syscalls:sys_enter -- "$TARGET" calls 10000 $VICTIM_CALL
         within 20 nothing_records || fail "it has no end: $(spooled)"
         id=$(spooled | jq -r '.[0].id')
