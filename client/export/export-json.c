@@ -11,58 +11,17 @@
 #include <string.h>
 #include <time.h>
 
+#include "export/json-value.h"
 #include "export/printer.h"
 #include "export/wall-clock.h"
 #include "interfaces/json-text.h"
-#include "interfaces/utf8.h"
 #include "trace/receipt.h"
-
-/* Counts the bytes at the start that JSON has as they are. */
-static size_t export_json_count_plain(const char *text, size_t size) {
-        size_t n = 0;
-
-        while (n < size && (unsigned char)text[n] >= 0x20 && (unsigned char)text[n] < 0x7f &&
-                        text[n] != '"' && text[n] != '\\')
-                n++;
-        return n;
-}
-
-static void export_json_add_string(Printer *printer, const char *text, size_t size) {
-        text_block_add_char(&printer->block, '"');
-        while (size > 0) {
-                size_t plain = export_json_count_plain(text, size), length;
-                unsigned char c;
-
-                text_block_add(&printer->block, text, plain);
-                text += plain;
-                size -= plain;
-                if (size == 0)
-                        break;
-                length = utf8_length(text, size);
-                c = (unsigned char)text[0];
-                if (length == 0) {
-                        text_block_add(&printer->block, "\\ufffd", 6);
-                        length = 1;
-                } else if (length > 1 && (c != 0xc2 || (unsigned char)text[1] >= 0xa0))
-                        text_block_add(&printer->block, text, length);
-                else if (c == '"' || c == '\\') {
-                        text_block_add_char(&printer->block, '\\');
-                        text_block_add_char(&printer->block, (char)c);
-                } else /* control characters, also C1: a terminal would act on them */
-                        text_block_add_format(&printer->block,
-                                        "\\u%04x",
-                                        (unsigned)(length > 1 ? (unsigned char)text[1] : c));
-                text += length;
-                size -= length;
-        }
-        text_block_add_char(&printer->block, '"');
-}
 
 static void add_key_string(Printer *printer, const char *key, const char *text) {
         text_block_add(&printer->block, ",\"", 2);
         text_block_add(&printer->block, key, strlen(key));
         text_block_add(&printer->block, "\":", 2);
-        export_json_add_string(printer, text, strlen(text));
+        json_value_add_string(&printer->block, text, strlen(text));
 }
 
 static void add_wall(Printer *printer, uint64_t ts) {
@@ -82,74 +41,6 @@ static void export_json_add_time(Printer *printer, uint64_t ts) {
 static void export_json_add_buffer(Printer *printer, const char *buffer) {
         if (buffer[0] != '\0')
                 add_key_string(printer, "instance", buffer);
-}
-
-static void add_signed(Printer *printer, uint64_t value, bool is_signed) {
-        if (is_signed)
-                text_block_add_signed(&printer->block, (int64_t)value);
-        else
-                text_block_add_decimal(&printer->block, value);
-}
-
-static void add_array(Printer *printer,
-                const EventLayoutField *field,
-                const uint8_t *data,
-                uint32_t size) {
-        text_block_add_char(&printer->block, '[');
-        for (uint32_t i = 0; i + field->element <= size; i += field->element) {
-                if (i > 0)
-                        text_block_add_char(&printer->block, ',');
-                add_signed(printer,
-                                event_layout_number(data + i, field->element, field->is_signed),
-                                field->is_signed);
-        }
-        text_block_add_char(&printer->block, ']');
-}
-
-static uint64_t swap(uint64_t value, uint32_t size) {
-        return __builtin_bswap64(value) >> (64 - 8 * size);
-}
-
-/* The kernel adds a newline to text written to trace_marker. */
-static size_t count_text(const EventLayoutField *field, const char *text, size_t size) {
-        size_t n = strnlen(text, size);
-
-        return field->size == 0 && n > 0 && text[n - 1] == '\n' ? n - 1 : n;
-}
-
-static void export_json_add_field(Printer *printer,
-                const EventLayoutField *field,
-                const Record *record) {
-        uint32_t offset, size;
-
-        text_block_add(&printer->block, field->key, field->key_size);
-        event_layout_locate(field, record->data, record->size, &offset, &size);
-        if (size == 0) {
-                text_block_add(&printer->block,
-                                field->kind == EVENT_LAYOUT_STRING ? "\"\"" : "[]",
-                                2);
-                return;
-        }
-        switch (field->kind) {
-        case EVENT_LAYOUT_STRING:
-                export_json_add_string(printer,
-                                (const char *)record->data + offset,
-                                count_text(field, (const char *)record->data + offset, size));
-                return;
-        case EVENT_LAYOUT_ARRAY:
-                add_array(printer, field, record->data + offset, size);
-                return;
-        case EVENT_LAYOUT_POINTER:
-                text_block_add(&printer->block, "\"0x", 3);
-                text_block_add_hex(&printer->block,
-                                event_layout_number(record->data + offset, size, false));
-                text_block_add_char(&printer->block, '"');
-                return;
-        default:
-                break;
-        }
-        uint64_t number = event_layout_number(record->data + offset, size, field->is_signed);
-        add_signed(printer, field->is_swapped ? swap(number, size) : number, field->is_signed);
 }
 
 static void add_error(Printer *printer, const char *error) {
@@ -177,13 +68,9 @@ void json_record(Printer *printer, const PrinterLine *line) {
                 add_error(printer, "a record that is not as its format says");
                 return;
         }
-        text_block_add(&printer->block, ",\"fields\":{", 11);
-        for (size_t i = 0; i < layout->n_fields; i++) {
-                if (i > 0)
-                        text_block_add_char(&printer->block, ',');
-                export_json_add_field(printer, &layout->fields[i], &line->record);
-        }
-        text_block_add(&printer->block, "}}\n", 3);
+        text_block_add(&printer->block, ",\"fields\":", 10);
+        json_value_add_fields(&printer->block, layout, &line->record);
+        text_block_add(&printer->block, "}\n", 2);
 }
 
 void json_loss(Printer *printer, const Record *at, int64_t lost, const char *buffer) {
@@ -226,13 +113,13 @@ int json_end(Printer *printer, const Stream *stream, const char *missing) {
                 return r;
         if (stream->is_ended) {
                 text_block_add(&printer->block, "{\"end\":{\"code\":", 15);
-                export_json_add_string(printer, stream->end_code, strlen(stream->end_code));
+                json_value_add_string(&printer->block, stream->end_code, strlen(stream->end_code));
                 add_key_string(printer, "reason", stream->end_reason);
                 text_block_add(&printer->block, "}}\n", 3);
         }
         if (missing[0] != '\0') {
                 text_block_add(&printer->block, "{\"error\":", 9);
-                export_json_add_string(printer, missing, strlen(missing));
+                json_value_add_string(&printer->block, missing, strlen(missing));
                 text_block_add(&printer->block, "}\n", 2);
         }
         return 0;

@@ -14,66 +14,15 @@
 #include <string.h>
 
 #include "export/printer.h"
+#include "export/text-escape.h"
 #include "export/text-names.h"
 #include "export/wall-clock.h"
-#include "interfaces/utf8.h"
 #include "trace/print-run.h"
-
-/* C0, DEL, C1 and bytes that are not UTF-8: a terminal may act on each of them. */
-static size_t harmless(const char *text, size_t size) {
-        size_t length = utf8_length(text, size);
-        unsigned char first = (unsigned char)text[0];
-
-        if (length == 1)
-                return first >= 0x20 && first != 0x7f ? 1 : 0;
-        if (length == 2 && first == 0xc2 && (unsigned char)text[1] < 0xa0)
-                return 0;
-        return length;
-}
-
-/* Whether each of 8 bytes is printable ASCII: neither below a space nor above a tilde. */
-static bool word_is_plain(const char *text) {
-        static const uint64_t ones = UINT64_C(0x0101010101010101);
-        uint64_t word;
-
-        memcpy(&word, text, 8);
-        return (((word - ones * ' ') | (word + ones) | word) & ones * 0x80) == 0;
-}
-
-/* Counts the ASCII at the start, which is nearly always the whole text. */
-static size_t export_text_count_plain(const char *text, size_t size) {
-        size_t n = 0;
-
-        while (size - n >= 8 && word_is_plain(text + n))
-                n += 8;
-        while (n < size && text[n] >= ' ' && text[n] < 0x7f)
-                n++;
-        return n;
-}
-
-static void export_text_add_escaped(TextBlock *block,
-                const char *text,
-                size_t size,
-                bool is_multiline) {
-        while (size > 0) {
-                size_t length = harmless(text, size);
-
-                if (length == 0 && (text[0] == '\t' || (text[0] == '\n' && is_multiline)))
-                        length = 1;
-                if (length == 0) {
-                        text_block_add_format(block, "\\x%02x", (unsigned)(unsigned char)text[0]);
-                        length = 1;
-                } else
-                        text_block_add(block, text, length);
-                text += length;
-                size -= length;
-        }
-}
 
 /* Escapes the end of the block, which is nearly always plain. */
 static int escape_from(TextBlock *block, size_t start, bool is_multiline) {
         size_t size, plain = start +
-                             export_text_count_plain(block->data + start, block->used - start);
+                             text_escape_count_plain(block->data + start, block->used - start);
         _cleanup_free_ char *copy = NULL;
 
         if (plain == block->used)
@@ -84,7 +33,7 @@ static int escape_from(TextBlock *block, size_t start, bool is_multiline) {
                 return -ENOMEM;
         memcpy(copy, block->data + plain, size);
         block->used = plain;
-        export_text_add_escaped(block, copy, size, is_multiline);
+        text_escape_add(block, copy, size, is_multiline);
         return 0;
 }
 
@@ -166,7 +115,7 @@ static int add_event(Printer *printer, const PrinterLine *line) {
         if (printer->has_names && !is_named)
                 text_names_explain(line->layout, &line->record, block);
         /* Nearly all texts have nothing to escape, and no NUL. */
-        if (export_text_count_plain(block->data + start, block->used - start) ==
+        if (text_escape_count_plain(block->data + start, block->used - start) ==
                         block->used - start)
                 return 0;
         /* trace-cmd stops at the first NUL. */

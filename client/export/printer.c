@@ -28,15 +28,8 @@ void printer_clear(Printer *printer) {
 }
 
 int printer_flush(Printer *printer) {
-        TextBlock *block = &printer->block;
-        size_t size = block->used;
-
-        block->used = 0;
-        if (block->is_short_of_memory || printer->slow.is_short_of_memory)
-                return -ENOMEM;
-        if (size > 0 && fwrite_unlocked(block->data, 1, size, printer->out) != size)
-                return errno > 0 ? -errno : -EIO;
-        return 0;
+        printer->block.is_short_of_memory |= printer->slow.is_short_of_memory;
+        return text_block_write(&printer->block, printer->out);
 }
 
 /* Called at the end of each line. */

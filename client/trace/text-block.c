@@ -7,6 +7,7 @@
 #include "trace/text-block.h"
 
 #include <endian.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,17 @@ bool text_block_grow(TextBlock *block, size_t size) {
         block->data = data;
         block->size = wanted;
         return true;
+}
+
+int text_block_write(TextBlock *block, FILE *out) {
+        size_t size = block->used;
+
+        block->used = 0;
+        if (block->is_short_of_memory)
+                return -ENOMEM;
+        if (size > 0 && fwrite_unlocked(block->data, 1, size, out) != size)
+                return errno > 0 ? -errno : -EIO;
+        return 0;
 }
 
 /* Writes digits that end at `end`, and returns their start. */

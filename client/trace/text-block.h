@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "interfaces/cleanup.h"
@@ -27,6 +28,8 @@ typedef struct TextNumber {
 void text_block_clear(TextBlock *block);
 /* Returns false, and keeps the text, if the text would become too long or memory is short. */
 bool text_block_grow(TextBlock *block, size_t size);
+/* Writes the text and empties the block. Returns 0 or -errno; -ENOMEM: text is missing. */
+int text_block_write(TextBlock *block, FILE *out);
 void text_block_add_decimal(TextBlock *block, uint64_t number);
 /* With spaces before it up to a width of at most 32. */
 void text_block_add_right(TextBlock *block, const char *text, size_t size, size_t width);
