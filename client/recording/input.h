@@ -3,9 +3,6 @@
 
 #include "export/export.h"
 #include "terminal/context.h"
-/* --jobs: the number of threads. KT_E_INVALID_SPEC with a reason: text is none. NULL: as many as
- * CPUs that this process may use. */
-int input_parse_jobs(const char *text, unsigned *ret, Reason *reason);
 
 /* Opens a trace to read. path "-" is standard input. Always sets *ret_name. */
 int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *reason);
@@ -16,3 +13,7 @@ int input_open_all(char **paths, int n, int *ret_fd, const char **ret_name, Reas
 int input_report_failure(const char *name, FILE *out, int code, const Reason *reason);
 /* Reports what the trace lacks. Returns KT_EXIT_LOST when its end is missing, else 0. */
 int input_report_summary(const Context *context, const char *name, const ExportSummary *summary);
+
+/* --jobs: the number of threads. KT_E_INVALID_SPEC with a reason: text is none. NULL: as many as
+ * CPUs that this process may use. */
+int input_parse_jobs(const char *text, unsigned *ret, Reason *reason);
