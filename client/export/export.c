@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Exports a recorded trace in another format. Called by report, convert and, at the end of a
- * recording, record. Owns the Trace during the export. Also holds the names of the formats. */
+ * recording, record. Owns the Trace during the export. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 #include "export/export-dat-packed.h"
 #include "export/export-dat.h"
 #include "export/export.h"
+#include "export/exporter.h"
 #include "export/print-jobs.h"
 #include "export/printer.h"
 #include "export/wall-clock.h"
@@ -19,49 +20,6 @@
 #include "trace/trace.h"
 
 #define COPY_SIZE ((size_t)256 * 1024)
-
-static const struct {
-        const char *name, *suffix;
-} formats[_EXPORT_FORMAT_N] = {
-        [EXPORT_KTS] = { "kts", ".kts" },
-        [EXPORT_DAT] = { "dat", ".dat" },
-        [EXPORT_TEXT] = { "text", ".txt" },
-        [EXPORT_JSON] = { "json", ".json" },
-        [EXPORT_TEXT_WALL] = { "text-wall", "" },
-        [EXPORT_DAT_WALL] = { "dat-wall", "" },
-};
-
-bool export_format_is_dat(ExportFormat format) {
-        return format == EXPORT_DAT || format == EXPORT_DAT_WALL;
-}
-
-bool export_format_is_text(ExportFormat format) {
-        return format == EXPORT_TEXT || format == EXPORT_TEXT_WALL;
-}
-
-int export_format_from_suffix(const char *path, ExportFormat *ret) {
-        const char *dot = strrchr(path, '.');
-
-        for (ExportFormat f = 0; dot && f < _EXPORT_FORMAT_N; f++)
-                if (strcmp(dot, formats[f].suffix) == 0) {
-                        *ret = f;
-                        return 0;
-                }
-        return -EINVAL;
-}
-
-int export_format_from_string(const char *name, ExportFormat *ret) {
-        for (ExportFormat f = 0; f < _EXPORT_FORMAT_N; f++)
-                if (strcmp(name, formats[f].name) == 0) {
-                        *ret = f;
-                        return 0;
-                }
-        return -EINVAL;
-}
-
-const char *export_format_to_string(ExportFormat format) {
-        return formats[format].name;
-}
 
 /* Copies only whole frames: at worst the output is a cleanly cut stream. */
 static int copy_stream(const Trace *trace, FILE *out) {
@@ -130,15 +88,6 @@ static int print_items(Trace *trace, Printer *printer, unsigned n_jobs) {
         return r ?: failure;
 }
 
-static void report_damage(Trace *trace) {
-        if (trace->n_damaged > 0 && trace->missing[0] == '\0')
-                snprintf(trace->missing,
-                                sizeof(trace->missing),
-                                "%" PRIu64
-                                " damaged sub-buffers: records at their ends are missing",
-                                trace->n_damaged);
-}
-
 static int print_trace(Trace *trace,
                 const ExportSource *source,
                 ExportFormat format,
@@ -156,7 +105,7 @@ static int print_trace(Trace *trace,
         if (r == 0)
                 r = format == EXPORT_KTS ? count_items(trace, &printer)
                                          : print_items(trace, &printer, source->n_jobs);
-        report_damage(trace);
+        trace_report_damage(trace);
         if (r == 0)
                 r = printer_end(&printer, &trace->stream, trace->missing);
         ret->n_events = printer.n_events;
@@ -189,7 +138,7 @@ static int export_dat(Trace *trace,
         ret->n_lost = MAX_OF(counts.n_lost, stream_count_lost(&trace->stream));
         if (source->is_own) {
                 trace->n_damaged = counts.n_damaged;
-                report_damage(trace);
+                trace_report_damage(trace);
         }
         return r;
 }
@@ -202,8 +151,11 @@ static int export_write(Trace *trace,
                 FILE *out,
                 ExportSummary *ret,
                 Reason *reason) {
+        const Exporter *exporter = export_format_get_exporter(format);
         int r = 0;
 
+        if (exporter)
+                return exporter_run(exporter, &(ExporterInput){ trace, source, out }, ret, reason);
         if (format == EXPORT_KTS)
                 r = copy_stream(trace, out);
         else if (export_format_is_dat(format)) {

@@ -7,18 +7,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "export/export-format.h"
 #include "interfaces/cpu-list.h"
 #include "interfaces/error.h"
-
-typedef enum ExportFormat {
-        EXPORT_KTS,
-        EXPORT_DAT,
-        EXPORT_TEXT,
-        EXPORT_JSON,
-        EXPORT_TEXT_WALL, /* times of day instead of the trace's clock */
-        EXPORT_DAT_WALL,  /* with the offset of trace-cmd's record --date: shows times of day */
-        _EXPORT_FORMAT_N,
-} ExportFormat;
 
 /* Threads that print. More do not help, because one thread reads. */
 #define EXPORT_JOBS_MAX 64U
@@ -35,16 +26,6 @@ typedef struct ExportSummary {
         unsigned n_compiled, n_others;
         uint64_t n_slow;
 } ExportSummary;
-
-/* .kts .dat .txt .json; -EINVAL otherwise. */
-int export_format_from_suffix(const char *path, ExportFormat *ret);
-/* kts dat text json text-wall dat-wall; -EINVAL otherwise. */
-int export_format_from_string(const char *name, ExportFormat *ret);
-const char *export_format_to_string(ExportFormat format);
-/* For messages. */
-#define EXPORT_FORMAT_NAMES "dat, text, json, kts, text-wall, dat-wall"
-bool export_format_is_dat(ExportFormat format);
-bool export_format_is_text(ExportFormat format);
 
 /* Reads a .kts stream or a trace.dat from in_fd (recognised by content) and writes it to out.
  * EXPORT_DAT needs a seekable out. Messages contain in_name. Control characters in strings are

@@ -34,20 +34,23 @@ static int output_choose_format(Output *output, const char *format_name, Reason 
                                 KT_E_INVALID_SPEC,
                                 "--to %s: no such format; there are %s",
                                 format_name,
-                                EXPORT_FORMAT_NAMES);
-        if (format_name)
-                return 0;
-        if (!output->regular) {
+                                export_format_list(EXPORT_CAN_STREAM).text);
+        if (!format_name && !output->regular)
                 output->format = EXPORT_TEXT;
-                return 0;
-        }
-        if (export_format_from_suffix(output->path, &output->format) < 0)
+        else if (!format_name && export_format_from_suffix(output->path, &output->format) < 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "%s: no format has this suffix (.dat .kts .json .txt); --to "
                                 "names one",
                                 output->path);
-        return 0;
+        if (export_format_can(output->format, EXPORT_CAN_STREAM))
+                return 0;
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s is made of a complete recording: record to a .kts file, then use "
+                        "'ktracectl convert --to %s'",
+                        export_format_to_string(output->format),
+                        export_format_to_string(output->format));
 }
 
 static int output_open_file(Output *output, const char *path, Reason *reason) {

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <zstd.h>
@@ -330,6 +331,15 @@ int trace_next(Trace *trace, TraceItem *ret) {
         }
         *ret = (TraceItem){ .kind = TRACE_END };
         return 0;
+}
+
+void trace_report_damage(Trace *trace) {
+        if (trace->n_damaged > 0 && trace->missing[0] == '\0')
+                snprintf(trace->missing,
+                                sizeof(trace->missing),
+                                "%" PRIu64
+                                " damaged sub-buffers: records at their ends are missing",
+                                trace->n_damaged);
 }
 
 static ssize_t trace_read_some(int fd, uint8_t *data, size_t size) {

@@ -97,6 +97,9 @@ void trace_keep_cpus(Trace *trace, const CpuList *cpus);
 /* Gets the next record or loss in time order over all CPUs. Returns 0 or -errno. */
 int trace_next(Trace *trace, TraceItem *ret);
 
+/* Says in `missing` that sub-buffers were damaged, after the last trace_next(). */
+void trace_report_damage(Trace *trace);
+
 /* Like pread, but reads all `size` bytes. Returns 1, 0 at the file's end, or -errno. */
 int trace_read(const Trace *trace, uint64_t offset, void *data, size_t size);
 int trace_add_buffer(Trace *trace, const char *name, size_t subbuf_size);

@@ -80,7 +80,17 @@ static int convert(ConvertWork *work, const char *in_path, const char *out_path)
         return isolation_run(work->source.name, convert_work, work);
 }
 
-static int convert_run(Context *context, int argc, char **argv) {
+typedef struct ConvertOptions {
+        const char *to, *out_path, *cpus, *compression, *jobs;
+        bool is_raw;
+} ConvertOptions;
+
+/* Returns OPTIONS_END, or OPTIONS_EXIT. */
+static int convert_parse(Context *context,
+                int argc,
+                char **argv,
+                ConvertOptions *o,
+                int *ret_status) {
         static const struct option options[] = {
                 OPTIONS_GLOBAL,
                 { "to", required_argument, NULL, OPTION_TO },
@@ -91,61 +101,100 @@ static int convert_run(Context *context, int argc, char **argv) {
                 { "output", required_argument, NULL, 'o' },
                 {},
         };
-        const char *to = NULL, *out_path = "-", *list = NULL, *compression = NULL;
-        const char *n_jobs = NULL;
-        ExportSource source = { .seal = isolation_seal };
+        int option;
+
+        while ((option = options_next(context, argc, argv, "ho:q", options, ret_status)) >= 0) {
+                if (option == OPTION_TO)
+                        o->to = optarg;
+                else if (option == OPTION_CPU)
+                        o->cpus = optarg;
+                else if (option == OPTION_RAW)
+                        o->is_raw = true;
+                else if (option == OPTION_COMPRESSION)
+                        o->compression = optarg;
+                else if (option == OPTION_JOBS)
+                        o->jobs = optarg;
+                else
+                        o->out_path = optarg;
+        }
+        return option;
+}
+
+static int convert_choose_format(const Context *context,
+                const ConvertOptions *o,
+                ExportFormat *ret,
+                Reason *reason) {
+        if (o->to && export_format_from_string(o->to, ret) == 0)
+                return 0;
+        if (o->to)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--to %s: no such format, there are %s",
+                                o->to,
+                                export_format_list(0).text);
+        if (export_format_from_suffix(o->out_path, ret) == 0)
+                return 0;
+        if (context->json == JSON_OFF)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--to is missing: expected one of %s",
+                                export_format_list(0).text);
+        *ret = EXPORT_JSON;
+        return 0;
+}
+
+/* Refuses an option that has no effect on the format. */
+static int convert_check_options(const ConvertOptions *o, ExportFormat format, Reason *reason) {
+        const struct {
+                const char *name;
+                bool is_used;
+                ExportAbility ability;
+        } options[] = {
+                { "--compression", o->compression != NULL, EXPORT_CAN_COMPRESS },
+                { "--raw", o->is_raw, EXPORT_CAN_RAW },
+                { "--jobs", o->jobs != NULL, EXPORT_CAN_THREAD },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(options); i++)
+                if (options[i].is_used && !export_format_can(format, options[i].ability))
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "%s is for %s, not for %s",
+                                        options[i].name,
+                                        export_format_list(options[i].ability).text,
+                                        export_format_to_string(format));
+        if (!o->compression || strcmp(o->compression, "zstd") == 0 ||
+                        strcmp(o->compression, "none") == 0)
+                return 0;
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "--compression %s: expected zstd or none",
+                        o->compression);
+}
+
+static int convert_run(Context *context, int argc, char **argv) {
+        ConvertOptions o = { .out_path = "-" };
+        ConvertWork work = { .context = context, .source.seal = isolation_seal };
         Reason reason = {};
         CpuList cpus;
-        ExportFormat format;
-        int option, status;
+        int status;
 
-        while ((option = options_next(context, argc, argv, "ho:q", options, &status)) >= 0) {
-                if (option == OPTION_TO)
-                        to = optarg;
-                else if (option == OPTION_CPU)
-                        list = optarg;
-                else if (option == OPTION_RAW)
-                        source.is_raw = true;
-                else if (option == OPTION_COMPRESSION)
-                        compression = optarg;
-                else if (option == OPTION_JOBS)
-                        n_jobs = optarg;
-                else
-                        out_path = optarg;
-        }
-        if (option == OPTIONS_EXIT)
+        if (convert_parse(context, argc, argv, &o, &status) != OPTIONS_END)
                 return status;
         if (argc - optind != 1)
                 return message_show_usage(context, "expected one FILE, or '-' for standard input");
-        if (!to && strcmp(out_path, "-") != 0 && export_format_from_suffix(out_path, &format) == 0)
-                to = export_format_to_string(format);
-        if (!to && context->json != JSON_OFF)
-                to = export_format_to_string(EXPORT_JSON);
-        if (!to)
-                return message_show_usage(
-                                context, "--to is missing: expected one of " EXPORT_FORMAT_NAMES);
-        if (export_format_from_string(to, &format) < 0)
-                return message_show_usage(context,
-                                "--to %s: no such format, there are " EXPORT_FORMAT_NAMES,
-                                to);
-        if (compression && !export_format_is_dat(format))
-                return message_show_usage(context, "--compression is for dat, not for %s", to);
-        if (compression && strcmp(compression, "zstd") != 0 && strcmp(compression, "none") != 0)
-                return message_show_usage(
-                                context, "--compression %s: expected zstd or none", compression);
-        source.is_plain = compression && strcmp(compression, "none") == 0;
-        if (source.is_raw && !export_format_is_text(format))
-                return message_show_usage(context, "--raw is for text, not for %s", to);
-        if (n_jobs && !export_format_is_text(format) && format != EXPORT_JSON)
-                return message_show_usage(context, "--jobs is for text and json, not for %s", to);
-        int r = list ? cpu_list_parse("--cpu", list, &cpus, &reason) : 0;
-        r = r ?: input_parse_jobs(n_jobs, &source.n_jobs, &reason);
+        int r = convert_choose_format(context, &o, &work.format, &reason);
+        r = r ?: convert_check_options(&o, work.format, &reason);
+        if (r != 0)
+                return message_show_usage(context, "%s", reason.text);
+        r = o.cpus ? cpu_list_parse("--cpu", o.cpus, &cpus, &reason) : 0;
+        r = r ?: input_parse_jobs(o.jobs, &work.source.n_jobs, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
-        source.cpus = list ? &cpus : NULL;
-        return convert(&(ConvertWork){ .context = context, .source = source, .format = format },
-                        argv[optind],
-                        out_path);
+        work.source.is_raw = o.is_raw;
+        work.source.is_plain = o.compression && strcmp(o.compression, "none") == 0;
+        work.source.cpus = o.cpus ? &cpus : NULL;
+        return convert(&work, argv[optind], o.out_path);
 }
 
 const Verb verb_convert = {
@@ -154,11 +203,10 @@ const Verb verb_convert = {
         .summary = "write a recorded trace in another format",
         .help = "  --to FORMAT          dat (for trace-cmd and KernelShark), text, json "
                 "(one\n"
-                "                       object a line), kts; default: by OUT's suffix. "
-                "text-wall\n"
-                "                       and dat-wall have times of day instead of the "
-                "trace's\n"
-                "                       clock\n"
+                "                       object a line), csv, kts; default: by OUT's suffix.\n"
+                "                       text-wall and dat-wall have times of day instead of "
+                "the\n"
+                "                       trace's clock\n"
                 "  --cpu LIST           only these CPUs, such as 0-3,5; not for kts\n"
                 "  --raw                as 'report --raw', for text\n"
                 "  --jobs N             as 'report --jobs', for text and json\n"

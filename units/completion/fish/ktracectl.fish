@@ -103,7 +103,8 @@ set -l options \
     'record create hist|--unredacted||-|nothing is cut, where the policy allows it' \
     'record create|--spec||file|session spec' \
     'record stream snapshot convert spool|--output|o|file|write to this file' \
-    'record stream snapshot convert spool|--to||dat text json kts text-wall dat-wall|format' \
+    'record stream snapshot spool|--to||dat text json kts text-wall dat-wall|format' \
+    'convert|--to||dat text json kts text-wall dat-wall csv|format' \
     'record|--flight||-|keep the newest events' \
     'record|--snapshot-on||SIGUSR1 exit|when a snapshot is written' \
     'record|--allow-setuid||-|the command may gain privileges, which ends the trace' \
