@@ -301,8 +301,7 @@ static void feed_on_proven(Plan *plan, int result, const Reason *reason _unused_
  * zombie, with the start time that it had when it was found fit was the same task all the time.
  * Births count from the time at which the last ring begins: from there on, no ring misses an exit.
  * Records of tasks that were born earlier, or that were found fit and have ended, are removed and
- * counted
- * (`foreign`), because the pid may have belonged to another task. */
+ * counted (`foreign`), because the pid may have belonged to another task. */
 static void feed_prove(Feed *feed) {
         /* Without rings there is nothing to prove, and the plan of the rings would be in the
          * worker's queue twice when the sink is accepted. */

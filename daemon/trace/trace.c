@@ -231,8 +231,8 @@ int trace_step_statistics(void *context, Reason *reason _unused_) {
                 if (trace->stats_fds[i] < 0)
                         return trace->stats_fds[i];
         }
-        /* While trace_pipe is open, nobody can change the instance's tracer. In a borrowed instance
-         * its maker may want to, or may want to read the file. */
+        /* While trace_pipe is open, the kernel refuses to change the instance's tracer. In a
+         * borrowed instance its maker may want to, or may want to read the file. */
         if (trace->spec->tracer || trace_is_borrowed(trace))
                 return 0;
         trace->pipe_fd = instance_open_file(trace->instance, "trace_pipe", O_RDONLY | O_NONBLOCK);
