@@ -79,6 +79,11 @@ void feed_spool_take_report(FeedSpool *spool, const ControlMessage *message) {
         feed_spool_report_full(spool);
 }
 
+void feed_spool_finish(FeedSpool *spool) {
+        if (spool->entry)
+                spool_finish(spool->entry);
+}
+
 void feed_spool_end(FeedSpool *spool, const char *code, const char *text) {
         if (!spool->entry)
                 return;

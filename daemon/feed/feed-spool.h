@@ -32,6 +32,8 @@ void feed_spool_begin(FeedSpool *spool,
                 void *userdata);
 /* message: SPOOLED of the consumer. */
 void feed_spool_take_report(FeedSpool *spool, const ControlMessage *message);
+/* The session has ended: the consumer writes the rest of the recording, if there is one. */
+void feed_spool_finish(FeedSpool *spool);
 /* Ends the recording, if there is one. */
 void feed_spool_end(FeedSpool *spool, const char *code, const char *text);
 /* Leaves the entry to the next daemon. */

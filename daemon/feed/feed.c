@@ -661,6 +661,7 @@ void feed_report_interference(Feed *feed, uint64_t n, uint64_t nsec) {
 void feed_finish(Feed *feed, int names_fd, const char *code, const char *text) {
         if (feed->finish.type)
                 return;
+        feed_spool_finish(&feed->spool);
         feed->finish.type = CONTROL_FINISH;
         feed->finish.version = CONTROL_VERSION;
         snprintf(feed->finish.finish.code, sizeof(feed->finish.finish.code), "%s", code);

@@ -47,6 +47,16 @@ static int save_work(SpoolJob *job, Reason *reason _unused_) {
         return spool_disk_save(&job->spool->disk, job->id, job->text);
 }
 
+/* Calls that wait for the end of any entry try again. */
+static void set_ended(SpoolEntry *entry) {
+        Spool *spool = entry->spool;
+
+        entry->state = SPOOL_ENDED;
+        TAILQ_CONCAT(&spool->asking, &spool->ending, jobs);
+        if (!spool->is_closing)
+                (void)sd_event_source_set_enabled(spool->known, SD_EVENT_ONESHOT);
+}
+
 static void on_saved(SpoolJob *job, int result, const Reason *reason) {
         SpoolEntry *entry = spool_find(job->spool, job->id);
 
@@ -55,7 +65,7 @@ static void on_saved(SpoolJob *job, int result, const Reason *reason) {
                                 job->id,
                                 result > 0 ? reason->text : strerror(-result));
         if (entry && entry->state == SPOOL_CLOSING)
-                entry->state = SPOOL_ENDED;
+                set_ended(entry);
 }
 
 void spool_save_entry(SpoolEntry *entry) {
@@ -69,7 +79,7 @@ void spool_save_entry(SpoolEntry *entry) {
         }
         spool_job_free(job);
         if (entry->state == SPOOL_CLOSING)
-                entry->state = SPOOL_ENDED;
+                set_ended(entry);
 }
 
 static void spool_end_on_closed(SpoolJob *job, int result, const Reason *reason _unused_) {
@@ -116,7 +126,7 @@ void spool_close_entry(SpoolEntry *entry, const char *code, const char *reason) 
         spool_end_set_text(entry->code, sizeof(entry->code), code);
         spool_end_set_text(entry->reason, sizeof(entry->reason), reason);
         if (!job) {
-                entry->state = SPOOL_ENDED;
+                set_ended(entry);
                 return;
         }
         if (entry->n_members > 0) {
@@ -126,6 +136,20 @@ void spool_close_entry(SpoolEntry *entry, const char *code, const char *reason) 
         job->work = spool_end_close_work;
         job->over = spool_end_on_closed;
         spool_job_submit(job, entry->uid);
+}
+
+void spool_finish(SpoolEntry *entry) {
+        entry->is_finishing = true;
+}
+
+/* Destroy is answered before the consumer has written everything to the disk. */
+bool spool_hold_until_ended(SpoolEntry *entry, SpoolJob *job) {
+        bool is_ending = entry->state == SPOOL_CLOSING ||
+                         (entry->state == SPOOL_RECORDING && entry->is_finishing);
+
+        if (is_ending)
+                TAILQ_INSERT_TAIL(&entry->spool->ending, job, jobs);
+        return is_ending;
 }
 
 void spool_end(SpoolEntry *entry, const char *code, const char *reason) {

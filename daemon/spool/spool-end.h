@@ -4,6 +4,10 @@
 #include "spool/spool-entry.h"
 #include "spool/spool.h"
 
+/* Its session has ended. From now on calls that read or remove the entry wait until it ends. */
+void spool_finish(SpoolEntry *entry);
+/* Returns true if the entry is about to end. Then job->begin is called again when it has ended. */
+bool spool_hold_until_ended(SpoolEntry *entry, SpoolJob *job);
 /* Ends the entry: it is complete, and its owner may remove it. The caller gives up the entry. lost:
  * the known number of lost records. */
 void spool_end(SpoolEntry *entry, const char *code, const char *reason);

@@ -48,6 +48,7 @@ struct SpoolEntry {
         void *receiver_userdata;
         unsigned last_given; /* number; 0: none */
         bool has_note, gives, is_waiting, is_full, drops;
+        bool is_finishing; /* its session has ended, and the consumer writes the rest */
         SpoolNote note;
         TAILQ_ENTRY(SpoolEntry) entries;
 };
@@ -66,6 +67,7 @@ struct Spool {
         struct SpoolEntries entries;
         struct SpoolJobs jobs;   /* submitted to the thread */
         struct SpoolJobs asking; /* until loaded */
+        struct SpoolJobs ending; /* until an entry has ended */
         struct SpoolFetches fetches;
         bool is_loaded, is_loading, is_leaving, is_closing;
         sd_event_source *timer; /* for entries that wait for space */

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "interfaces/defence.h"
 #include "interfaces/quote.h"
+#include "spool/spool-end.h"
 #include "spool/spool-entry.h"
 #include "spool/spool-index.h"
 #include "spool/spool-job.h"
@@ -272,16 +273,10 @@ static int check_member(const SpoolEntry *entry, SpoolFetch *fetch, Reason *reas
                         fetch->member);
 }
 
-static int begin_fetch(SpoolJob *job, Reason *reason) {
+static int begin_fetch(SpoolJob *job, const SpoolEntry *entry, Reason *reason) {
         Spool *spool = job->spool;
-        const SpoolEntry *entry = spool_find(spool, job->id);
         uid_t uid = job->request->subject.uid;
 
-        if (!entry || !spool_is_visible(entry, &job->request->subject, REACH_OWN))
-                return reason_set(reason,
-                                KT_E_NO_SUCH_SESSION,
-                                "%s: no such recording: ListSpool returns yours",
-                                quote(job->id).text);
         int r = uid == 0 ? 0 : check_count(spool, uid, reason);
         if (r != 0)
                 return r;
@@ -302,8 +297,21 @@ static int begin_fetch(SpoolJob *job, Reason *reason) {
 }
 
 static void begin_open(SpoolJob *job, int result, const Reason *reason) {
+        SpoolEntry *entry = result == 0 ? spool_find(job->spool, job->id) : NULL;
         Reason why = *reason;
-        int r = result ?: begin_fetch(job, &why);
+        int r = result;
+
+        if (entry && !spool_is_visible(entry, &job->request->subject, REACH_OWN))
+                entry = NULL;
+        if (entry && spool_hold_until_ended(entry, job))
+                return;
+        if (entry)
+                r = begin_fetch(job, entry, &why);
+        else if (r == 0)
+                r = reason_set(&why,
+                                KT_E_NO_SUCH_SESSION,
+                                "%s: no such recording: ListSpool returns yours",
+                                quote(job->id).text);
         Request *request = TAKE_PTR(job->request);
 
         spool_job_free(job);

@@ -73,6 +73,7 @@ int spool_new(const ConsumerLauncher *launcher,
         TAILQ_INIT(&spool->entries);
         TAILQ_INIT(&spool->jobs);
         TAILQ_INIT(&spool->asking);
+        TAILQ_INIT(&spool->ending);
         TAILQ_INIT(&spool->fetches);
         spool->disk.path = strdup(path);
         if (!spool->disk.path)
@@ -170,6 +171,7 @@ Spool *spool_free(Spool *spool) {
         if (!spool)
                 return NULL;
         spool->is_closing = true;
+        TAILQ_CONCAT(&spool->asking, &spool->ending, jobs);
         while ((job = TAILQ_FIRST(&spool->asking))) {
                 Reason reason = {};
                 int r = reason_set(&reason, KT_E_CANCELLED, "ktraced ends");
@@ -376,6 +378,8 @@ static void begin_remove(SpoolJob *job, int result, const Reason *reason) {
                                      &job->request->subject,
                                      job->number ? REACH_ALL : REACH_OWN))
                 entry = NULL;
+        if (result == 0 && entry && spool_hold_until_ended(entry, job))
+                return;
         int r = result ?: check_removed(entry, job->id, &why);
         if (r != 0) {
                 Request *request = TAKE_PTR(job->request);

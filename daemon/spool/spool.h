@@ -124,7 +124,7 @@ typedef struct SpoolNote {
  * "state","bytes","created-usec","ended-usec","code","reason","lost","dropped-files",
  * "dropped-bytes","files":[{"name","bytes","state"}]}]. KT_E_FAILED: the disk failed. */
 int spool_list(Spool *spool, Request *request, SessionReach reach, Reason *reason);
-/* KT_E_NO_SUCH_SESSION, KT_E_BUSY while it records. */
+/* KT_E_NO_SUCH_SESSION, KT_E_BUSY while its session exists. */
 int spool_remove(Spool *spool,
                 Request *request,
                 SessionReach reach,

@@ -15,7 +15,7 @@ has_workers() { [ "$(workers | wc -l)" = "$1" ]; }
 
 idle_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
-        within 5 ktracectl spool remove disk || true
+        ktracectl spool remove disk || true
         leave_case
 }
 

@@ -95,9 +95,9 @@ case_spool_files() { # each file of a recording is readable alone, and all files
         ktracectl spool fetch box -o part.kts
         ktracectl stop box
         ktracectl destroy box
+        expect 0 ktracectl spool fetch box -o all.kts # it waits until everything is on the disk
         ended
         same 0 "$(entry lost)" lost
-        expect 0 ktracectl spool fetch box -o all.kts
         same 40000 "$(has all.kts 1000)" "events of the whole"
         [ "$(has part.kts 1000)" -le 40000 ] || fail "more than there were"
         mkdir files

@@ -417,6 +417,59 @@ static void test_ending(Fixture *f, gconstpointer data _unused_) {
         }
 }
 
+static void on_removed(Request *request, int result, const Reason *reason) {
+        Fixture *f = request->userdata;
+
+        f->result = result;
+        f->reason = *reason;
+        f->n_answers++;
+        request_free(request);
+}
+
+static void begin_removal(Fixture *f, const SpoolEntry *entry) {
+        Subject subject = { .uid = 1000 };
+        Request *request = request_new(&subject, NULL);
+        Reason reason = {};
+
+        g_assert_nonnull(request);
+        request->done = on_removed;
+        request->userdata = f;
+        f->n_answers = 0;
+        g_assert_cmpint(spool_remove(f->spool, request, REACH_OWN, spool_get_id(entry), &reason),
+                        ==,
+                        0);
+        run(f);
+}
+
+/* A recording whose session has ended is removed when its consumer has written the rest. */
+static void test_remove_soon(Fixture *f, gconstpointer data _unused_) {
+        begin(f);
+        SpoolEntry *entry = make(f, "soon", 0, true);
+        g_autofree char *id = g_strdup(spool_get_id(entry));
+
+        begin_removal(f, entry);
+        g_assert_cmpint(f->n_answers, ==, 1);
+        g_assert_cmpint(f->result, ==, KT_E_BUSY);
+
+        spool_finish(entry);
+        begin_removal(f, entry);
+        g_assert_cmpint(f->n_answers, ==, 0);
+        spool_end(entry, "stopped", "");
+        while (f->n_answers == 0)
+                run(f);
+        g_assert_cmpint(f->result, ==, 0);
+        g_assert_null(spool_find(f->spool, id));
+
+        /* The daemon ends before the consumer. */
+        entry = make(f, "late", 0, true);
+        spool_finish(entry);
+        begin_removal(f, entry);
+        g_assert_cmpint(f->n_answers, ==, 0);
+        f->spool = spool_free(f->spool);
+        g_assert_cmpint(f->n_answers, ==, 1);
+        g_assert_cmpint(f->result, ==, KT_E_CANCELLED);
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *name;
@@ -429,6 +482,7 @@ int main(int argc, char **argv) {
                 { "/spool/next-daemon", test_next },
                 { "/spool/left-over", test_left },
                 { "/spool/ending", test_ending },
+                { "/spool/remove-soon", test_remove_soon },
                 { "/spool/disk", test_disk },
                 { "/spool/copy", test_copy },
                 { "/spool/trust", test_trust },
