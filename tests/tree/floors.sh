@@ -33,10 +33,11 @@ client/spec      client/terminal interfaces
 client/program   interfaces
 client/names     interfaces
 client/trace     client/names interfaces
-client/export    client/trace client/names interfaces
+client/analysis  client/trace client/names interfaces
+client/export    client/analysis client/trace client/names interfaces
 client/call      interfaces
-client/recording client/call client/export client/trace client/spec client/terminal interfaces
-client/verbs     client/recording client/call client/export client/trace client/program client/spec \
+client/recording client/call client/export client/analysis client/trace client/spec client/terminal interfaces
+client/verbs     client/recording client/call client/export client/analysis client/trace client/program client/spec \
                  client/terminal interfaces
 client           client/verbs client/call client/terminal interfaces
 "
