@@ -4,6 +4,8 @@
  * and fields. Documented in ktracectl(1). Cells are quoted as in RFC 4180, and lines end with a
  * newline.
  *
+ * If only one event is selected, each of its fields has a column.
+ *
  * Traced programs choose names and texts. Bytes that a terminal may act on are escaped as in text.
  * Spreadsheets run a cell that begins with = + - @ as a formula. Such a text gets an apostrophe in
  * front, which makes it text there. Numbers stay as they are. */
@@ -22,9 +24,10 @@
 typedef struct Csv {
         const Decode *decode;
         FILE *out;
-        bool has_instances; /* a column names the instance */
-        TextBlock block;    /* lines that wait */
-        TextBlock cell;     /* the text of one cell, before it is quoted */
+        bool has_instances;      /* a column names the instance */
+        const EventLayout *only; /* the only event; NULL: there may be several */
+        TextBlock block;         /* lines that wait */
+        TextBlock cell;          /* the text of one cell, before it is quoted */
 } Csv;
 
 /* Adds the text of `cell`, which becomes empty. */
@@ -92,6 +95,32 @@ static void csv_add_word(TextBlock *cell, const char *text, size_t size) {
         text_block_add_char(cell, '"');
 }
 
+/* A column for each field. */
+static void csv_add_columns(Csv *csv, const EventLayout *layout, const Record *record) {
+        for (size_t i = 0; i < layout->n_fields; i++) {
+                const EventLayoutField *field = &layout->fields[i];
+                const char *text;
+
+                if (field->kind == EVENT_LAYOUT_STRING) {
+                        size_t size = field_value_get_text(field, record, &text);
+
+                        text_escape_add(&csv->cell, text, size, false);
+                        csv_add_cell(csv);
+                } else if (field->kind == EVENT_LAYOUT_ARRAY) {
+                        field_value_add(&csv->cell, field, record);
+                        csv_add_cell(csv);
+                } else {
+                        text_block_add_char(&csv->block, ',');
+                        field_value_add(&csv->block, field, record);
+                }
+        }
+}
+
+/* For a line without a record. */
+static void csv_add_empty_fields(Csv *csv) {
+        text_block_add_repeated(&csv->block, ',', csv->only ? csv->only->n_fields : 1);
+}
+
 /* "name=value name=value" */
 static void csv_add_fields(Csv *csv, const EventLayout *layout, const Record *record) {
         for (size_t i = 0; i < layout->n_fields; i++) {
@@ -137,19 +166,42 @@ static int csv_end_line(Csv *csv, const ExporterItem *item) {
         return csv->block.used < BLOCK_SIZE ? 0 : text_block_write(&csv->block, csv->out);
 }
 
+/* Returns the layout of the selected event if it is only one. */
+static const EventLayout *csv_find_only(const Trace *trace) {
+        const EventLayout *found = NULL;
+
+        for (size_t id = 0; id < trace->filter.n_events; id++) {
+                if (trace->filter.events[id] && found)
+                        return NULL;
+                if (trace->filter.events[id])
+                        found = trace->decode->layouts[id];
+        }
+        return found;
+}
+
+static void csv_add_heading(Csv *csv) {
+        static const char common[] = "time,cpu,pid,comm,event";
+
+        text_block_add(&csv->block, common, strlen(common));
+        for (size_t i = 0; csv->only && i < csv->only->n_fields; i++)
+                csv_add_text(csv, csv->only->fields[i].name);
+        if (!csv->only)
+                csv_add_text(csv, "fields");
+        if (csv->has_instances)
+                csv_add_text(csv, "instance");
+        text_block_add_char(&csv->block, '\n');
+}
+
 static int csv_begin(const ExporterInput *input, void **ret, Reason *reason _unused_) {
-        static const char heading[] = "time,cpu,pid,comm,event,fields";
         Csv *csv = calloc(1, sizeof(*csv));
 
         if (!csv)
                 return -ENOMEM;
         *csv = (Csv){ .decode = input->trace->decode,
                 .out = input->out,
-                .has_instances = input->trace->n_buffers > 1 };
-        text_block_add(&csv->block, heading, strlen(heading));
-        if (csv->has_instances)
-                text_block_add(&csv->block, ",instance", 9);
-        text_block_add_char(&csv->block, '\n');
+                .has_instances = input->trace->n_buffers > 1,
+                .only = csv_find_only(input->trace) };
+        csv_add_heading(csv);
         *ret = csv;
         return 0;
 }
@@ -164,11 +216,14 @@ static int csv_record(void *state, const ExporterItem *item) {
         csv_add_text(csv, decode_command(csv->decode, item->pid));
         if (!layout) {
                 csv_add_text(csv, "[unknown or damaged record]");
-                text_block_add_char(&csv->block, ',');
+                csv_add_empty_fields(csv);
                 return csv_end_line(csv, item);
         }
         csv_add_event(csv, layout->event);
-        csv_add_fields(csv, layout, &item->record);
+        if (csv->only)
+                csv_add_columns(csv, layout, &item->record);
+        else
+                csv_add_fields(csv, layout, &item->record);
         return csv_end_line(csv, item);
 }
 
@@ -182,7 +237,7 @@ static int csv_loss(void *state, const ExporterItem *item) {
         else
                 text_block_add_format(&csv->cell, "[events lost]");
         csv_add_cell(csv);
-        text_block_add_char(&csv->block, ',');
+        csv_add_empty_fields(csv);
         return csv_end_line(csv, item);
 }
 

@@ -13,7 +13,8 @@
 #include "export/export-csv.h"
 #include "interfaces/cleanup.h"
 
-#define CAN_PRINT (EXPORT_CAN_STREAM | EXPORT_CAN_CHOOSE | EXPORT_CAN_THREAD)
+#define CAN_PART  (EXPORT_CAN_CHOOSE | EXPORT_CAN_CUT)
+#define CAN_PRINT (EXPORT_CAN_STREAM | CAN_PART | EXPORT_CAN_THREAD)
 #define CAN_DAT   (EXPORT_CAN_STREAM | EXPORT_CAN_CHOOSE | EXPORT_CAN_COMPRESS)
 
 static const struct {
@@ -27,7 +28,7 @@ static const struct {
         [EXPORT_KTS] = { "kts", ".kts", EXPORT_CAN_STREAM },
         [EXPORT_TEXT_WALL] = { "text-wall", "", CAN_PRINT | EXPORT_CAN_RAW },
         [EXPORT_DAT_WALL] = { "dat-wall", "", CAN_DAT },
-        [EXPORT_CSV] = { "csv", ".csv", EXPORT_CAN_CHOOSE, &csv_exporter },
+        [EXPORT_CSV] = { "csv", ".csv", CAN_PART, &csv_exporter },
 };
 
 int export_format_from_suffix(const char *path, ExportFormat *ret) {

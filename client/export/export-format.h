@@ -22,6 +22,7 @@ typedef enum ExportAbility {
         EXPORT_CAN_RAW = 1 << 2,      /* strings that are not escaped */
         EXPORT_CAN_THREAD = 1 << 3,   /* print with several threads */
         EXPORT_CAN_COMPRESS = 1 << 4, /* with zstd, or not */
+        EXPORT_CAN_CUT = 1 << 5,      /* some of the events */
 } ExportAbility;
 
 /* .kts .dat .txt .json and so on; -EINVAL otherwise. */

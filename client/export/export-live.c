@@ -21,6 +21,7 @@
 #include "export/printer.h"
 #include "export/wall-clock.h"
 #include "interfaces/cleanup.h"
+#include "trace/selection.h"
 #include "trace/stream.h"
 #include "trace/subbuf.h"
 
@@ -511,7 +512,7 @@ static int finish_dat(LiveExport *live, ExportSummary *ret, Reason *reason) {
                 return -errno;
         return export_source(&(ExportSource){ .fd = fileno(live->spool),
                                              .name = "the stream",
-                                             .cpus = live->cpus },
+                                             .selection = &(Selection){ .cpus = live->cpus } },
                         live->format,
                         live->out,
                         ret,

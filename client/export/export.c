@@ -17,6 +17,7 @@
 #include "export/wall-clock.h"
 #include "interfaces/cleanup.h"
 #include "trace/receipt.h"
+#include "trace/selection.h"
 #include "trace/trace.h"
 
 #define COPY_SIZE ((size_t)256 * 1024)
@@ -199,6 +200,22 @@ static int export_trace(Trace *trace,
         return r;
 }
 
+/* Frames of a stream are copied as they are, also into a trace.dat. */
+static int check_selection(const Selection *selection, ExportFormat format, Reason *reason) {
+        if (selection->cpus && !export_format_can(format, EXPORT_CAN_CHOOSE))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "a stream (kts) has all CPUs: choose some when it is shown or converted");
+        if (selection_is_cut(selection) && !export_format_can(format, EXPORT_CAN_CUT))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s has all events of its CPUs: --from, --until, --last, --event and "
+                                "--pid are for %s",
+                                export_format_to_string(format),
+                                export_format_list(EXPORT_CAN_CUT).text);
+        return 0;
+}
+
 int export_source(const ExportSource *source,
                 ExportFormat format,
                 FILE *out,
@@ -209,15 +226,12 @@ int export_source(const ExportSource *source,
         Reason why = { 0 };
         int r;
 
-        if (source->cpus && format == EXPORT_KTS)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "a stream (kts) has all CPUs: choose some when it is shown or converted");
+        r = source->selection ? check_selection(source->selection, format, reason) : 0;
+        if (r != 0)
+                return r;
         r = trace_open(source->fd, export_format_is_text(format), source->seal, &trace, &why);
-        if (r == 0 && source->cpus)
-                r = decode_check_cpus(trace->decode, source->cpus, &why);
-        if (r == 0 && source->cpus)
-                trace_keep_cpus(trace, source->cpus);
+        if (r == 0 && source->selection)
+                r = selection_apply(source->selection, trace, &why);
         if (r == 0)
                 r = export_trace(trace, source, format, out, &summary, &why);
         if (r > 0)

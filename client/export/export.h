@@ -37,13 +37,14 @@ int export_file(int in_fd,
                 ExportSummary *ret,
                 Reason *reason);
 
-/* The same for these CPUs only; NULL: all. KT_E_INVALID_SPEC: the format is EXPORT_KTS, which
- * always has all CPUs, or the trace has none of them. Statistics and lost events are those of
- * the whole trace. */
+/* The same for a part of the trace. KT_E_INVALID_SPEC: the format cannot be made of a part, or the
+ * trace has no such part. Statistics and lost events are those of the whole trace. */
+typedef struct Selection Selection; /* trace/selection.h */
+
 typedef struct ExportSource {
         int fd;
         const char *name;
-        const CpuList *cpus;
+        const Selection *selection;  /* NULL: all */
         unsigned n_jobs;             /* text, json: threads that print; 0: one */
         int (*seal)(Reason *reason); /* see TraceSeal; NULL: none */
         bool has_names;              /* text: names of calls, flags, errors and signals */

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "recording/target.h"
+#include "trace/selection.h"
 
 struct Output {
         char *path;     /* NULL: standard output */
@@ -168,6 +169,7 @@ bool output_is_terminal(const Output *output) {
 static int output_convert(Output *output, ExportSummary *ret, Reason *reason) {
         int draft_fd = target_get_draft_fd(output->target);
         _cleanup_fclose_ FILE *out = NULL;
+        Selection selection = { .cpus = output_get_cpus(output) };
 
         if (lseek(draft_fd, 0, SEEK_SET) < 0)
                 return -errno;
@@ -176,7 +178,7 @@ static int output_convert(Output *output, ExportSummary *ret, Reason *reason) {
         r = r
                             ?: export_source(&(ExportSource){ .fd = draft_fd,
                                                              .name = output->path,
-                                                             .cpus = output_get_cpus(output),
+                                                             .selection = &selection,
                                                              .is_plain = output->is_plain,
                                                              .is_own = true },
                                                output->format,

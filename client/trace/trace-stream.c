@@ -58,6 +58,7 @@ static int load_packed(Trace *trace, TraceChunk *chunk, Reason *reason) {
         chunk->size = packed.data_bytes;
         chunk->packed = packed.packed_bytes;
         chunk->n_records = packed.n_records;
+        chunk->time = packed.time;
         return 0;
 }
 

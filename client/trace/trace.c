@@ -199,14 +199,21 @@ static int lane_fill(Trace *trace, TraceLane *lane) {
         return 1;
 }
 
-static uint64_t convert_ts(const Trace *trace, uint64_t ts) {
+uint64_t trace_convert_ts(const Trace *trace, uint64_t ts) {
         if (trace->ts_mult > 0)
                 ts = (uint64_t)(((unsigned __int128)ts * trace->ts_mult) >> trace->ts_shift);
         return ts + (uint64_t)trace->ts_offset;
 }
 
-/* Reads the next record into lane->record. Returns 1, 0 at the lane's end, or -errno. */
-static int trace_lane_advance(Trace *trace, TraceLane *lane) {
+void trace_lane_rewind(TraceLane *lane, size_t chunk, uint64_t offset) {
+        lane->chunk = chunk;
+        lane->chunk_place = offset;
+        lane->block_used = lane->block_place = 0;
+        lane->walk = (Subbuf){ 0 };
+        lane->lost = 0;
+}
+
+int trace_lane_advance(Trace *trace, TraceLane *lane) {
         size_t subbuf_size = trace->buffers[lane->buffer].subbuf_size, size;
         int64_t missed;
         uint64_t ts;
@@ -214,7 +221,7 @@ static int trace_lane_advance(Trace *trace, TraceLane *lane) {
 
         for (;;) {
                 if (subbuf_next(&lane->walk, &lane->record.data, &lane->record.size, &ts)) {
-                        lane->record.ts = convert_ts(trace, ts);
+                        lane->record.ts = trace_convert_ts(trace, ts);
                         return 1;
                 }
                 if (lane->walk.is_damaged)
@@ -237,6 +244,24 @@ static int trace_lane_advance(Trace *trace, TraceLane *lane) {
                 if (missed != 0 && !lane->is_loss_reported)
                         trace_lane_lose(lane, missed);
         }
+}
+
+/* Reads the next record that passes the filter. Losses at other times are not the selection's. */
+static int trace_lane_advance_filtered(Trace *trace, TraceLane *lane) {
+        const RecordFilter *filter = &trace->filter;
+        int r;
+
+        while ((r = trace_lane_advance(trace, lane)) > 0 && trace->is_filtered) {
+                if (lane->record.ts >= filter->until) {
+                        lane->lost = 0;
+                        return 0;
+                }
+                if (lane->record.ts < filter->from)
+                        lane->lost = 0;
+                else if (record_filter_accepts(filter, trace->decode, &lane->record))
+                        break;
+        }
+        return r;
 }
 
 static bool trace_is_before(const TraceLane *a, const TraceLane *b) {
@@ -273,7 +298,7 @@ static int heap_init(Trace *trace) {
                 int r;
 
                 lane->record.cpu = lane->cpu;
-                r = trace_lane_advance(trace, lane);
+                r = trace_lane_advance_filtered(trace, lane);
                 if (r < 0)
                         return r;
                 lane->is_done = r == 0;
@@ -309,7 +334,7 @@ int trace_next(Trace *trace, TraceItem *ret) {
                 if (lane->is_taken) {
                         /* The caller may have used the last record until now, so the lane advances
                          * only here. */
-                        r = trace_lane_advance(trace, lane);
+                        r = trace_lane_advance_filtered(trace, lane);
                         if (r < 0)
                                 return r;
                         lane->is_done = r == 0;
@@ -490,6 +515,12 @@ void trace_keep_cpus(Trace *trace, const CpuList *cpus) {
         trace->n_lanes = n;
 }
 
+void trace_set_filter(Trace *trace, RecordFilter *filter) {
+        trace->filter = *filter;
+        trace->is_filtered = true;
+        *filter = (RecordFilter){ 0 };
+}
+
 Trace *trace_close(Trace *trace) {
         if (!trace)
                 return NULL;
@@ -500,6 +531,7 @@ Trace *trace_close(Trace *trace) {
         free(trace->lanes);
         free(trace->buffers);
         free(trace->heap);
+        record_filter_clear(&trace->filter);
         ZSTD_freeDCtx(trace->unpack);
         stream_clear(&trace->stream);
         if (trace->owns_fd)

@@ -7,6 +7,7 @@
 #include "interfaces/cpu-list.h"
 #include "interfaces/error.h"
 #include "trace/decode.h"
+#include "trace/record-filter.h"
 #include "trace/stream.h"
 #include "trace/subbuf.h"
 
@@ -17,6 +18,7 @@ typedef struct TraceChunk {
         uint64_t lost;      /* events lost before it; 0: see the sub-buffers' own flags */
         uint32_t packed;    /* bytes of a zstd frame; 0: not packed */
         uint64_t n_records; /* in a packed chunk of a stream, as its writer says */
+        uint64_t time;      /* of a packed chunk: of its first sub-buffer; 0: unknown */
 } TraceChunk;
 
 /* One CPU of one buffer: its chunks, and the reader's position in them. */
@@ -67,6 +69,8 @@ typedef struct Trace {
         TraceLane **heap; /* lanes by the time of their next record */
         size_t n_heap;
         uint64_t n_damaged; /* sub-buffers with a damaged end */
+        RecordFilter filter;
+        bool is_filtered;
 } Trace;
 
 typedef enum TraceItemKind {
@@ -94,6 +98,8 @@ DEFINE_CLEANUP(Trace, trace_close);
 
 /* Drops all other CPUs. Must be called before the first trace_next(). */
 void trace_keep_cpus(Trace *trace, const CpuList *cpus);
+/* Returns only these records. Must be called before the first trace_next(). Consumes the filter. */
+void trace_set_filter(Trace *trace, RecordFilter *filter);
 /* Gets the next record or loss in time order over all CPUs. Returns 0 or -errno. */
 int trace_next(Trace *trace, TraceItem *ret);
 
@@ -102,6 +108,12 @@ void trace_report_damage(Trace *trace);
 
 /* Like pread, but reads all `size` bytes. Returns 1, 0 at the file's end, or -errno. */
 int trace_read(const Trace *trace, uint64_t offset, void *data, size_t size);
+/* Nanoseconds of a sub-buffer's time. */
+uint64_t trace_convert_ts(const Trace *trace, uint64_t ts);
+/* Lets a lane begin at this chunk, and at a sub-buffer `offset` bytes in it. */
+void trace_lane_rewind(TraceLane *lane, size_t chunk, uint64_t offset);
+/* Reads the next record of a lane into lane->record. Returns 1, 0 at the lane's end, or -errno. */
+int trace_lane_advance(Trace *trace, TraceLane *lane);
 int trace_add_buffer(Trace *trace, const char *name, size_t subbuf_size);
 /* Adds the chunk to the CPU's lane in the last buffer; makes the lane if needed. Returns 0 or
  * -ENOMEM. */

@@ -9,13 +9,13 @@
 #include "export/export.h"
 #include "recording/input.h"
 #include "recording/isolation.h"
+#include "recording/selection-options.h"
 #include "recording/target.h"
 #include "terminal/message.h"
 #include "verbs/verb.h"
 
 enum {
         OPTION_TO = OPTION_VERB,
-        OPTION_CPU,
         OPTION_RAW,
         OPTION_COMPRESSION,
         OPTION_JOBS,
@@ -81,8 +81,9 @@ static int convert(ConvertWork *work, const char *in_path, const char *out_path)
 }
 
 typedef struct ConvertOptions {
-        const char *to, *out_path, *cpus, *compression, *jobs;
+        const char *to, *out_path, *compression, *jobs;
         bool is_raw;
+        SelectionOptions selection;
 } ConvertOptions;
 
 /* Returns OPTIONS_END, or OPTIONS_EXIT. */
@@ -94,7 +95,7 @@ static int convert_parse(Context *context,
         static const struct option options[] = {
                 OPTIONS_GLOBAL,
                 { "to", required_argument, NULL, OPTION_TO },
-                { "cpu", required_argument, NULL, OPTION_CPU },
+                SELECTION_OPTIONS,
                 { "raw", no_argument, NULL, OPTION_RAW },
                 { "compression", required_argument, NULL, OPTION_COMPRESSION },
                 { "jobs", required_argument, NULL, OPTION_JOBS },
@@ -104,10 +105,10 @@ static int convert_parse(Context *context,
         int option;
 
         while ((option = options_next(context, argc, argv, "ho:q", options, ret_status)) >= 0) {
+                if (selection_options_take(&o->selection, option, optarg))
+                        continue;
                 if (option == OPTION_TO)
                         o->to = optarg;
-                else if (option == OPTION_CPU)
-                        o->cpus = optarg;
                 else if (option == OPTION_RAW)
                         o->is_raw = true;
                 else if (option == OPTION_COMPRESSION)
@@ -176,7 +177,6 @@ static int convert_run(Context *context, int argc, char **argv) {
         ConvertOptions o = { .out_path = "-" };
         ConvertWork work = { .context = context, .source.seal = isolation_seal };
         Reason reason = {};
-        CpuList cpus;
         int status;
 
         if (convert_parse(context, argc, argv, &o, &status) != OPTIONS_END)
@@ -187,13 +187,13 @@ static int convert_run(Context *context, int argc, char **argv) {
         r = r ?: convert_check_options(&o, work.format, &reason);
         if (r != 0)
                 return message_show_usage(context, "%s", reason.text);
-        r = o.cpus ? cpu_list_parse("--cpu", o.cpus, &cpus, &reason) : 0;
+        r = selection_options_finish(&o.selection, &reason);
         r = r ?: input_parse_jobs(o.jobs, &work.source.n_jobs, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
         work.source.is_raw = o.is_raw;
         work.source.is_plain = o.compression && strcmp(o.compression, "none") == 0;
-        work.source.cpus = o.cpus ? &cpus : NULL;
+        work.source.selection = &o.selection.selection;
         return convert(&work, argv[optind], o.out_path);
 }
 
@@ -206,8 +206,7 @@ const Verb verb_convert = {
                 "                       object a line), csv, kts; default: by OUT's suffix.\n"
                 "                       text-wall and dat-wall have times of day instead of "
                 "the\n"
-                "                       trace's clock\n"
-                "  --cpu LIST           only these CPUs, such as 0-3,5; not for kts\n"
+                "                       trace's clock\n" SELECTION_HELP
                 "  --raw                as 'report --raw', for text\n"
                 "  --jobs N             as 'report --jobs', for text and json\n"
                 "  --compression HOW    of a dat: zstd (default; trace-cmd 3.0 and newer), or none\n"

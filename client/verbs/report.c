@@ -11,6 +11,7 @@
 #include "export/export.h"
 #include "recording/input.h"
 #include "recording/isolation.h"
+#include "recording/selection-options.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
 #include "verbs/verb.h"
@@ -19,7 +20,6 @@ enum {
         OPTION_RECEIPT = OPTION_VERB,
         OPTION_WALL,
         OPTION_RAW,
-        OPTION_CPU,
         OPTION_STATS,
         OPTION_JOBS,
         OPTION_NAMES,
@@ -173,56 +173,76 @@ static int report_choose_names(const char *when, bool is_raw, bool *ret, Reason 
         return 0;
 }
 
-static int report_run(Context *context, int argc, char **argv) {
+typedef struct ReportOptions {
+        const char *jobs, *names;
+        bool is_raw, is_wall, wants_receipt, wants_stats;
+        SelectionOptions selection;
+} ReportOptions;
+
+/* Returns OPTIONS_END, or OPTIONS_EXIT. */
+static int report_parse(Context *context,
+                int argc,
+                char **argv,
+                ReportOptions *o,
+                int *ret_status) {
         static const struct option options[] = { OPTIONS_GLOBAL,
+                SELECTION_OPTIONS,
                 { "receipt", no_argument, NULL, OPTION_RECEIPT },
                 { "wall", no_argument, NULL, OPTION_WALL },
                 { "raw", no_argument, NULL, OPTION_RAW },
-                { "cpu", required_argument, NULL, OPTION_CPU },
                 { "stats", no_argument, NULL, OPTION_STATS },
                 { "jobs", required_argument, NULL, OPTION_JOBS },
                 { "names", required_argument, NULL, OPTION_NAMES },
                 {} };
-        ExportFormat text = EXPORT_TEXT;
-        const char *list = NULL, *n_jobs = NULL, *names = "auto";
-        CpuList cpus;
-        _cleanup_close_ int fd = -1;
-        ReportWork work = { .context = context, .source.seal = isolation_seal };
-        Reason reason = { 0 };
-        int option, status, r;
+        int option;
 
-        while ((option = options_next(context, argc, argv, "hq", options, &status)) >= 0)
+        while ((option = options_next(context, argc, argv, "hq", options, ret_status)) >= 0) {
+                if (selection_options_take(&o->selection, option, optarg))
+                        continue;
                 if (option == OPTION_WALL)
-                        text = EXPORT_TEXT_WALL;
+                        o->is_wall = true;
                 else if (option == OPTION_RAW)
-                        work.source.is_raw = true;
-                else if (option == OPTION_CPU)
-                        list = optarg;
+                        o->is_raw = true;
                 else if (option == OPTION_JOBS)
-                        n_jobs = optarg;
+                        o->jobs = optarg;
                 else if (option == OPTION_NAMES)
-                        names = optarg;
+                        o->names = optarg;
                 else if (option == OPTION_STATS)
-                        work.wants_stats = true;
+                        o->wants_stats = true;
                 else
-                        work.wants_receipt = true;
-        if (option != OPTIONS_END)
+                        o->wants_receipt = true;
+        }
+        return option;
+}
+
+static int report_run(Context *context, int argc, char **argv) {
+        ReportOptions o = { .names = "auto" };
+        ReportWork work = { .context = context, .source.seal = isolation_seal };
+        _cleanup_close_ int fd = -1;
+        Reason reason = { 0 };
+        int status, r;
+
+        if (report_parse(context, argc, argv, &o, &status) != OPTIONS_END)
                 return status;
         if (argc - optind < 1)
                 return message_show_usage(context, "expected a FILE, or '-' for standard input");
 
-        r = report_choose_names(names, work.source.is_raw, &work.source.has_names, &reason);
-        if (r == 0 && list)
-                r = cpu_list_parse("--cpu", list, &cpus, &reason);
-        r = r ?: input_parse_jobs(n_jobs, &work.source.n_jobs, &reason);
+        r = report_choose_names(o.names, o.is_raw, &work.source.has_names, &reason);
+        r = r ?: selection_options_finish(&o.selection, &reason);
+        r = r ?: input_parse_jobs(o.jobs, &work.source.n_jobs, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
         r = input_open_all(argv + optind, argc - optind, &fd, &work.source.name, &reason);
         if (r != 0)
                 return input_report_failure(work.source.name, NULL, r, &reason);
         work.source.fd = fd;
-        work.source.cpus = list ? &cpus : NULL;
-        work.format = context->json == JSON_OFF ? text : EXPORT_JSON;
+        work.source.is_raw = o.is_raw;
+        work.source.selection = &o.selection.selection;
+        work.wants_receipt = o.wants_receipt;
+        work.wants_stats = o.wants_stats;
+        work.format = context->json != JSON_OFF ? EXPORT_JSON
+                      : o.is_wall               ? EXPORT_TEXT_WALL
+                                                : EXPORT_TEXT;
         return isolation_run(work.source.name, report_work, &work);
 }
 
@@ -239,8 +259,7 @@ const Verb verb_report = {
                 "  --wall               times of day (UTC) instead of the trace's "
                 "clock; with\n"
                 "                       --json in addition to it, if the clock allows "
-                "it\n"
-                "  --cpu LIST           only these CPUs, such as 0-3,5\n"
+                "it\n" SELECTION_HELP
                 "  --raw                print texts of traced programs unchanged, as "
                 "trace-cmd\n"
                 "                       does; default: control characters and bytes "

@@ -9,6 +9,8 @@
 
 #include "stream-fixture.h"
 
+#include "trace/selection.h"
+
 #define SWITCH_ID 12
 #define SLOW_ID   13
 #define LONG_ID   14
@@ -189,7 +191,9 @@ static void test_same(void) {
         for (ExportFormat format = EXPORT_TEXT; format <= EXPORT_TEXT_WALL; format++) {
                 g_assert_cmpuint(assert_same(stream, &(ExportSource){}, format), >, 500000);
                 assert_same(stream, &(ExportSource){ .is_raw = true }, format);
-                assert_same(stream, &(ExportSource){ .cpus = &cpus }, format);
+                assert_same(stream,
+                                &(ExportSource){ .selection = &(Selection){ .cpus = &cpus } },
+                                format);
         }
         result_get(stream, &(ExportSource){ .n_jobs = 3 }, EXPORT_TEXT, &result);
         g_assert_cmpuint(result.summary.n_events, >, 11000);

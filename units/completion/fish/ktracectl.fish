@@ -109,6 +109,11 @@ set -l options \
     'record|--snapshot-on||SIGUSR1 exit|when a snapshot is written' \
     'record|--allow-setuid||-|the command may gain privileges, which ends the trace' \
     'report convert stream snapshot|--cpu|||these CPUs only' \
+    'report convert|--from|||from this time on' \
+    'report convert|--until|||before this time' \
+    'report convert|--last|||this long before the end' \
+    'report convert|--event|||these events only' \
+    'report convert|--pid|||these threads only' \
     'report convert|--jobs|||print with so many threads' \
     'report|--names||auto always never|names of calls, flags, errors and signals' \
     'report|--stats||-|how many print formats were compiled' \
