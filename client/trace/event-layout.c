@@ -59,7 +59,8 @@ static void field_init(EventLayoutField *field, const struct tep_format_field *f
         if (f->flags & TEP_FIELD_IS_STRING && strstr(f->type, "char") &&
                         !strstr(f->type, "unsigned char"))
                 field->kind = EVENT_LAYOUT_STRING;
-        else if (f->flags & TEP_FIELD_IS_ARRAY || !event_layout_is_word(field->size))
+        else if (f->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC) ||
+                        !event_layout_is_word(field->size))
                 field->kind = EVENT_LAYOUT_ARRAY;
         else if (f->flags & TEP_FIELD_IS_POINTER)
                 field->kind = EVENT_LAYOUT_POINTER;

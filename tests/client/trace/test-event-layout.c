@@ -59,6 +59,19 @@ static void test_insane_field(void) {
         }
 }
 
+/* The record says how long it is: it is no number of 4 bytes. */
+static void test_dynamic_number(void) {
+        _cleanup_(decode_free_cleanup) Decode *decode = NULL;
+        g_autoptr(GString) format = g_string_new(fixture_bytes_format);
+
+        g_string_replace(format, "\tfield:u32 n;", "\tfield:__data_loc int n;", 1);
+        g_assert_cmpint(decode_new(false, &decode), ==, 0);
+        const EventLayout *layout = layout_of(decode, format->str);
+        g_assert_nonnull(layout);
+        g_assert_true(layout->fields[0].is_dynamic);
+        g_assert_cmpint(layout->fields[0].kind, ==, EVENT_LAYOUT_ARRAY);
+}
+
 static void test_number(void) {
         static const uint8_t bytes[8] = { 0xff, 0xff, 0xff, 0xff, 0x01 };
 
@@ -72,6 +85,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/event-layout/fits", test_fits);
         g_test_add_func("/event-layout/insane-field", test_insane_field);
+        g_test_add_func("/event-layout/dynamic-number", test_dynamic_number);
         g_test_add_func("/event-layout/number", test_number);
         return g_test_run();
 }
