@@ -143,9 +143,11 @@ static bool is_common_signal(int number) {
         return false;
 }
 
-int isolation_run(const char *name, int (*work)(void *argument), void *argument) {
+int isolation_start(const char *name,
+                int (*work)(void *argument),
+                void *argument,
+                pid_t *ret_child) {
         pid_t parent = getpid(), child;
-        int status;
 
         fflush(NULL); /* or both processes would write it */
         child = fork();
@@ -155,6 +157,13 @@ int isolation_run(const char *name, int (*work)(void *argument), void *argument)
                 message_print("%s: cannot start a process to read it: %s", name, strerror(errno));
                 return KT_EXIT_FAILED;
         }
+        *ret_child = child;
+        return KT_EXIT_OK;
+}
+
+int isolation_wait(const char *name, pid_t child) {
+        int status;
+
         while (waitpid(child, &status, 0) < 0)
                 if (errno != EINTR) {
                         message_print("%s: cannot wait for its reader: %s", name, strerror(errno));
@@ -172,4 +181,17 @@ int isolation_run(const char *name, int (*work)(void *argument), void *argument)
                         WTERMSIG(status),
                         strsignal(WTERMSIG(status)));
         return KT_EXIT_FAILED;
+}
+
+void isolation_stop(pid_t child) {
+        (void)kill(child, SIGKILL);
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+                ;
+}
+
+int isolation_run(const char *name, int (*work)(void *argument), void *argument) {
+        pid_t child;
+
+        int status = isolation_start(name, work, argument, &child);
+        return status == KT_EXIT_OK ? isolation_wait(name, child) : status;
 }

@@ -186,10 +186,11 @@ static int output_place_refuse_foreign(const OutputPlace *place, Reason *reason)
 static int walk_judge_existing(Walk *walk, const struct stat *st, Reason *reason) {
         OutputPlace *place = walk->place;
 
-        if (S_ISDIR(st->st_mode))
-                return walk_refuse_errno(walk, EISDIR, reason);
-        if (S_ISREG(st->st_mode) && st->st_uid != geteuid())
+        if ((S_ISREG(st->st_mode) || S_ISDIR(st->st_mode)) && st->st_uid != geteuid())
                 return output_place_refuse_foreign(place, reason);
+        place->kind = OUTPUT_PLACE_DIRECTORY;
+        if (S_ISDIR(st->st_mode))
+                return 0;
         if (!S_ISREG(st->st_mode) && walk->is_shared)
                 return output_place_refuse_path(walk->place,
                                 "it is a FIFO, a device or a socket in a directory that other users can change",

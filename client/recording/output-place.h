@@ -8,6 +8,7 @@
 typedef enum OutputPlaceKind {
         OUTPUT_PLACE_NEW,        /* no file has the name */
         OUTPUT_PLACE_FILE,       /* a regular file of the caller */
+        OUTPUT_PLACE_DIRECTORY,  /* a directory of the caller */
         OUTPUT_PLACE_SPECIAL,    /* a FIFO, a device or a socket; the directory is not shared */
         OUTPUT_PLACE_DESCRIPTOR, /* a file that this process has open: /dev/stdout, /dev/fd/N */
 } OutputPlaceKind;

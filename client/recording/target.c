@@ -17,23 +17,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "recording/hidden-name.h"
 #include "recording/output-place.h"
 
-#define HIDDEN_PREFIX ".ktrace-"
-#define HIDDEN_TRIES  100
-#define BUFFER_SIZE   (64 * 1024)
+#define HIDDEN_TRIES 100
+#define BUFFER_SIZE  (64 * 1024)
 
 /* A new file in the directory of the place. */
 typedef struct NewFile {
         int fd;
-        char hidden[sizeof(HIDDEN_PREFIX) + 16]; /* its name; empty: none */
+        char hidden[HIDDEN_NAME_SIZE]; /* its name; empty: none */
 } NewFile;
 
 struct Target {
@@ -42,20 +40,11 @@ struct Target {
         bool is_published;
 };
 
-static int make_hidden_name(NewFile *file) {
-        uint64_t number;
-
-        if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-                return -EIO;
-        (void)snprintf(file->hidden, sizeof(file->hidden), HIDDEN_PREFIX "%016" PRIx64, number);
-        return 0;
-}
-
 static int create_hidden(NewFile *file, int dir_fd) {
         int r;
 
         for (unsigned i = 0; i < HIDDEN_TRIES; i++) {
-                r = make_hidden_name(file);
+                r = hidden_name_make(file->hidden);
                 if (r < 0)
                         break;
                 file->fd = openat(dir_fd,
@@ -89,7 +78,7 @@ static int new_file_replace(NewFile *file, int dir_fd, const char *name) {
         int r = 0;
 
         for (unsigned i = 0; !file->hidden[0] && i < HIDDEN_TRIES; i++) {
-                r = make_hidden_name(file);
+                r = hidden_name_make(file->hidden);
                 r = r ?: new_file_link(file, dir_fd, file->hidden);
                 if (r < 0)
                         file->hidden[0] = '\0';
@@ -176,6 +165,8 @@ int target_open(const char *path, int special_flags, Target **ret, Reason *reaso
                 return r;
         if (target_is_new_file(target))
                 r = target_create(target, reason);
+        else if (target->place->kind == OUTPUT_PLACE_DIRECTORY)
+                r = target_refuse(target, EISDIR, reason);
         else if (target->place->kind == OUTPUT_PLACE_DESCRIPTOR)
                 r = target_take_descriptor(target, reason);
         else
