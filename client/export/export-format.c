@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "export/export-csv.h"
+#include "export/export-ctf.h"
 #include "interfaces/cleanup.h"
 
 #define CAN_PART  (EXPORT_CAN_CHOOSE | EXPORT_CAN_CUT)
@@ -29,6 +30,7 @@ static const struct {
         [EXPORT_TEXT_WALL] = { "text-wall", "", CAN_PRINT | EXPORT_CAN_RAW },
         [EXPORT_DAT_WALL] = { "dat-wall", "", CAN_DAT },
         [EXPORT_CSV] = { "csv", ".csv", CAN_PART, &csv_exporter },
+        [EXPORT_CTF] = { "ctf", ".ctf", CAN_PART | EXPORT_CAN_FILL, &ctf_exporter },
 };
 
 int export_format_from_suffix(const char *path, ExportFormat *ret) {

@@ -12,6 +12,7 @@ typedef enum ExportFormat {
         EXPORT_TEXT_WALL, /* times of day instead of the trace's clock */
         EXPORT_DAT_WALL,  /* with the offset of trace-cmd's record --date: shows times of day */
         EXPORT_CSV,
+        EXPORT_CTF,
         _EXPORT_FORMAT_N,
 } ExportFormat;
 
@@ -23,6 +24,7 @@ typedef enum ExportAbility {
         EXPORT_CAN_THREAD = 1 << 3,   /* print with several threads */
         EXPORT_CAN_COMPRESS = 1 << 4, /* with zstd, or not */
         EXPORT_CAN_CUT = 1 << 5,      /* some of the events */
+        EXPORT_CAN_FILL = 1 << 6,     /* a directory, which part.h describes; not one file */
 } ExportAbility;
 
 /* .kts .dat .txt .json and so on; -EINVAL otherwise. */

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "export/export.h"
+#include "recording/directory-target.h"
 #include "recording/input.h"
 #include "recording/isolation.h"
 #include "recording/selection-options.h"
@@ -66,6 +68,41 @@ static int convert_to_file(ConvertWork *work, const char *path) {
         return r == 0 ? status : input_report_failure(work->source.name, NULL, r, &reason);
 }
 
+/* The isolated process writes parts to the pipe, and this one appends them to the files. */
+static int convert_move_parts(ConvertWork *work, DirectoryTarget *target, Reason *reason) {
+        int pipe_fds[2], status;
+        pid_t child;
+
+        if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+                return reason_set(reason, KT_E_FAILED, "cannot make a pipe: %s", strerror(errno));
+        _cleanup_close_ int from = pipe_fds[0];
+        work->out = fdopen(pipe_fds[1], "w");
+        status = isolation_start(work->source.name, convert_work, work, &child);
+        (void)fclose(work->out); /* only the child writes */
+        if (status != KT_EXIT_OK)
+                return status;
+        int r = directory_target_fill(target, from, reason);
+        if (r == 0)
+                return isolation_wait(work->source.name, child);
+        isolation_stop(child);
+        return input_report_failure(work->source.name, NULL, r, reason);
+}
+
+static int convert_to_directory(ConvertWork *work, const char *path) {
+        _cleanup_(directory_target_free_cleanup) DirectoryTarget *target = NULL;
+        Reason reason = {};
+        int status;
+
+        int r = directory_target_open(path, &target, &reason);
+        if (r != 0)
+                return input_report_failure(work->source.name, NULL, r, &reason);
+        status = convert_move_parts(work, target, &reason);
+        if (status != KT_EXIT_OK && status != KT_EXIT_LOST)
+                return status;
+        r = directory_target_publish(target, &reason);
+        return r == 0 ? status : input_report_failure(work->source.name, NULL, r, &reason);
+}
+
 static int convert(ConvertWork *work, const char *in_path, const char *out_path) {
         _cleanup_close_ int fd = -1;
         Reason reason = {};
@@ -74,6 +111,8 @@ static int convert(ConvertWork *work, const char *in_path, const char *out_path)
         if (r != 0)
                 return input_report_failure(work->source.name, NULL, r, &reason);
         work->source.fd = fd;
+        if (export_format_can(work->format, EXPORT_CAN_FILL))
+                return convert_to_directory(work, out_path);
         if (strcmp(out_path, "-") != 0)
                 return convert_to_file(work, out_path);
         work->out = stdout;
@@ -164,6 +203,11 @@ static int convert_check_options(const ConvertOptions *o, ExportFormat format, R
                                         options[i].name,
                                         export_format_list(options[i].ability).text,
                                         export_format_to_string(format));
+        if (export_format_can(format, EXPORT_CAN_FILL) && strcmp(o->out_path, "-") == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s is a directory of files: use -o DIRECTORY",
+                                export_format_to_string(format));
         if (!o->compression || strcmp(o->compression, "zstd") == 0 ||
                         strcmp(o->compression, "none") == 0)
                 return 0;
@@ -203,7 +247,9 @@ const Verb verb_convert = {
         .summary = "write a recorded trace in another format",
         .help = "  --to FORMAT          dat (for trace-cmd and KernelShark), text, json "
                 "(one\n"
-                "                       object a line), csv, kts; default: by OUT's suffix.\n"
+                "                       object a line), csv, ctf (a directory for "
+                "babeltrace2\n"
+                "                       and Trace Compass), kts; default: by OUT's suffix.\n"
                 "                       text-wall and dat-wall have times of day instead of "
                 "the\n"
                 "                       trace's clock\n" SELECTION_HELP
@@ -211,7 +257,8 @@ const Verb verb_convert = {
                 "  --jobs N             as 'report --jobs', for text and json\n"
                 "  --compression HOW    of a dat: zstd (default; trace-cmd 3.0 and newer), or none\n"
                 "  -o, --output OUT     '-' or nothing: standard output; dat needs a "
-                "regular file\n"
+                "regular file,\n"
+                "                       ctf a new or empty directory\n"
                 "\n"
                 "FILE is as for 'report'. OUT is written completely or not at all.\n",
         .run = convert_run,

@@ -104,7 +104,7 @@ set -l options \
     'record create|--spec||file|session spec' \
     'record stream snapshot convert spool|--output|o|file|write to this file' \
     'record stream snapshot spool|--to||dat text json kts text-wall dat-wall|format' \
-    'convert|--to||dat text json kts text-wall dat-wall csv|format' \
+    'convert|--to||dat text json kts text-wall dat-wall csv ctf|format' \
     'record|--flight||-|keep the newest events' \
     'record|--snapshot-on||SIGUSR1 exit|when a snapshot is written' \
     'record|--allow-setuid||-|the command may gain privileges, which ends the trace' \

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# convert --to ctf: babeltrace2 reads it, and finds what `report --json` prints.
+
+# same_as_json FILE CTF: prints the numbers of events and losses.
+same_as_json() {
+        ktracectl report --json "$1" 2>err | /usr/bin/python3 "$here/ctf-compare.py" "$2" 2>&1
+}
+with_babeltrace() { /usr/bin/python3 -c 'import bt2' 2>/dev/null || skip "no python3-bt2"; }
+
+case_ctf_events() { # babeltrace2 finds the same events in CTF as JSON has: times of day, threads, names, all fields
+        with_babeltrace
+        expect 0 ktracectl record -q -a -b 4096 -e 'sched:*' -e 'syscalls:sys_*_openat' -e raw_syscalls:sys_enter \
+                --stacktrace -o t.kts -- sh -c 'ls >/dev/null; echo mark >/dev/null; /bin/true'
+        expect 0 ktracectl convert t.kts -o t.ctf
+        n=$(ktracectl report --json t.kts | grep -c '"ts"')
+        [ "$n" -gt 200 ] || fail "only $n events"
+        same "$n events, 0 lost" "$(same_as_json t.kts t.ctf)" "the comparison"
+        babeltrace2 t.ctf >bt.txt 2>err || fail "babeltrace2: $(head -c 2000 err)"
+        same '' "$(cat err)" "babeltrace2's warnings"
+        same "$n" "$(wc -l <bt.txt)" "lines of babeltrace2"
+        # A trace.dat of the same recording has the same events.
+        expect 0 ktracectl convert t.kts -o t.dat
+        expect 0 ktracectl convert t.dat --to ctf -o dat
+        same "$n events, 0 lost" "$(same_as_json t.dat dat)" "the comparison with a trace.dat"
+}
+
+case_ctf_losses() { # lost events are discarded events of the same number and CPU
+        with_babeltrace
+        expect 0 ktracectl record -q -a -b 64 -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 300000 110
+        expect 0 ktracectl convert -q t.kts --to ctf -o out
+        summary=$(same_as_json t.kts out)
+        case $summary in *', 0 lost') skip "nothing was lost: $summary" ;; esac
+        [[ $summary =~ ^[0-9]+\ events,\ [0-9]+\ lost$ ]] || fail "$summary"
+}
+
+case_ctf_cut() { # a cut recording gives its intact part and status 4
+        with_babeltrace
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 20000 110
+        head -c $(($(stat -c %s t.kts) / 2)) t.kts >cut.kts
+        expect 4 user ktracectl convert cut.kts --to ctf -o out
+        n=$(user ktracectl report --json cut.kts 2>err | grep -c '"ts"')
+        same "$n events, 0 lost" "$(same_as_json cut.kts out)" "the comparison"
+        head -c 300 t.kts >cut.kts
+        expect 1 user ktracectl convert cut.kts --to ctf -o nothing
+        [ ! -e nothing ] || fail "a directory without a recording"
+}
+
+case_ctf_directory() { # the directory appears when it is complete, and only in place of an empty one
+        expect 0 user ktracectl record -q -e sched:sched_process_exec -o t.kts -- true
+        refused 2 'ctf is a directory of files: use -o DIRECTORY' user ktracectl convert t.kts --to ctf
+        refused 1 't.kts: cannot be written: the format is a directory, and a file has this name' \
+                user ktracectl convert t.kts --to ctf -o t.kts
+        expect 0 user ktracectl convert t.kts --to ctf -o out/
+        refused 1 'out: cannot be written: Directory not empty' user ktracectl convert t.kts --to ctf -o out
+        user mkdir empty
+        expect 0 user ktracectl convert --to ctf -o empty - <t.kts
+        same "$(ls out)" "$(ls empty)" "the files"
+        cmp out/metadata empty/metadata || fail "other metadata from standard input"
+        mkdir small
+        mount -t tmpfs -o "size=300k,uid=$USER_UID" small small
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 30000 110
+        refused 1 'small/out: cannot be written: No space left on device' \
+                user ktracectl convert t.kts --to ctf -o small/out
+        same '' "$(ls -A small)" "files of a conversion that failed"
+        umount small
+}
