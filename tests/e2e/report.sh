@@ -99,6 +99,9 @@ case_record_refused_prints_nothing() { # a recording that is refused at its star
 }
 
 case_report_hostile_packed() { # root reads compressed streams in which a user has changed sizes or data
+        local memory=300000
+        # The sanitizer reserves more addresses than there is memory.
+        ! ldd "$(command -v ktracectl)" | grep -q libasan || memory=unlimited
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter --compression zstd -o t.kts -- sh -c 'ls /; ls /'
         user python3 - <<'EOS'
 import struct
@@ -129,7 +132,7 @@ EOS
         for file in bomb bomb-claimed bomb-largest empty longer shorter noise other; do
                 for verb in 'report' 'convert --to json' 'convert --to dat -o t.dat --compression none'; do
                         status=0
-                        (ulimit -v 300000 && exec timeout 20 ktracectl $verb $file.kts) >out 2>err || status=$?
+                        (ulimit -v "$memory" && exec timeout 20 ktracectl $verb $file.kts) >out 2>err || status=$?
                         [ $status = 1 ] || [ $status = 4 ] || fail "$verb $file.kts: status $status: $(head -c 500 err)"
                         [ "$(wc -l <err)" -le 2 ] || fail "$verb $file.kts: $(head -c 1000 err)"
                         grep -q damaged err || fail "$verb $file.kts: $(cat err)"

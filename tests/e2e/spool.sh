@@ -138,7 +138,7 @@ case_spool_newest() { # a full recording drops its oldest files and has the newe
         ended
         [ "$(entry '"dropped-files"')" -gt 0 ] || fail "nothing was dropped: $(spooled)"
         expect 0 ktracectl spool fetch box -o all.kts
-        same 3 "$(has all.kts 1001)" "of the last, and none of the first"
+        same 3 "$(has all.kts 1001)" "of the last, and none of the first; $(spooled)"
 }
 
 case_spool_oldest() { # with keep oldest, a full recording ends its session with a reason
