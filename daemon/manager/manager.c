@@ -206,17 +206,22 @@ static bool manager_is_idle(const Manager *manager) {
                (!manager->auth || auth_is_idle(manager->auth));
 }
 
-/* Restarts the idle timeout; called whenever the last reason to stay may have ended. */
-static void arm_idle_timer(Manager *manager) {
+/* Restarts the idle timeout, or stops it while there is a reason to stay: it would wake a daemon
+ * whose sessions record nothing. Called whenever the last reason may have ended, and for each new
+ * state of a session. */
+static void update_idle_timer(Manager *manager) {
         int r;
 
-        if (!manager->idle_timer || !manager_is_idle(manager))
+        /* Callbacks of the registry run before registry_new() has returned. */
+        if (!manager->idle_timer || !manager->registry)
                 return;
-        r = sd_event_source_set_time_relative(manager->idle_timer, IDLE_USEC);
+        bool is_idle = manager_is_idle(manager);
+        r = is_idle ? sd_event_source_set_time_relative(manager->idle_timer, IDLE_USEC) : 0;
         if (r >= 0)
-                r = sd_event_source_set_enabled(manager->idle_timer, SD_EVENT_ONESHOT);
+                r = sd_event_source_set_enabled(
+                                manager->idle_timer, is_idle ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
         if (r < 0)
-                log_errno(r, LOG_WARNING, NULL, "Cannot arm the idle timer");
+                log_errno(r, LOG_WARNING, NULL, "Cannot set the idle timer");
 }
 
 static int on_idle(sd_event_source *source, uint64_t usec, void *userdata) {
@@ -239,7 +244,7 @@ static void on_peer_gone(const char *unique_name, void *userdata) {
         if (!manager->registry) /* the daemon is ending */
                 return;
         registry_peer_gone(manager->registry, unique_name);
-        arm_idle_timer(manager);
+        update_idle_timer(manager);
 }
 
 static void watch_peer(const char *peer, void *userdata) {
@@ -267,6 +272,7 @@ static void on_state(Session *session, void *userdata) {
                 door_send_state(manager->door, session);
         if (manager->varlink_door)
                 varlink_door_send_state(manager->varlink_door, session);
+        update_idle_timer(manager);
 }
 
 static void on_ended(Session *session, const char *code, const char *reason, void *userdata) {
@@ -290,9 +296,7 @@ static void on_notice(Session *session, json_object *notice, void *userdata) {
 static void on_idle_changed(Registry *registry, void *userdata) {
         Manager *manager = userdata;
 
-        /* May be called before registry_new has returned. */
-        if (manager->registry)
-                arm_idle_timer(manager);
+        update_idle_timer(manager);
         status_line_update(manager->status_line);
 }
 
@@ -455,7 +459,7 @@ static void on_bus_lost(void *userdata) {
 
         manager->door = door_free(manager->door);
         auth_leave_bus(manager->auth);
-        arm_idle_timer(manager);
+        update_idle_timer(manager);
 }
 
 static void on_bus_failed(int result, const Reason *reason, void *userdata) {
