@@ -17,10 +17,16 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +38,11 @@
 #define KERNEL_O_LARGEFILE 0400000
 #else
 #define KERNEL_O_LARGEFILE 0100000
+#endif
+
+/* Headers of before Linux 5.10 lack it. */
+#ifndef PIDFD_NONBLOCK
+#define PIDFD_NONBLOCK O_NONBLOCK
 #endif
 
 typedef struct FlagName {
@@ -101,14 +112,23 @@ static const struct {
                                         FLAG(CLONE_NEWUSER),
                                         FLAG(CLONE_NEWPID),
                                         FLAG(CLONE_NEWNET),
-                                        FLAG(CLONE_IO)) },
+                                        FLAG(CLONE_IO),
+                                        PART(CSIGNAL, SIGCHLD)) },
         [FLAG_SET_DIRECTORY] = { true, NAMES(CHOICE(AT_FDCWD)) },
         [FLAG_SET_EPOLL] = { true,
                         NAMES(CHOICE(EPOLL_CTL_ADD),
                                         CHOICE(EPOLL_CTL_DEL),
                                         CHOICE(EPOLL_CTL_MOD)) },
+        [FLAG_SET_EPOLL_CREATE] = { false, NAMES(FLAG(EPOLL_CLOEXEC)) },
         [FLAG_SET_EVENTFD] = { false,
                         NAMES(FLAG(EFD_SEMAPHORE), FLAG(EFD_CLOEXEC), FLAG(EFD_NONBLOCK)) },
+        [FLAG_SET_FADVISE] = { true,
+                        NAMES(CHOICE(POSIX_FADV_NORMAL),
+                                        CHOICE(POSIX_FADV_RANDOM),
+                                        CHOICE(POSIX_FADV_SEQUENTIAL),
+                                        CHOICE(POSIX_FADV_WILLNEED),
+                                        CHOICE(POSIX_FADV_DONTNEED),
+                                        CHOICE(POSIX_FADV_NOREUSE)) },
         [FLAG_SET_FALLOCATE] = { false,
                         NAMES(FLAG(FALLOC_FL_KEEP_SIZE),
                                         FLAG(FALLOC_FL_PUNCH_HOLE),
@@ -177,6 +197,7 @@ static const struct {
                                         FLAG(FUTEX_CLOCK_REALTIME)) },
         [FLAG_SET_GETRANDOM] = { false,
                         NAMES(FLAG(GRND_NONBLOCK), FLAG(GRND_RANDOM), FLAG(GRND_INSECURE)) },
+        [FLAG_SET_INOTIFY] = { false, NAMES(FLAG(IN_CLOEXEC), FLAG(IN_NONBLOCK)) },
         [FLAG_SET_MADVISE] = { true,
                         NAMES(CHOICE(MADV_NORMAL),
                                         CHOICE(MADV_RANDOM),
@@ -198,7 +219,9 @@ static const struct {
                                         CHOICE(MADV_COLD),
                                         CHOICE(MADV_PAGEOUT),
                                         CHOICE(MADV_POPULATE_READ),
-                                        CHOICE(MADV_POPULATE_WRITE)) },
+                                        CHOICE(MADV_POPULATE_WRITE),
+                                        CHOICE(MADV_DONTNEED_LOCKED),
+                                        CHOICE(MADV_HWPOISON)) },
         [FLAG_SET_MAP] = { false,
                         NAMES(PART(MAP_TYPE, MAP_SHARED),
                                         PART(MAP_TYPE, MAP_PRIVATE),
@@ -261,6 +284,8 @@ static const struct {
                                         FLAG(O_NOATIME),
                                         FLAG(O_CLOEXEC),
                                         FLAG(O_PATH)) },
+        [FLAG_SET_PIDFD] = { false, NAMES(FLAG(PIDFD_NONBLOCK)) },
+        [FLAG_SET_PIPE] = { false, NAMES(FLAG(O_NONBLOCK), FLAG(O_DIRECT), FLAG(O_CLOEXEC)) },
         [FLAG_SET_PRCTL] = { true,
                         NAMES(CHOICE(PR_SET_PDEATHSIG),
                                         CHOICE(PR_GET_PDEATHSIG),
@@ -298,6 +323,29 @@ static const struct {
                                         FLAG(PROT_EXEC),
                                         FLAG(PROT_GROWSDOWN),
                                         FLAG(PROT_GROWSUP)) },
+        [FLAG_SET_PTRACE] = { true,
+                        NAMES(CHOICE(PTRACE_TRACEME),
+                                        CHOICE(PTRACE_PEEKTEXT),
+                                        CHOICE(PTRACE_PEEKDATA),
+                                        CHOICE(PTRACE_PEEKUSER),
+                                        CHOICE(PTRACE_POKETEXT),
+                                        CHOICE(PTRACE_POKEDATA),
+                                        CHOICE(PTRACE_POKEUSER),
+                                        CHOICE(PTRACE_CONT),
+                                        CHOICE(PTRACE_KILL),
+                                        CHOICE(PTRACE_SINGLESTEP),
+                                        CHOICE(PTRACE_ATTACH),
+                                        CHOICE(PTRACE_DETACH),
+                                        CHOICE(PTRACE_SYSCALL),
+                                        CHOICE(PTRACE_SETOPTIONS),
+                                        CHOICE(PTRACE_GETEVENTMSG),
+                                        CHOICE(PTRACE_GETSIGINFO),
+                                        CHOICE(PTRACE_SETSIGINFO),
+                                        CHOICE(PTRACE_GETREGSET),
+                                        CHOICE(PTRACE_SETREGSET),
+                                        CHOICE(PTRACE_SEIZE),
+                                        CHOICE(PTRACE_INTERRUPT),
+                                        CHOICE(PTRACE_LISTEN)) },
         [FLAG_SET_RENAME] = { false,
                         NAMES(FLAG(RENAME_NOREPLACE),
                                         FLAG(RENAME_EXCHANGE),
@@ -323,6 +371,12 @@ static const struct {
                         NAMES(CHOICE(RUSAGE_SELF),
                                         CHOICE(RUSAGE_CHILDREN),
                                         CHOICE(RUSAGE_THREAD)) },
+        [FLAG_SET_RWF] = { false,
+                        NAMES(FLAG(RWF_HIPRI),
+                                        FLAG(RWF_DSYNC),
+                                        FLAG(RWF_SYNC),
+                                        FLAG(RWF_NOWAIT),
+                                        FLAG(RWF_APPEND)) },
         [FLAG_SET_SCHEDULER] = { false,
                         NAMES(PART(0xff, SCHED_OTHER),
                                         PART(0xff, SCHED_FIFO),
@@ -341,6 +395,7 @@ static const struct {
         [FLAG_SET_SIGPROCMASK] = { true,
                         NAMES(CHOICE(SIG_BLOCK), CHOICE(SIG_UNBLOCK), CHOICE(SIG_SETMASK)) },
         [FLAG_SET_SIGNAL] = { true, NAMES({}) }, /* flags_print_signal() */
+        [FLAG_SET_SIGNALFD] = { false, NAMES(FLAG(SFD_CLOEXEC), FLAG(SFD_NONBLOCK)) },
         [FLAG_SET_SOCKET_LEVEL] = { true,
                         NAMES({ UINT64_MAX, 0, "IPPROTO_IP" },
                                         CHOICE(SOL_SOCKET),
@@ -363,7 +418,27 @@ static const struct {
                                         FLAG(SPLICE_F_MORE),
                                         FLAG(SPLICE_F_GIFT)) },
         [FLAG_SET_TIMER] = { false, NAMES(FLAG(TIMER_ABSTIME)) },
+        [FLAG_SET_TIMERFD] = { false, NAMES(FLAG(TFD_CLOEXEC), FLAG(TFD_NONBLOCK)) },
+        [FLAG_SET_TIMERFD_TIME] = { false,
+                        NAMES(FLAG(TFD_TIMER_ABSTIME), FLAG(TFD_TIMER_CANCEL_ON_SET)) },
+        [FLAG_SET_UMOUNT] = { false,
+                        NAMES(FLAG(MNT_FORCE),
+                                        FLAG(MNT_DETACH),
+                                        FLAG(MNT_EXPIRE),
+                                        FLAG(UMOUNT_NOFOLLOW)) },
         [FLAG_SET_UNLINK] = { false, NAMES(FLAG(AT_REMOVEDIR)) },
+        [FLAG_SET_UNSHARE] = { false,
+                        NAMES(FLAG(CLONE_FS),
+                                        FLAG(CLONE_FILES),
+                                        FLAG(CLONE_NEWTIME),
+                                        FLAG(CLONE_NEWNS),
+                                        FLAG(CLONE_SYSVSEM),
+                                        FLAG(CLONE_NEWCGROUP),
+                                        FLAG(CLONE_NEWUTS),
+                                        FLAG(CLONE_NEWIPC),
+                                        FLAG(CLONE_NEWUSER),
+                                        FLAG(CLONE_NEWPID),
+                                        FLAG(CLONE_NEWNET)) },
         [FLAG_SET_WAIT] = { false,
                         NAMES(FLAG(WNOHANG),
                                         FLAG(WUNTRACED),
