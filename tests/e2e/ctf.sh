@@ -27,8 +27,8 @@ case_ctf_events() { # babeltrace2 finds the same events in CTF as JSON has: time
 case_ctf_losses() { # lost events are discarded events of the same number and CPU
         with_babeltrace
         expect 0 ktracectl record -q -a -b 64 -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 300000 110
-        expect 0 ktracectl convert -q t.kts --to ctf -o out
-        summary=$(same_as_json t.kts out)
+        expect 0 ktracectl convert -q t.kts --to ctf -o made
+        summary=$(same_as_json t.kts made)
         case $summary in *', 0 lost') skip "nothing was lost: $summary" ;; esac
         [[ $summary =~ ^[0-9]+\ events,\ [0-9]+\ lost$ ]] || fail "$summary"
 }
@@ -37,9 +37,9 @@ case_ctf_cut() { # a cut recording gives its intact part and status 4
         with_babeltrace
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 20000 110
         head -c $(($(stat -c %s t.kts) / 2)) t.kts >cut.kts
-        expect 4 user ktracectl convert cut.kts --to ctf -o out
+        expect 4 user ktracectl convert cut.kts --to ctf -o made
         n=$(user ktracectl report --json cut.kts 2>err | grep -c '"ts"')
-        same "$n events, 0 lost" "$(same_as_json cut.kts out)" "the comparison"
+        same "$n events, 0 lost" "$(same_as_json cut.kts made)" "the comparison"
         head -c 300 t.kts >cut.kts
         expect 1 user ktracectl convert cut.kts --to ctf -o nothing
         [ ! -e nothing ] || fail "a directory without a recording"
@@ -50,12 +50,12 @@ case_ctf_directory() { # the directory appears when it is complete, and only in 
         refused 2 'ctf is a directory of files: use -o DIRECTORY' user ktracectl convert t.kts --to ctf
         refused 1 't.kts: cannot be written: the format is a directory, and a file has this name' \
                 user ktracectl convert t.kts --to ctf -o t.kts
-        expect 0 user ktracectl convert t.kts --to ctf -o out/
-        refused 1 'out: cannot be written: Directory not empty' user ktracectl convert t.kts --to ctf -o out
+        expect 0 user ktracectl convert t.kts --to ctf -o made/
+        refused 1 'made: cannot be written: Directory not empty' user ktracectl convert t.kts --to ctf -o made
         user mkdir empty
         expect 0 user ktracectl convert --to ctf -o empty - <t.kts
-        same "$(ls out)" "$(ls empty)" "the files"
-        cmp out/metadata empty/metadata || fail "other metadata from standard input"
+        same "$(ls made)" "$(ls empty)" "the files"
+        cmp made/metadata empty/metadata || fail "other metadata from standard input"
         mkdir small
         mount -t tmpfs -o "size=300k,uid=$USER_UID" small small
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 30000 110
