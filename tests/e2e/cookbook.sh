@@ -141,6 +141,13 @@ case_cookbook_formats() { # ktrace-cookbook(7): a trace for trace-cmd, KernelSha
                 wc -l)" writes
 }
 
+case_cookbook_ctf() { # ktrace-cookbook(7): a trace for Trace Compass and babeltrace2
+        command -v babeltrace2 >/dev/null || skip "no babeltrace2"
+        cookbook
+        example ktrace-cookbook.7 'How do I open a trace in Trace Compass or babeltrace2?'
+        same 3 "$(grep -c 'syscall_exit_write.* ret = [1-9]' out)" "writes"
+}
+
 case_cookbook_agent() { # [guest] ktrace-cookbook(7): a program that gets a trace over D-Bus, and a call over Varlink
         service_manager || skip "the socket is not in /run/ktrace"
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
