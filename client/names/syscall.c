@@ -31,17 +31,25 @@ SyscallTable syscall_table_from_machine(const char *machine) {
         return SYSCALL_TABLE_NONE;
 }
 
-const char *syscall_get_name(SyscallTable table, int64_t number) {
-        static const struct {
-                const char *const *names;
-                const int *n;
-        } tables[] = {
-                [SYSCALL_TABLE_X86_64] = { syscall_numbers_x86_64, &syscall_numbers_x86_64_n },
-                [SYSCALL_TABLE_I386] = { syscall_numbers_i386, &syscall_numbers_i386_n },
-                [SYSCALL_TABLE_ARM64] = { syscall_numbers_arm64, &syscall_numbers_arm64_n },
-        };
+static const struct {
+        const char *const *names;
+        const int *n;
+} tables[] = {
+        [SYSCALL_TABLE_X86_64] = { syscall_numbers_x86_64, &syscall_numbers_x86_64_n },
+        [SYSCALL_TABLE_I386] = { syscall_numbers_i386, &syscall_numbers_i386_n },
+        [SYSCALL_TABLE_ARM64] = { syscall_numbers_arm64, &syscall_numbers_arm64_n },
+};
 
+const char *syscall_get_name(SyscallTable table, int64_t number) {
         return table != SYSCALL_TABLE_NONE && number >= 0 && number < *tables[table].n
                                ? tables[table].names[number]
                                : NULL;
+}
+
+bool syscall_is_name(const char *name) {
+        for (size_t i = SYSCALL_TABLE_NONE + 1; i < ELEMENTSOF(tables); i++)
+                for (int n = 0; n < *tables[i].n; n++)
+                        if (tables[i].names[n] && strcmp(tables[i].names[n], name) == 0)
+                                return true;
+        return false;
 }

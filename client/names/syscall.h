@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum SyscallTable {
@@ -23,3 +24,5 @@ typedef enum SyscallTable {
 SyscallTable syscall_table_from_machine(const char *machine);
 /* Returns NULL for a number without a name in the headers that this program was built with. */
 const char *syscall_get_name(SyscallTable table, int64_t number);
+/* Whether any table has a call of this name. */
+bool syscall_is_name(const char *name);

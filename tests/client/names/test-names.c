@@ -9,6 +9,7 @@
 
 #include "interfaces/cleanup.h"
 #include "names/argument.h"
+#include "names/call-filter.h"
 #include "names/flags.h"
 #include "names/syscall.h"
 
@@ -177,10 +178,48 @@ static void test_noise(void) {
         g_rand_free(rand);
 }
 
+static CallFilter *filter_of(const char *text) {
+        CallFilter *filter = NULL;
+        Reason reason = {};
+
+        g_assert_cmpint(call_filter_new(text, &filter, &reason), ==, 0);
+        return filter;
+}
+
+static void test_filters(void) {
+        static const char *const wrong[] = {
+                "", "opnat", "open,", "%all", "!", "trace=", "open,!read"
+        };
+        CallFilter *filter = filter_of("trace=read,stat");
+        Reason reason = {};
+        size_t n;
+
+        g_assert_true(call_filter_admits(filter, "read"));
+        g_assert_false(call_filter_admits(filter, "write"));
+        g_assert_false(call_filter_admits(filter, NULL));
+        g_assert_cmpstr(call_filter_get_names(filter, &n)[1], ==, "stat");
+        g_assert_cmpuint(n, ==, 2);
+        g_assert_cmpstr(call_filter_event_name("stat"), ==, "newstat");
+        g_assert_cmpstr(call_filter_event_name("read"), ==, "read");
+        call_filter_free(filter);
+
+        filter = filter_of("!read,%network");
+        g_assert_null(call_filter_get_names(filter, &n));
+        g_assert_false(call_filter_admits(filter, "read"));
+        g_assert_false(call_filter_admits(filter, "connect"));
+        g_assert_true(call_filter_admits(filter, "write"));
+        g_assert_true(call_filter_admits(filter, NULL));
+        call_filter_free(filter);
+
+        for (size_t i = 0; i < ELEMENTSOF(wrong); i++)
+                g_assert_cmpint(call_filter_new(wrong[i], &filter, &reason), ==, KT_E_INVALID_SPEC);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/names/calls", test_calls);
         g_test_add_func("/names/arguments", test_arguments);
+        g_test_add_func("/names/filters", test_filters);
         g_test_add_func("/names/foreign", test_foreign);
         g_test_add_func("/names/results", test_results);
         g_test_add_func("/names/noise", test_noise);
