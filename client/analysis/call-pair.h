@@ -7,9 +7,9 @@
 #include "trace/decode.h"
 
 typedef enum CallState {
-        CALL_RETURNED,   /* entry and exit are known */
-        CALL_NO_RETURN,  /* exit, exit_group, rt_sigreturn: they have no exit */
-        CALL_UNFINISHED, /* no exit: the trace ended, the exit was lost, or the thread was killed */
+        CALL_RETURNED,     /* entry and exit are known */
+        CALL_NO_RETURN,    /* exit, exit_group, rt_sigreturn: they have no exit */
+        CALL_UNFINISHED,   /* no exit: the trace ended, or the exit was lost */
         CALL_RESULT_ONLY,  /* no entry: before the trace, lost, or refused by a seccomp filter */
         CALL_FIRST_RETURN, /* no entry: a new thread returns from the fork or clone that made it */
 } CallState;

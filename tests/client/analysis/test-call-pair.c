@@ -1,30 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Entries and exits of system calls become calls. The formats are those of the kernel. */
+/* Entries and exits of system calls become calls. */
 #include <glib.h>
 #include <string.h>
 
+#include "call-fixture.h"
+
 #include "analysis/call-pair.h"
-
-#define COMMON                                                                         \
-        "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"         \
-        "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"         \
-        "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
-        "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
-#define NUMBER "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
-
-enum {
-        READ = 0,
-        RT_SIGRETURN = 15,
-        CLONE = 56,
-        EXECVE = 59,
-        NEWUNAME = 63,
-        EXIT_GROUP = 231,
-        RAW = 1000,
-        PROCESS_EXEC = 1001,
-        PROCESS_EXIT = 1002,
-};
-
-#define EXITS 512 /* added to the id of an entry */
 
 typedef struct Fixture {
         Decode *decode;
@@ -32,37 +13,6 @@ typedef struct Fixture {
         GString *text;
         int failure; /* what the handler returns */
 } Fixture;
-
-static void add_event(Fixture *f,
-                const char *system,
-                const char *name,
-                int id,
-                const char *fields) {
-        g_autofree char *text = g_strdup_printf("name: %s\nID: %d\nformat:\n" COMMON
-                                                "%s\nprint fmt: \"\"\n",
-                        name,
-                        id,
-                        fields);
-        Reason reason = {};
-
-        g_assert_cmpint(decode_add_event(f->decode, system, text, strlen(text), &reason), ==, 0);
-}
-
-static void add_call(Fixture *f, const char *name, int number) {
-        g_autofree char *entry = g_strdup_printf("sys_enter_%s", name);
-        g_autofree char *exit = g_strdup_printf("sys_exit_%s", name);
-
-        add_event(f,
-                        "syscalls",
-                        entry,
-                        number + 10,
-                        NUMBER "\tfield:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n");
-        add_event(f,
-                        "syscalls",
-                        exit,
-                        number + 10 + EXITS,
-                        NUMBER "\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n");
-}
 
 static int on_call(const Call *call, void *userdata) {
         static const char *const states[] = {
@@ -91,37 +41,7 @@ static int on_call(const Call *call, void *userdata) {
 }
 
 static void open_pair(Fixture *f, gconstpointer data) {
-        g_assert_cmpint(decode_new(false, &f->decode), ==, 0);
-        decode_set_machine(f->decode, "x86_64");
-        add_call(f, "read", READ);
-        add_call(f, "clone", CLONE);
-        add_call(f, "execve", EXECVE);
-        add_call(f, "newuname", NEWUNAME);
-        add_call(f, "exit_group", EXIT_GROUP);
-        add_call(f, "rt_sigreturn", RT_SIGRETURN);
-        add_event(f,
-                        "raw_syscalls",
-                        "sys_enter",
-                        RAW,
-                        "\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
-                        "\tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n");
-        add_event(f,
-                        "raw_syscalls",
-                        "sys_exit",
-                        RAW + EXITS,
-                        "\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
-                        "\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n");
-        add_event(f,
-                        "sched",
-                        "sched_process_exec",
-                        PROCESS_EXEC,
-                        "\tfield:pid_t pid;\toffset:8;\tsize:4;\tsigned:1;\n"
-                        "\tfield:pid_t old_pid;\toffset:16;\tsize:4;\tsigned:1;\n");
-        add_event(f,
-                        "sched",
-                        "sched_process_exit",
-                        PROCESS_EXIT,
-                        "\tfield:pid_t pid;\toffset:8;\tsize:4;\tsigned:1;\n");
+        f->decode = call_fixture_new();
         g_assert_cmpint(call_pair_new(f->decode, on_call, f, &f->pair), ==, 0);
         f->text = g_string_new("");
 }
@@ -132,25 +52,11 @@ static void close_pair(Fixture *f, gconstpointer data) {
         g_string_free(f->text, TRUE);
 }
 
-typedef struct Event {
-        uint32_t cpu;
-        uint64_t ts;
-        int tid;
-} Event;
-
 static int put(Fixture *f, const Event *event, int id, int64_t number, int64_t value) {
-        uint8_t bytes[64] = {};
-        uint16_t type = (uint16_t)id;
+        uint8_t bytes[64];
+        Record record = call_fixture_record(bytes, event, id, number, value);
 
-        memcpy(bytes, &type, sizeof(type));
-        memcpy(bytes + 4, &event->tid, 4);
-        memcpy(bytes + 8, &number, 8);
-        memcpy(bytes + 16, &value, 8);
-        return call_pair_record(f->pair,
-                        &(Record){ .ts = event->ts,
-                                        .data = bytes,
-                                        .size = sizeof(bytes),
-                                        .cpu = event->cpu });
+        return call_pair_record(f->pair, &record);
 }
 
 static void enter(Fixture *f, Event event, int number, uint64_t argument) {
