@@ -31,6 +31,7 @@ static const struct {
         [EXPORT_DAT_WALL] = { "dat-wall", "", CAN_DAT },
         [EXPORT_CSV] = { "csv", ".csv", CAN_PART, &csv_exporter },
         [EXPORT_CTF] = { "ctf", ".ctf", CAN_PART | EXPORT_CAN_FILL, &ctf_exporter },
+        [EXPORT_CALLS] = { "calls", "", EXPORT_CAN_STREAM | CAN_PART },
 };
 
 int export_format_from_suffix(const char *path, ExportFormat *ret) {

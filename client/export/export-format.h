@@ -13,6 +13,7 @@ typedef enum ExportFormat {
         EXPORT_DAT_WALL,  /* with the offset of trace-cmd's record --date: shows times of day */
         EXPORT_CSV,
         EXPORT_CTF,
+        EXPORT_CALLS, /* system calls, see CallStyle */
         _EXPORT_FORMAT_N,
 } ExportFormat;
 
@@ -47,4 +48,4 @@ typedef struct ExportFormatNames {
 /* The names of all formats that have the ability, "dat, text, json". 0: all formats. */
 ExportFormatNames export_format_list(unsigned ability);
 /* The formats of EXPORT_CAN_STREAM, for help. */
-#define EXPORT_FORMAT_NAMES "dat, text, json, kts, text-wall, dat-wall"
+#define EXPORT_FORMAT_NAMES "dat, text, json, kts, text-wall, dat-wall, calls"

@@ -51,7 +51,8 @@ typedef struct LiveLane {
 struct LiveExport {
         ExportFormat format;
         FILE *out;
-        const CpuList *cpus; /* NULL: all */
+        const CpuList *cpus;         /* NULL: all */
+        const CallStyle *call_style; /* NULL: the default */
         bool has_names;
         FILE *spool; /* EXPORT_DAT: holds the whole stream for the end */
         Stream stream;
@@ -119,7 +120,8 @@ LiveExport *live_export_free(LiveExport *live) {
 }
 
 static bool prints(const LiveExport *live) {
-        return export_format_is_text(live->format) || live->format == EXPORT_JSON;
+        return export_format_is_text(live->format) || live->format == EXPORT_JSON ||
+               live->format == EXPORT_CALLS;
 }
 
 static void export_live_lane_lose(LiveLane *lane, int64_t lost) {
@@ -374,6 +376,7 @@ static int export_live_take_frame(LiveExport *live, Reason *reason) {
         if (r == 0 && live->frame.type == FRAME_METADATA && prints(live)) {
                 printer_init(&live->printer, live->format, live->out, live->stream.decode);
                 live->printer.has_names = live->has_names;
+                live->printer.call_style = live->call_style ?: &call_style_default;
                 r = printer_begin(&live->printer);
         }
         return r;
@@ -505,6 +508,10 @@ void live_export_set_cpus(LiveExport *live, const CpuList *cpus) {
 
 void live_export_set_names(LiveExport *live, bool has_names) {
         live->has_names = has_names;
+}
+
+void live_export_set_calls(LiveExport *live, const CallStyle *style) {
+        live->call_style = style;
 }
 
 static int finish_dat(LiveExport *live, ExportSummary *ret, Reason *reason) {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "export/call-style.h"
 #include "export/export.h"
 
 int live_export_new(ExportFormat format, FILE *out, LiveExport **ret);
 /* Prints only these CPUs. Call it before the first byte. Borrowed. Not for EXPORT_KTS. */
 void live_export_set_cpus(LiveExport *live, const CpuList *cpus);
+/* EXPORT_CALLS: how calls are printed. Call it before the first byte. Borrowed. */
+void live_export_set_calls(LiveExport *live, const CallStyle *style);
 /* Text: prints names of calls, flags, errors and signals. Call it before the first byte. */
 void live_export_set_names(LiveExport *live, bool has_names);
 /* Returns 0, -errno (-EPIPE: the reader of out has gone), or KT_E_* with reason. */

@@ -50,8 +50,8 @@ static int name_width(const Trace *trace) {
         return (int)width;
 }
 
-/* Walks over the records, to count them and to find damage. */
-static int count_items(Trace *trace, Printer *printer) {
+/* Walks over the records in one thread. */
+static int walk_items(Trace *trace, Printer *printer) {
         TraceItem item;
         int r;
 
@@ -100,12 +100,14 @@ static int print_trace(Trace *trace,
         printer_init(&printer, format, out, trace->decode);
         printer.is_escaped = printer.is_escaped && !source->is_raw;
         printer.has_names = source->has_names;
+        printer.call_style = source->calls ?: &call_style_default;
         printer.name_width = name_width(trace);
         r = printer_begin(&printer);
         r = r ?: printer_flush(&printer);
         if (r == 0)
-                r = format == EXPORT_KTS ? count_items(trace, &printer)
-                                         : print_items(trace, &printer, source->n_jobs);
+                r = export_format_can(format, EXPORT_CAN_THREAD)
+                                    ? print_items(trace, &printer, source->n_jobs)
+                                    : walk_items(trace, &printer);
         trace_report_damage(trace);
         if (r == 0)
                 r = printer_end(&printer, &trace->stream, trace->missing);

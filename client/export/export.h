@@ -44,11 +44,12 @@ typedef struct Selection Selection; /* trace/selection.h */
 typedef struct ExportSource {
         int fd;
         const char *name;
-        const Selection *selection;  /* NULL: all */
-        unsigned n_jobs;             /* text, json: threads that print; 0: one */
-        int (*seal)(Reason *reason); /* see TraceSeal; NULL: none */
-        bool has_names;              /* text: names of calls, flags, errors and signals */
-        bool is_raw;                 /* text: do not escape strings */
+        const Selection *selection;    /* NULL: all */
+        unsigned n_jobs;               /* text, json: threads that print; 0: one */
+        int (*seal)(Reason *reason);   /* see TraceSeal; NULL: none */
+        const struct CallStyle *calls; /* calls: how they are printed; NULL: the default */
+        bool has_names;                /* text: names of calls, flags, errors and signals */
+        bool is_raw;                   /* text: do not escape strings */
         bool is_plain; /* dat: version 6, not compressed, instead of version 7 with zstd */
         bool is_own;   /* written by our own consumer just now: need not be checked for damage */
 } ExportSource;

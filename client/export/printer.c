@@ -18,11 +18,13 @@ void printer_init(Printer *printer, ExportFormat format, FILE *out, Decode *deco
         *printer = (Printer){ .format = format == EXPORT_TEXT_WALL ? EXPORT_TEXT : format,
                 .out = out,
                 .decode = decode,
-                .is_wall = format == EXPORT_TEXT_WALL };
+                .is_wall = format == EXPORT_TEXT_WALL,
+                .call_style = &call_style_default };
         printer->is_escaped = export_format_is_text(format);
 }
 
 void printer_clear(Printer *printer) {
+        printer->calls = call_printer_free(printer->calls);
         text_block_clear(&printer->block);
         text_block_clear(&printer->slow);
 }
@@ -46,9 +48,16 @@ static void text_buffer(Printer *printer, const char *buffer) {
 }
 
 int printer_begin(Printer *printer) {
+        int r = 0;
+
         if (printer->format == EXPORT_TEXT)
                 text_block_add_format(&printer->block, "cpus=%u\n", printer->decode->n_cpus);
-        return printer_write(printer);
+        else if (printer->format == EXPORT_CALLS)
+                r = call_printer_new(printer->call_style,
+                                printer->decode,
+                                &printer->block,
+                                &printer->calls);
+        return r ?: printer_write(printer);
 }
 
 int printer_prepare(Printer *printer, const Record *record, const char *buffer, PrinterLine *ret) {
@@ -103,6 +112,11 @@ int printer_record(Printer *printer, const Record *record, const char *buffer) {
                 printer->n_events++;
                 return 0;
         }
+        if (printer->format == EXPORT_CALLS) {
+                printer->n_events++;
+                r = call_printer_record(printer->calls, record, buffer);
+                return r ?: printer_write(printer);
+        }
         r = printer_prepare(printer, record, buffer, &line);
         r = r ?: printer_add(printer, &line);
         printer->slow.used = 0;
@@ -115,21 +129,27 @@ int printer_loss(Printer *printer, const Record *at, int64_t lost, const char *b
         printer_prepare_loss(printer, at, lost, buffer, &line);
         if (printer->format == EXPORT_KTS)
                 return 0;
-        int r = printer_add(printer, &line);
+        int r = printer->format == EXPORT_CALLS ? call_printer_loss(printer->calls, at->cpu, lost)
+                                                : printer_add(printer, &line);
         return r ?: printer_write(printer);
 }
 
 int printer_late(Printer *printer, unsigned cpu) {
+        int r = 0;
+
         if (printer->format == EXPORT_TEXT)
                 text_block_add_format(&printer->block, "CPU:%u [EVENTS THAT CAME LATE]\n", cpu);
         else if (printer->format == EXPORT_JSON)
                 json_late(printer, cpu);
-        return printer_write(printer);
+        else if (printer->format == EXPORT_CALLS)
+                r = call_printer_loss(printer->calls, cpu, 0);
+        return r ?: printer_write(printer);
 }
 
 int printer_end(Printer *printer, const Stream *stream, const char *missing) {
-        int r = printer_flush(printer);
+        int r = printer->format == EXPORT_CALLS ? call_printer_finish(printer->calls) : 0;
 
+        r = r ?: printer_flush(printer);
         if (r == 0 && printer->format == EXPORT_JSON)
                 r = json_end(printer, stream, missing);
         return r ?: printer_flush(printer);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "export/call-printer.h"
 #include "export/export.h"
 #include "trace/decode.h"
 #include "trace/stream.h"
@@ -25,7 +26,7 @@ typedef struct PrinterLine {
 
 /* Prints records as lines of text or JSON. */
 typedef struct Printer {
-        ExportFormat format; /* EXPORT_TEXT or EXPORT_JSON; EXPORT_KTS only counts */
+        ExportFormat format; /* EXPORT_TEXT, EXPORT_JSON or EXPORT_CALLS; EXPORT_KTS only counts */
         FILE *out;
         Decode *decode;  /* borrowed */
         bool is_wall;    /* text: print the time of day; wall_clock_check() has succeeded */
@@ -33,8 +34,10 @@ typedef struct Printer {
         bool has_names;  /* text: names of calls, flags, errors and signals */
         int name_width;  /* width of the longest instance name; 0: only one buffer */
         uint64_t n_events, n_lost;
-        TextBlock block; /* lines that wait */
-        TextBlock slow;  /* texts by libtraceevent, for prepared lines */
+        const CallStyle *call_style; /* EXPORT_CALLS; borrowed */
+        CallPrinter *calls;          /* EXPORT_CALLS, after printer_begin() */
+        TextBlock block;             /* lines that wait */
+        TextBlock slow;              /* texts by libtraceevent, for prepared lines */
 } Printer;
 
 void printer_init(Printer *printer, ExportFormat format, FILE *out, Decode *decode);

@@ -47,7 +47,7 @@ static void text_names_add_string(const EventLayoutField *field,
         text_block_add_char(block, '"');
 }
 
-static void text_names_add_call(const Decode *decode,
+static void text_names_add_arguments(const Decode *decode,
                 const EventLayout *layout,
                 const char *call,
                 const Record *record,
@@ -55,7 +55,6 @@ static void text_names_add_call(const Decode *decode,
         char text[ARGUMENT_TEXT_MAX];
         const char *separator = "";
 
-        text_block_add(block, call, strlen(call));
         text_block_add_char(block, '(');
         for (size_t i = 0; i < layout->n_fields; i++) {
                 const EventLayoutField *field = &layout->fields[i];
@@ -83,7 +82,7 @@ static void text_names_add_call(const Decode *decode,
         text_block_add_char(block, ')');
 }
 
-static void text_names_add_result(const char *call, int64_t result, TextBlock *block) {
+void text_names_add_result(const char *call, int64_t result, TextBlock *block) {
         char text[ARGUMENT_TEXT_MAX];
 
         argument_print_result(call, result, text, sizeof(text));
@@ -92,7 +91,7 @@ static void text_names_add_result(const char *call, int64_t result, TextBlock *b
 }
 
 /* "NR 257 [openat if 64-bit]" */
-static void text_names_add_number(const Decode *decode, int64_t number, TextBlock *block) {
+void text_names_add_number(const Decode *decode, int64_t number, TextBlock *block) {
         const char *name = syscall_get_name(decode->syscalls, number);
 
         text_block_add(block, "NR ", 3);
@@ -140,6 +139,23 @@ static bool text_names_print_raw(const Decode *decode,
         return true;
 }
 
+void text_names_add_entry(const Decode *decode,
+                const char *name,
+                const EventLayout *layout,
+                const Record *record,
+                TextBlock *block) {
+        const char *call = layout->event->name;
+
+        if (strcmp(layout->event->system, "raw_syscalls") == 0) {
+                (void)text_names_print_raw(decode, layout, record, block);
+                return;
+        }
+        call += strncmp(call, "sys_enter_", 10) == 0 ? 10 : 0;
+        name = name ?: call;
+        text_block_add(block, name, strlen(name));
+        text_names_add_arguments(decode, layout, call, record, block);
+}
+
 bool text_names_print(const Decode *decode,
                 const EventLayout *layout,
                 const Record *record,
@@ -152,7 +168,7 @@ bool text_names_print(const Decode *decode,
         if (strcmp(system, "syscalls") != 0)
                 return false;
         if (strncmp(name, "sys_enter_", 10) == 0) {
-                text_names_add_call(decode, layout, name + 10, record, block);
+                text_names_add_entry(decode, NULL, layout, record, block);
                 return true;
         }
         result = text_names_find(layout, "ret");

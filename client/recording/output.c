@@ -25,6 +25,7 @@ struct Output {
         int fd; /* borrowed */
         bool regular;
         bool is_plain; /* a trace.dat is not compressed */
+        const CallStyle *calls;
         bool has_cpus;
         CpuList cpus;
 };
@@ -142,6 +143,14 @@ int output_set_cpus(Output *output, const char *list, Reason *reason) {
         return r;
 }
 
+void output_set_calls(Output *output, const CallStyle *style) {
+        output->calls = style;
+}
+
+const CallStyle *output_get_calls(const Output *output) {
+        return output->calls;
+}
+
 void output_set_plain(Output *output) {
         output->is_plain = true;
 }
@@ -179,6 +188,7 @@ static int output_convert(Output *output, ExportSummary *ret, Reason *reason) {
                             ?: export_source(&(ExportSource){ .fd = draft_fd,
                                                              .name = output->path,
                                                              .selection = &selection,
+                                                             .calls = output->calls,
                                                              .is_plain = output->is_plain,
                                                              .is_own = true },
                                                output->format,

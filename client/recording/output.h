@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "export/call-style.h"
 #include "export/export.h"
 
 /* The destination of a recording: a file or standard output, and its format. */
@@ -16,6 +17,9 @@ int output_open(const char *path, const char *format_name, Output **ret, Reason 
 /* Keeps only these CPUs, such as "0-3,5". Returns KT_E_INVALID_SPEC when it is not a list or the
  * format always has all CPUs. */
 int output_set_cpus(Output *output, const char *list, Reason *reason);
+/* How calls are printed. Borrowed. NULL: the default. */
+void output_set_calls(Output *output, const CallStyle *style);
+const CallStyle *output_get_calls(const Output *output);
 /* A trace.dat is not compressed. */
 void output_set_plain(Output *output);
 bool output_is_plain(const Output *output);

@@ -287,6 +287,10 @@ void pipe_transfer_set_cpus(PipeTransfer *transfer, const CpuList *cpus) {
         live_export_set_cpus(transfer->live, cpus);
 }
 
+void pipe_transfer_set_calls(PipeTransfer *transfer, const CallStyle *style) {
+        live_export_set_calls(transfer->live, style);
+}
+
 PipeTransfer *pipe_transfer_free(PipeTransfer *transfer) {
         if (!transfer)
                 return NULL;

@@ -3,6 +3,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "export/call-style.h"
 #include "export/export.h"
 
 /* A stream that is moved from the daemon's pipe to an output. */
@@ -26,6 +27,8 @@ PipeTransfer *pipe_transfer_free(PipeTransfer *transfer);
 DEFINE_CLEANUP(PipeTransfer, pipe_transfer_free);
 /* Prints only these CPUs (borrowed; NULL: all). Call it before the stream begins. */
 void pipe_transfer_set_cpus(PipeTransfer *transfer, const CpuList *cpus);
+/* EXPORT_CALLS: how calls are printed (borrowed). Call it before the stream begins. */
+void pipe_transfer_set_calls(PipeTransfer *transfer, const CallStyle *style);
 /* Stops reading and printing until pipe_transfer_continue(). */
 void pipe_transfer_hold(PipeTransfer *transfer);
 void pipe_transfer_continue(PipeTransfer *transfer);

@@ -260,8 +260,10 @@ static int transfer_begin_pipe(Transfer *transfer,
                         &transfer->by_pipe);
         if (r < 0)
                 return r;
-        if (sink_fd < 0)
+        if (sink_fd < 0) {
                 pipe_transfer_set_cpus(transfer->by_pipe, output_get_cpus(transfer->output));
+                pipe_transfer_set_calls(transfer->by_pipe, output_get_calls(transfer->output));
+        }
         (void)TAKE_FD(fd);
         return 0;
 }
