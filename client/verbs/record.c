@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ktracectl record: reads the command line, refuses wrong input before it changes anything, opens
- * the output, forks the command and calls recording_run(). */
+ * the output, forks the command and calls recording_run(). The verb calls records in the same
+ * way. */
 
 #include <errno.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include "spec/caret.h"
 #include "spec/spec-options.h"
 #include "terminal/message.h"
+#include "verbs/record.h"
 #include "verbs/verb.h"
 
 #define RECORD_FILE_DEFAULT "trace.dat"
@@ -26,18 +28,7 @@ enum {
         OPTION_SNAPSHOT_ON,
 };
 
-typedef struct Record {
-        SpecOptions spec;
-        const char *path;
-        const char *format;
-        char **command; /* NULL: none */
-        bool allow_setuid;
-        Flight *flight;   /* from --snapshot-on */
-        bool has_moments; /* --snapshot-on was given */
-        Origins origins;  /* of the last spec that was built */
-} Record;
-
-static int record_take(Record *record, int option, Reason *reason) {
+static int record_take(RecordOptions *record, int option, Reason *reason) {
         switch (option) {
         case 'o':
                 record->path = optarg;
@@ -65,7 +56,11 @@ static int record_take(Record *record, int option, Reason *reason) {
         }
 }
 
-static int record_parse(Record *record, Context *context, int argc, char **argv, int *ret_status) {
+static int record_parse(RecordOptions *record,
+                Context *context,
+                int argc,
+                char **argv,
+                int *ret_status) {
         static const struct option options[] = { OPTIONS_GLOBAL,
                 SPEC_OPTIONS_LONG,
                 { "output", required_argument, NULL, 'o' },
@@ -104,7 +99,7 @@ static int record_parse(Record *record, Context *context, int argc, char **argv,
 }
 
 /* With --spool the daemon writes to the machine's disk, and this process writes no file. */
-static int record_set_output(Record *record, const Spec *spec, const Context *context) {
+static int record_set_output(RecordOptions *record, const Spec *spec, const Context *context) {
         if (spec->spool.is_on && (record->path || record->format)) {
                 (void)message_show_usage(context,
                                 "--spool records onto the machine's disk, without -o and --to: 'ktracectl spool fetch' gets it");
@@ -130,7 +125,7 @@ static int record_refuse_no_events(void) {
 
 /* Checks everything that needs neither file, process nor bus. child: a placeholder before the
  * fork. */
-static int record_build_spec(Record *record, pid_t child, Spec **ret, int *ret_status) {
+static int record_build_spec(RecordOptions *record, pid_t child, Spec **ret, int *ret_status) {
         _cleanup_spec_ Spec *spec = NULL;
         Reason reason = {};
         int r = spec_options_build(
@@ -173,7 +168,7 @@ static int record_set_compression(const Output *output, Spec *spec, Reason *reas
         return spec_set_string(spec, "compression", "zstd", reason);
 }
 
-static int record_execute(Record *record,
+static int record_execute(RecordOptions *record,
                 const Context *context,
                 Output *output,
                 bool allow_setuid) {
@@ -198,6 +193,8 @@ static int record_execute(Record *record,
          * and EFBIG. */
         (void)signal(SIGPIPE, SIG_IGN);
         (void)signal(SIGXFSZ, SIG_IGN);
+        if (child && record->calls)
+                record->calls->starter = child_get_pid(child);
         r = record_build_spec(record, child ? child_get_pid(child) : 0, &spec, &status);
         r = r ?: record_set_compression(output, spec, &reason);
         if (r == 0)
@@ -219,38 +216,57 @@ static int record_execute(Record *record,
         return recording_run(&options);
 }
 
-static int record_open(Record *record, const Context *context, bool allow_setuid, bool is_plain) {
+static int record_open(RecordOptions *record,
+                const Context *context,
+                bool allow_setuid,
+                bool is_plain) {
         _cleanup_(output_free_cleanup) Output *output = NULL;
         Reason reason = {};
 
         int r = output_open(record->path, record->format, &output, &reason);
         if (r == 0 && is_plain)
                 output_set_plain(output);
+        if (r == 0)
+                output_set_calls(output, record->calls);
         return r == 0 ? record_execute(record, context, output, allow_setuid)
                       : message_fail(r, &reason);
 }
 
-static int record_run(Context *context, int argc, char **argv) {
-        _cleanup_spec_ Spec *trial = NULL;
-        Record record = {};
-        int status, r;
+int record_init(RecordOptions *record) {
+        *record = (RecordOptions){};
+        record->spec.origins = &record->origins;
+        return flight_new(&record->flight);
+}
 
-        record.spec.origins = &record.origins;
-        r = flight_new(&record.flight);
+void record_done(RecordOptions *record) {
+        flight_free(record->flight);
+        spec_options_done(&record->spec);
+        origins_done(&record->origins);
+}
+
+int record_conduct(RecordOptions *record, const Context *context) {
+        _cleanup_spec_ Spec *trial = NULL;
+        int status;
+
+        if (record_build_spec(record, getpid(), &trial, &status) != 0)
+                return status;
+        if (record_set_output(record, trial, context) != 0)
+                return KT_EXIT_USAGE;
+        return record_open(record,
+                        context,
+                        trial->allow_setuid,
+                        trial->compression == COMPRESSION_NONE);
+}
+
+static int record_run(Context *context, int argc, char **argv) {
+        RecordOptions record;
+        int status, r = record_init(&record);
+
         if (r < 0)
                 return message_fail(r, NULL);
-        if (record_parse(&record, context, argc, argv, &status) == OPTIONS_END &&
-                        record_build_spec(&record, getpid(), &trial, &status) == 0) {
-                status = KT_EXIT_USAGE;
-                if (record_set_output(&record, trial, context) == 0)
-                        status = record_open(&record,
-                                        context,
-                                        trial->allow_setuid,
-                                        trial->compression == COMPRESSION_NONE);
-        }
-        flight_free(record.flight);
-        spec_options_done(&record.spec);
-        origins_done(&record.origins);
+        if (record_parse(&record, context, argc, argv, &status) == OPTIONS_END)
+                status = record_conduct(&record, context);
+        record_done(&record);
         return status;
 }
 

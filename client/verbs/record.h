@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "export/call-style.h"
+#include "recording/flight.h"
+#include "spec/spec-options.h"
+#include "terminal/context.h"
+
+/* What the command line of a recording says. */
+typedef struct RecordOptions {
+        SpecOptions spec;
+        const char *path;
+        const char *format;
+        char **command;   /* NULL: none */
+        CallStyle *calls; /* of the format calls; gets the command's thread; NULL: the default */
+        bool allow_setuid;
+        Flight *flight;   /* from --snapshot-on */
+        bool has_moments; /* --snapshot-on was given */
+        Origins origins;  /* of the last spec that was built */
+} RecordOptions;
+
+/* Returns 0 or -ENOMEM. */
+int record_init(RecordOptions *record);
+void record_done(RecordOptions *record);
+/* Checks everything, opens the output, forks the command and records. Reports all errors. Returns
+ * the exit status. */
+int record_conduct(RecordOptions *record, const Context *context);
