@@ -22,6 +22,7 @@
 static const Verb *const verbs[] = {
         &verb_record,
         &verb_report,
+        &verb_calls,
         &verb_convert,
         &verb_events,
         &verb_list,

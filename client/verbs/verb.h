@@ -11,6 +11,7 @@
         "                             exit status 3 where it does not\n"
 
 extern const Verb verb_bootconfig;
+extern const Verb verb_calls;
 extern const Verb verb_clear;
 extern const Verb verb_convert;
 extern const Verb verb_create;

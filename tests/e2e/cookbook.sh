@@ -31,6 +31,11 @@ case_cookbook_files() { # [guest] ktrace-cookbook(7): which files a program open
         same 3 "$(grep -c 'filename="app.log" .* ret=3 ' out)" "files that were opened"
 }
 
+case_cookbook_call_list() { # ktrace-cookbook(7): what a program does, call by call
+        cookbook
+        example ktrace-cookbook.7 'What does my program do, call by call?'
+}
+
 case_cookbook_calls() { # ktrace-cookbook(7): which system calls a program makes
         cookbook
         example ktrace-cookbook.7 'Which system calls does my program make?'

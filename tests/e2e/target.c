@@ -15,8 +15,10 @@
  *   target own PROGRAM ARG...  with its set-uid bit: takes the user's own ids again and executes
  * PROGRAM, as sudo does for the user's own name
  *   target compat N      a 64-bit program that makes 32-bit system call 20 (getpid) N times
- *   target until FILE USEC  the same until FILE is there, or its parent is not; prints how
- * often */
+ *   target various       makes getppid 7 times, 5 times in each of 2 threads and 3 times in a
+ * child; fails twice to open a file; and a signal interrupts a read target until FILE USEC  the
+ * same until FILE is there, or its parent is not; prints how often */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -26,6 +28,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void *sleeper(void *userdata) {
@@ -142,6 +145,45 @@ static int compat(long n) {
 #endif
 }
 
+static void call_often(int n) {
+        while (n-- > 0)
+                (void)syscall(SYS_getppid);
+}
+
+static void *call_in_thread(void *userdata) {
+        call_often(5);
+        return NULL;
+}
+
+static void on_alarm(int number) {
+}
+
+static int various(void) {
+        struct sigaction action = { .sa_handler = on_alarm };
+        pthread_t threads[2];
+        int fds[2];
+        pid_t child;
+        char byte;
+
+        call_often(7);
+        for (int i = 0; i < 2; i++)
+                if (pthread_create(&threads[i], NULL, call_in_thread, NULL) != 0)
+                        return 1;
+        for (int i = 0; i < 2; i++)
+                pthread_join(threads[i], NULL);
+        child = fork();
+        if (child == 0) {
+                call_often(3);
+                _exit(0);
+        }
+        if (child < 0 || waitpid(child, NULL, 0) != child || open("/nowhere", O_RDONLY) >= 0 ||
+                        open("/nowhere", O_RDONLY) >= 0 || pipe(fds) < 0 ||
+                        sigaction(SIGALRM, &action, NULL) < 0)
+                return 1;
+        ualarm(100000, 0);
+        return read(fds[0], &byte, 1) >= 0;
+}
+
 static int own(char **program) {
         uid_t uid = getuid();
 
@@ -183,6 +225,8 @@ int main(int argc, char **argv) {
                 return compat(atol(argv[2]));
         if (argc >= 3 && strcmp(argv[1], "own") == 0)
                 return own(argv + 2);
+        if (argc == 2 && strcmp(argv[1], "various") == 0)
+                return various();
         if (argc == 4 && strcmp(argv[1], "until") == 0)
                 return until(argv[2], (useconds_t)atol(argv[3]));
         fprintf(stderr, "target: see the head of target.c\n");

@@ -46,6 +46,7 @@ end
 set -l verbs \
     'record|record events into a file' \
     'report|print a recorded trace' \
+    'calls|show system calls as strace does' \
     'convert|write a recorded trace in another format' \
     'events|list the events that you may use' \
     'list|list your sessions' \
@@ -85,10 +86,10 @@ set -l options \
     'record create|--trigger|||what happens at an event' \
     'record create|--where|||only where this holds, for all events' \
     'record create hist|--scope||command own pids: unit: cgroup: system|the processes to trace' \
-    'record create hist|--all|a|-|the whole system' \
-    'record create hist|--pid|p|(__fish_complete_pids)|these processes' \
-    'record create hist|--unit|u|(__ktracectl_units)|the processes of this unit' \
-    'record create hist|--buffer|b||buffer for each CPU, in kB' \
+    'record create hist calls|--all|a|-|the whole system' \
+    'record create hist calls|--pid|p|(__fish_complete_pids)|these processes' \
+    'record create hist calls|--unit|u|(__ktracectl_units)|the processes of this unit' \
+    'record create hist calls|--buffer|b||buffer for each CPU, in kB' \
     'record create|--clock||mono local global boot tai mono_raw counter uptime perf x86-tsc|trace clock' \
     'record create|--mode||stream flight|how the buffer is read' \
     'record create|--lifetime||client linger linger: unit:|when the session ends by itself' \
@@ -103,8 +104,14 @@ set -l options \
     'record create hist|--unredacted||-|nothing is cut, where the policy allows it' \
     'record create|--spec||file|session spec' \
     'record stream snapshot convert spool|--output|o|file|write to this file' \
-    'record stream snapshot spool|--to||dat text json kts text-wall dat-wall|format' \
-    'convert|--to||dat text json kts text-wall dat-wall csv ctf|format' \
+    'record stream snapshot spool|--to||dat text json kts text-wall dat-wall calls|format' \
+    'convert|--to||dat text json kts text-wall dat-wall csv ctf calls|format' \
+    'calls|--output|o|file|write to this file' \
+    'calls|--trace|e||only these calls' \
+    'calls|--summary-only|c|-|counts, no list' \
+    'calls|--summary|C|-|the list and counts' \
+    'calls|--summary-sort-by|S|time calls errors name nothing|order of the counts' \
+    'calls|--syscall-times|T|-|the time in each call' \
     'record|--flight||-|keep the newest events' \
     'record|--snapshot-on||SIGUSR1 exit|when a snapshot is written' \
     'record|--allow-setuid||-|the command may gain privileges, which ends the trace' \
@@ -194,7 +201,7 @@ complete -c ktracectl -n '__ktracectl_seen events' -a '(__ktracectl_events)'
 complete -c ktracectl -n '__ktracectl_seen spool; and __ktracectl_seen fetch remove' -a '(__ktracectl_recordings)'
 complete -c ktracectl -n '__ktracectl_seen saved; and __ktracectl_seen show run check' -a '(__ktracectl_saved)'
 complete -c ktracectl -n '__ktracectl_seen probes; and __ktracectl_seen show remove' -a '(__ktracectl_probes)'
-complete -c ktracectl -n '__ktracectl_seen report convert bootconfig' -F
+complete -c ktracectl -n '__ktracectl_seen report calls convert bootconfig' -F
 complete -c ktracectl -n '__ktracectl_seen policy; and __ktracectl_seen check explain' -F
 complete -c ktracectl -n '__ktracectl_seen saved; and __ktracectl_seen check' -F
 complete -c ktracectl -n '__ktracectl_seen probes; and __ktracectl_seen load' -F
