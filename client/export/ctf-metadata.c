@@ -14,6 +14,7 @@
 #include <inttypes.h>
 
 #include "export/ctf-names.h"
+#include "export/ctf-stream.h"
 #include "trace/receipt.h"
 
 #define NS_PER_SECOND INT64_C(1000000000)
@@ -124,14 +125,17 @@ static int add_environment(TextBlock *block, const Trace *trace) {
 }
 
 /* The offset makes the time of day. Seconds are rounded down, so the rest is never negative. A
- * clock that does not count nanoseconds is shown as if it did. */
+ * clock that does not count nanoseconds is shown as if it did. An offset of more than a century,
+ * which only a damaged recording has, is left out, because readers would reject it. */
 static void add_clock(TextBlock *block, const Decode *decode) {
-        int64_t offset = decode->has_wall ? decode->wall_offset_ns : 0;
-        int64_t rest = (offset % NS_PER_SECOND + NS_PER_SECOND) % NS_PER_SECOND;
+        int64_t max = (int64_t)CTF_TIME_MAX, offset = decode->wall_offset_ns;
+        bool is_related = decode->has_wall && offset > -max && offset < max;
 
+        offset = is_related ? offset : 0;
+        int64_t rest = (offset % NS_PER_SECOND + NS_PER_SECOND) % NS_PER_SECOND;
         add(block, "clock {\n\tname = \"trace\";\n\tdescription = \"trace clock ");
         ctf_names_add_text(block, decode->clock, strlen(decode->clock));
-        if (!decode->has_wall)
+        if (!is_related)
                 add(block, ", not related to the time of day");
         text_block_add_format(block,
                         "\";\n"

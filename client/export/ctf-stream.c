@@ -78,12 +78,12 @@ static int ctf_stream_write(CtfStream *stream, FILE *out) {
         return r;
 }
 
-/* Begins a packet at ts, unless one is being filled. Readers reject a stream whose times go back,
- * which only a damaged recording has. */
+/* Begins a packet at ts, unless one is being filled. Readers reject a stream whose times go back or
+ * are too large, which only a damaged recording has. */
 static int ctf_stream_open(CtfStream *stream, uint64_t *ts) {
         size_t size = ctf_stream_get_header_size(stream);
 
-        *ts = MAX_OF(*ts, stream->end);
+        *ts = MIN_OF(MAX_OF(*ts, stream->end), CTF_TIME_MAX);
         if (stream->packet.used > 0)
                 return 0;
         if (!text_block_reserve(&stream->packet, size))

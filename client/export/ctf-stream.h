@@ -8,6 +8,10 @@
 #include "interfaces/cleanup.h"
 #include "trace/text-block.h"
 
+/* Later times would be beyond 64 bits with the offset of the time of day, and readers reject them.
+ * In nanoseconds, it is 146 years. */
+#define CTF_TIME_MAX (UINT64_C(1) << 62)
+
 /* A stream file: the packets of one CPU of one buffer. */
 typedef struct CtfStream {
         uint32_t part; /* number of the file */

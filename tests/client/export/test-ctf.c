@@ -178,6 +178,7 @@ static void test_clock(void) {
         static const char *const cases[][2] = {
                 { "\"realtime-offset-nsec\":                 -1,",
                                 "offset_s = -1;\n\toffset = 999999999;" },
+                { "\"realtime-offset-nsec\":9223372036854775807,", "offset_s = 0;\n\toffset = 0;" },
                 { "\"realtime-offset-xxxx\":1700000000000000000,", "offset_s = 0;\n\toffset = 0;" },
         };
 
@@ -244,6 +245,22 @@ static void test_damaged(void) {
         assert_hello(&cursor, FIXTURE_TS, 1, "one");
         g_assert_cmpuint(cursor.at, ==, files->bytes[1]->len);
         g_assert_false(summary.complete);
+}
+
+/* Readers add the offset of the time of day to the time, and reject what 64 bits do not hold. */
+static void test_late(void) {
+        g_autoptr(GByteArray) stream = stream_new();
+        uint64_t latest = UINT64_C(1) << 62;
+        ExportSummary summary;
+
+        stream_add_metadata(stream, 1);
+        add_hello_page(stream, UINT64_MAX - 1000, 7);
+        g_autoptr(Files) files = convert(stream, &summary);
+        Cursor cursor = { .bytes = files->bytes[1] };
+        assert_packet(&cursor, &(Packet){ latest, latest, 8 * HEADER_SIZE, 0, 0 });
+        assert_packet(&cursor, &(Packet){ latest, latest, 8 * HEADER_SIZE, 1, 7 });
+        cursor.at += HEADER_SIZE;
+        assert_hello(&cursor, latest, 1, "one");
 }
 
 /* Fields that share their bytes could make an event of any size. */
@@ -376,6 +393,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/ctf/clock", test_clock);
         g_test_add_func("/ctf/losses", test_losses);
         g_test_add_func("/ctf/damaged", test_damaged);
+        g_test_add_func("/ctf/late", test_late);
         g_test_add_func("/ctf/huge", test_huge);
         g_test_add_func("/ctf/hostile-names", test_hostile_names);
         g_test_add_func("/ctf/names", test_names);
