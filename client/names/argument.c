@@ -32,7 +32,7 @@ static const struct {
         { "access", "mode", FLAG_SET_ACCESS },
         { "faccessat", "mode", FLAG_SET_ACCESS },
         { "faccessat2", "mode", FLAG_SET_ACCESS },
-        { "faccessat2", "flags", FLAG_SET_AT },
+        { "faccessat2", "flags", FLAG_SET_AT_ACCESS },
         { "accept4", "flags", FLAG_SET_SOCKET_TYPE },
         { "clock_nanosleep", "flags", FLAG_SET_TIMER },
         { "clone", "clone_flags", FLAG_SET_CLONE },

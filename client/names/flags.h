@@ -9,6 +9,7 @@
 typedef enum FlagSet {
         FLAG_SET_ACCESS,
         FLAG_SET_AT,
+        FLAG_SET_AT_ACCESS,
         FLAG_SET_CLOCK,
         FLAG_SET_CLONE,
         FLAG_SET_DIRECTORY, /* a descriptor, or AT_FDCWD */

@@ -69,6 +69,8 @@ static void test_arguments(void) {
                 { "access", "mode", "int", 0, "F_OK" },
                 { "access", "mode", "int", 5, "R_OK|X_OK" },
                 { "socket", "type", "int", 0x80802, "SOCK_DGRAM|SOCK_CLOEXEC|SOCK_NONBLOCK" },
+                { "faccessat2", "flags", "int", 0x300, "AT_SYMLINK_NOFOLLOW|AT_EACCESS" },
+                { "newfstatat", "flag", "int", 0x300, "AT_SYMLINK_NOFOLLOW|0x200" },
                 { "accept4", "flags", "int", 0, "0" },
                 { "clone",
                                 "clone_flags",
