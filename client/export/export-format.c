@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "export/export-chrome.h"
 #include "export/export-csv.h"
 #include "export/export-ctf.h"
 #include "interfaces/cleanup.h"
@@ -19,19 +20,34 @@
 #define CAN_DAT   (EXPORT_CAN_STREAM | EXPORT_CAN_CHOOSE | EXPORT_CAN_COMPRESS)
 
 static const struct {
-        const char *name, *suffix;
+        const char *name, *suffix, *summary;
         unsigned abilities;
         const Exporter *exporter;
 } formats[_EXPORT_FORMAT_N] = {
-        [EXPORT_DAT] = { "dat", ".dat", CAN_DAT },
-        [EXPORT_TEXT] = { "text", ".txt", CAN_PRINT | EXPORT_CAN_RAW },
-        [EXPORT_JSON] = { "json", ".json", CAN_PRINT },
-        [EXPORT_KTS] = { "kts", ".kts", EXPORT_CAN_STREAM },
-        [EXPORT_TEXT_WALL] = { "text-wall", "", CAN_PRINT | EXPORT_CAN_RAW },
-        [EXPORT_DAT_WALL] = { "dat-wall", "", CAN_DAT },
-        [EXPORT_CSV] = { "csv", ".csv", CAN_PART, &csv_exporter },
-        [EXPORT_CTF] = { "ctf", ".ctf", CAN_PART | EXPORT_CAN_FILL, &ctf_exporter },
-        [EXPORT_CALLS] = { "calls", "", EXPORT_CAN_STREAM | CAN_PART },
+        [EXPORT_DAT] = { "dat", ".dat", "for trace-cmd and KernelShark", CAN_DAT },
+        [EXPORT_TEXT] = { "text", ".txt", "as 'report' prints it", CAN_PRINT | EXPORT_CAN_RAW },
+        [EXPORT_JSON] = { "json", ".json", "one object a line", CAN_PRINT },
+        [EXPORT_KTS] = { "kts", ".kts", "the stream itself", EXPORT_CAN_STREAM },
+        [EXPORT_TEXT_WALL] = { "text-wall",
+                        "",
+                        "text with times of day",
+                        CAN_PRINT | EXPORT_CAN_RAW },
+        [EXPORT_DAT_WALL] = { "dat-wall", "", "a dat with times of day", CAN_DAT },
+        [EXPORT_CSV] = { "csv", ".csv", "a table for spreadsheets", CAN_PART, &csv_exporter },
+        [EXPORT_CTF] = { "ctf",
+                        ".ctf",
+                        "a directory for babeltrace2 and Trace Compass",
+                        CAN_PART | EXPORT_CAN_FILL,
+                        &ctf_exporter },
+        [EXPORT_CALLS] = { "calls",
+                        "",
+                        "one line for each system call",
+                        EXPORT_CAN_STREAM | CAN_PART },
+        [EXPORT_CHROME] = { "chrome",
+                        "",
+                        "JSON for chrome://tracing and Perfetto",
+                        CAN_PART,
+                        &chrome_exporter },
 };
 
 int export_format_from_suffix(const char *path, ExportFormat *ret) {
@@ -56,6 +72,10 @@ int export_format_from_string(const char *name, ExportFormat *ret) {
 
 const char *export_format_to_string(ExportFormat format) {
         return formats[format].name;
+}
+
+const char *export_format_get_summary(ExportFormat format) {
+        return formats[format].summary;
 }
 
 bool export_format_can(ExportFormat format, ExportAbility ability) {

@@ -14,6 +14,7 @@ typedef enum ExportFormat {
         EXPORT_CSV,
         EXPORT_CTF,
         EXPORT_CALLS, /* system calls, see CallStyle */
+        EXPORT_CHROME,
         _EXPORT_FORMAT_N,
 } ExportFormat;
 
@@ -33,6 +34,7 @@ int export_format_from_suffix(const char *path, ExportFormat *ret);
 /* kts dat text json text-wall dat-wall and so on; -EINVAL otherwise. */
 int export_format_from_string(const char *name, ExportFormat *ret);
 const char *export_format_to_string(ExportFormat format);
+const char *export_format_get_summary(ExportFormat format);
 bool export_format_can(ExportFormat format, ExportAbility ability);
 bool export_format_is_dat(ExportFormat format);
 bool export_format_is_text(ExportFormat format);

@@ -241,18 +241,20 @@ static int convert_run(Context *context, int argc, char **argv) {
         return convert(&work, argv[optind], o.out_path);
 }
 
+static void convert_print_formats(FILE *out) {
+        fprintf(out, "\nFormats:\n\n");
+        for (ExportFormat f = 0; f < _EXPORT_FORMAT_N; f++)
+                fprintf(out,
+                                "  %-20s %s\n",
+                                export_format_to_string(f),
+                                export_format_get_summary(f));
+}
+
 const Verb verb_convert = {
         .name = "convert",
         .arguments = "FILE --to FORMAT [-o OUT]",
         .summary = "write a recorded trace in another format",
-        .help = "  --to FORMAT          dat (for trace-cmd and KernelShark), text, json "
-                "(one\n"
-                "                       object a line), csv, ctf (a directory for "
-                "babeltrace2\n"
-                "                       and Trace Compass), kts; default: by OUT's suffix.\n"
-                "                       text-wall and dat-wall have times of day instead of "
-                "the\n"
-                "                       trace's clock\n" SELECTION_HELP
+        .help = "  --to FORMAT          one of the formats below; default: by OUT's suffix\n" SELECTION_HELP
                 "  --raw                as 'report --raw', for text\n"
                 "  --jobs N             as 'report --jobs', for text and json\n"
                 "  --compression HOW    of a dat: zstd (default; trace-cmd 3.0 and newer), or none\n"
@@ -261,5 +263,6 @@ const Verb verb_convert = {
                 "                       ctf a new or empty directory\n"
                 "\n"
                 "FILE is as for 'report'. OUT is written completely or not at all.\n",
+        .print_more = convert_print_formats,
         .run = convert_run,
 };
