@@ -256,8 +256,7 @@ static int chrome_loss(void *state, const ExporterItem *item) {
 static int chrome_allocate(Chrome *chrome) {
         const Trace *trace = chrome->trace;
 
-        for (size_t i = 0; i < trace->n_lanes; i++)
-                chrome->n_cpus = MAX_OF(chrome->n_cpus, (size_t)trace->lanes[i]->cpu + 1);
+        chrome->n_cpus = trace_count_cpus(trace);
         chrome->cpus = calloc(chrome->n_cpus + 1, sizeof(*chrome->cpus));
         return chrome->cpus ? call_pair_new(trace->decode, chrome_call, chrome, &chrome->calls)
                             : -ENOMEM;

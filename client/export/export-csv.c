@@ -171,10 +171,11 @@ static const EventLayout *csv_find_only(const Trace *trace) {
         const EventLayout *found = NULL;
 
         for (size_t id = 0; id < trace->filter.n_events; id++) {
-                if (trace->filter.events[id] && found)
+                if (trace->filter.events[id] == RECORD_LEFT_OUT)
+                        continue;
+                if (found)
                         return NULL;
-                if (trace->filter.events[id])
-                        found = trace->decode->layouts[id];
+                found = trace->decode->layouts[id];
         }
         return found;
 }

@@ -38,15 +38,24 @@ static bool record_filter_names_pid(const RecordFilter *filter,
         return false;
 }
 
-bool record_filter_accepts(const RecordFilter *filter, const Decode *decode, const Record *record) {
+static RecordChoice record_filter_choose(const RecordFilter *filter, const Record *record) {
         uint16_t id = 0;
 
-        if (filter->events) {
-                if (record->size >= sizeof(id))
-                        id = (uint16_t)event_layout_number(record->data, sizeof(id), false);
-                if (id >= filter->n_events || !filter->events[id])
-                        return false;
-        }
+        if (!filter->events)
+                return RECORD_CHOSEN;
+        if (record->size >= sizeof(id))
+                id = (uint16_t)event_layout_number(record->data, sizeof(id), false);
+        return id < filter->n_events ? filter->events[id] : RECORD_LEFT_OUT;
+}
+
+bool record_filter_accepts(const RecordFilter *filter,
+                const Decode *decode,
+                const Record *record,
+                bool is_before_accepted) {
+        RecordChoice choice = record_filter_choose(filter, record);
+
+        if (choice != RECORD_CHOSEN)
+                return choice == RECORD_FOLLOWS && is_before_accepted;
         return !filter->pids || record_filter_has_pid(filter, decode_record_pid(record)) ||
                record_filter_names_pid(filter, decode_find(decode, record), record);
 }

@@ -70,21 +70,32 @@ static bool selection_matches(const char *pattern, const struct tep_event *event
         return fnmatch(pattern, name, 0) == 0;
 }
 
+/* A stack is a record after the event to which it belongs. */
+static bool selection_is_stack(const struct tep_event *event) {
+        return strcmp(event->system, "ftrace") == 0 &&
+               (strcmp(event->name, "kernel_stack") == 0 || strcmp(event->name, "user_stack") == 0);
+}
+
 static int selection_choose_events(const Selection *selection,
                 const Decode *decode,
                 RecordFilter *filter,
                 Reason *reason) {
-        filter->events = calloc(decode->n_layouts + 1, sizeof(bool));
+        filter->events = calloc(decode->n_layouts + 1, sizeof(*filter->events));
         if (!filter->events)
                 return -ENOMEM;
         filter->n_events = decode->n_layouts;
+        for (size_t id = 0; id < decode->n_layouts; id++)
+                if (decode->layouts[id] && selection_is_stack(decode->layouts[id]->event))
+                        filter->events[id] = RECORD_FOLLOWS;
         for (size_t i = 0; i < selection->n_events; i++) {
                 bool is_known = false;
 
                 for (size_t id = 0; id < decode->n_layouts; id++)
                         if (decode->layouts[id] && selection_matches(selection->events[i],
-                                                                   decode->layouts[id]->event))
-                                filter->events[id] = is_known = true;
+                                                                   decode->layouts[id]->event)) {
+                                filter->events[id] = RECORD_CHOSEN;
+                                is_known = true;
+                        }
                 if (!is_known)
                         return reason_set(reason,
                                         KT_E_INVALID_SPEC,

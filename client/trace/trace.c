@@ -258,8 +258,12 @@ static int trace_lane_advance_filtered(Trace *trace, TraceLane *lane) {
                 }
                 if (lane->record.ts < filter->from)
                         lane->lost = 0;
-                else if (record_filter_accepts(filter, trace->decode, &lane->record))
-                        break;
+                else {
+                        lane->is_accepted = record_filter_accepts(
+                                        filter, trace->decode, &lane->record, lane->is_accepted);
+                        if (lane->is_accepted)
+                                break;
+                }
         }
         return r;
 }
@@ -513,6 +517,14 @@ void trace_keep_cpus(Trace *trace, const CpuList *cpus) {
                 else
                         lane_free(trace->lanes[i]);
         trace->n_lanes = n;
+}
+
+unsigned trace_count_cpus(const Trace *trace) {
+        unsigned n = 0;
+
+        for (size_t i = 0; i < trace->n_lanes; i++)
+                n = MAX_OF(n, trace->lanes[i]->cpu + 1);
+        return n;
 }
 
 void trace_set_filter(Trace *trace, RecordFilter *filter) {

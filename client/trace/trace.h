@@ -37,6 +37,7 @@ typedef struct TraceLane {
         int64_t lost;          /* events before it; -1: an unknown number */
         bool is_loss_reported; /* the frame reported the loss: ignore the sub-buffers' flags */
         bool is_taken;         /* the record was handed out */
+        bool is_accepted;      /* the filter accepted the last record that it judged */
         bool is_done;
 } TraceLane;
 
@@ -98,6 +99,8 @@ DEFINE_CLEANUP(Trace, trace_close);
 
 /* Drops all other CPUs. Must be called before the first trace_next(). */
 void trace_keep_cpus(Trace *trace, const CpuList *cpus);
+/* Returns the highest CPU with data, plus 1. */
+unsigned trace_count_cpus(const Trace *trace);
 /* Returns only these records. Must be called before the first trace_next(). Consumes the filter. */
 void trace_set_filter(Trace *trace, RecordFilter *filter);
 /* Gets the next record or loss in time order over all CPUs. Returns 0 or -errno. */
