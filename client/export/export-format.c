@@ -13,6 +13,8 @@
 #include "export/export-chrome.h"
 #include "export/export-csv.h"
 #include "export/export-ctf.h"
+#include "export/export-folded.h"
+#include "export/export-speedscope.h"
 #include "interfaces/cleanup.h"
 
 #define CAN_PART  (EXPORT_CAN_CHOOSE | EXPORT_CAN_CUT)
@@ -48,6 +50,16 @@ static const struct {
                         "JSON for chrome://tracing and Perfetto",
                         CAN_PART,
                         &chrome_exporter },
+        [EXPORT_FOLDED] = { "folded",
+                        ".folded",
+                        "stacks, for flame graphs",
+                        CAN_PART,
+                        &folded_exporter },
+        [EXPORT_SPEEDSCOPE] = { "speedscope",
+                        "",
+                        "stacks and calls of threads, for speedscope",
+                        CAN_PART,
+                        &speedscope_exporter },
 };
 
 int export_format_from_suffix(const char *path, ExportFormat *ret) {

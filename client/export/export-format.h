@@ -15,6 +15,8 @@ typedef enum ExportFormat {
         EXPORT_CTF,
         EXPORT_CALLS, /* system calls, see CallStyle */
         EXPORT_CHROME,
+        EXPORT_FOLDED,
+        EXPORT_SPEEDSCOPE,
         _EXPORT_FORMAT_N,
 } ExportFormat;
 

@@ -105,7 +105,7 @@ set -l options \
     'record create|--spec||file|session spec' \
     'record stream snapshot convert spool|--output|o|file|write to this file' \
     'record stream snapshot spool|--to||dat text json kts text-wall dat-wall calls|format' \
-    'convert|--to||dat text json kts text-wall dat-wall csv ctf chrome calls|format' \
+    'convert|--to||dat text json kts text-wall dat-wall csv ctf chrome folded speedscope calls|format' \
     'calls|--output|o|file|write to this file' \
     'calls|--trace|e||only these calls' \
     'calls|--summary-only|c|-|counts, no list' \
