@@ -46,7 +46,7 @@ case_report_jobs() { # report and convert print the same with any number of thre
                 refused 2 "--jobs: expected a number of threads from 1 to 64, got \"$bad\"" \
                         ktracectl report --jobs "$bad" t.kts
         done
-        refused 2 'for text and json, not for dat' ktracectl convert --jobs 2 -o t.dat t.kts
+        refused 2 '--jobs is for text, json, text-wall, not for dat' ktracectl convert --jobs 2 -o t.dat t.kts
         local got=0
         # A service manager starts its services with SIGPIPE ignored.
         env --default-signal=PIPE timeout 20 ktracectl report --jobs 4 t.kts | head -n 1 >first || got=${PIPESTATUS[0]}

@@ -135,7 +135,8 @@ static void test_samples(void) {
                         timeline_add_mark(&page, TS + k * 1000, 41, "mark");
                         timeline_add_stack(&page, TS + k * 1000 + 1, 41, 3, read_stack);
                 }
-                /* A stack without an event, and one of another thread than the event's. */
+                /* Stacks without an event, of the same thread and of another one. */
+                timeline_add_stack(&page, TS + 4000, 41, 2, wait_stack);
                 timeline_add_stack(&page, TS + 5000, 42, 2, wait_stack);
                 stream_add_page(stream, 0, 0, &page);
                 stream_add_json(stream, FRAME_COMMANDS, commands);
