@@ -153,6 +153,19 @@ case_cookbook_ctf() { # ktrace-cookbook(7): a trace for Trace Compass and babelt
         same 3 "$(grep -c 'syscall_exit_write.* ret = [1-9]' out)" "writes"
 }
 
+case_cookbook_flame_graph() { # ktrace-cookbook(7): stacks for a flame graph
+        cookbook
+        example ktrace-cookbook.7 'How do I make a flame graph?'
+        # Three times 20 ms.
+        awk '{ n += $NF } END { exit n < 60000 || n > 3000000 }' out || fail "the time asleep: $(cat out)"
+}
+
+case_cookbook_spreadsheet() { # ktrace-cookbook(7): a part of a recording in a spreadsheet
+        cookbook
+        example ktrace-cookbook.7 'How do I look at a part of a recording in a spreadsheet?'
+        same 3 "$(awk -F, '$6 == 1 && $7 > 0' t.csv | wc -l)" "writes"
+}
+
 case_cookbook_agent() { # [guest] ktrace-cookbook(7): a program that gets a trace over D-Bus, and a call over Varlink
         service_manager || skip "the socket is not in /run/ktrace"
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
