@@ -116,6 +116,11 @@ static int calls_choose(Calls *calls,
         bool is_command = optind < argc && strcmp(argv[optind - 1], "--") == 0;
         bool is_file = !is_command && optind == argc - 1;
 
+        if (context->json != JSON_OFF) {
+                *ret_status = message_show_usage(context,
+                                "--json: calls have no JSON: expected none, 'ktracectl convert --to json' has the events");
+                return OPTIONS_EXIT;
+        }
         if (is_command)
                 calls->record.command = argv + optind;
         if (is_file)

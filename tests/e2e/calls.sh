@@ -59,6 +59,7 @@ case_calls_chosen() { # [deep] only the chosen calls are recorded; groups and ex
                 user ktracectl calls -e opnat -- true
         refused 2 'expected %file, %ipc' user ktracectl calls -e %all -- true
         refused 2 "expected '-- CMD', '-p PID'" user ktracectl calls
+        refused 2 'calls have no JSON' user ktracectl calls --json -- true
         refused 2 'are for a FILE' user ktracectl calls --last 1s -- true
         expect 3 user ktracectl calls -- sh -c 'exit 3'
         expect 127 user ktracectl calls -- ./nowhere

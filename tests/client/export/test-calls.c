@@ -151,6 +151,46 @@ static void test_columns(Fixture *f, gconstpointer data) {
                         "[pid    42<<...>>] 01:00:01.000002 read(fd=3) = 5\n");
 }
 
+/* Records with any bytes, of any size, and losses. */
+static void test_noise(Fixture *f, gconstpointer data) {
+        static const int ids[] = { READ + 10,
+                READ + 10 + EXITS,
+                CLONE + 10 + EXITS,
+                EXECVE + 10,
+                RAW,
+                RAW + EXITS,
+                EXIT_GROUP + 10,
+                PROCESS_EXEC,
+                PROCESS_EXIT,
+                9999 };
+        uint8_t bytes[64];
+
+        f->style = (CallStyle){
+                .has_list = true, .has_table = true, .has_durations = true, .has_commands = true
+        };
+        enter(f, (Event){ 0, 1, 41 }, READ, 3);
+        for (int i = 0; i < 200000; i++) {
+                Event event = { (uint32_t)g_test_rand_int_range(0, 3),
+                        (uint64_t)(uint32_t)g_test_rand_int(),
+                        g_test_rand_int_range(-1, 20) };
+                int id = ids[g_test_rand_int_range(0, G_N_ELEMENTS(ids))];
+                Record record = call_fixture_record(bytes,
+                                &event,
+                                id,
+                                g_test_rand_int_range(-1, 70),
+                                g_test_rand_int());
+
+                record.size = (uint32_t)g_test_rand_int_range(0, 65);
+                g_assert_cmpint(call_printer_record(f->printer, &record, i % 7 ? "" : "b"), ==, 0);
+                if (i % 100 == 0)
+                        g_assert_cmpint(call_printer_loss(f->printer, event.cpu, -1), ==, 0);
+                if (i % 1000 == 0)
+                        f->block.used = 0;
+        }
+        g_assert_cmpint(call_printer_finish(f->printer), ==, 0);
+        g_assert_nonnull(g_strstr_len(f->block.data, (gssize)f->block.used, " total\n"));
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *path;
@@ -160,7 +200,8 @@ int main(int argc, char **argv) {
                 { "/calls/many", test_many_calls },
                 { "/calls/filter", test_filter },
                 { "/calls/command", test_command },
-                { "/calls/columns", test_columns } };
+                { "/calls/columns", test_columns },
+                { "/calls/noise", test_noise } };
 
         g_test_init(&argc, &argv, NULL);
         for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
