@@ -20,6 +20,8 @@ static void test_exact(void) {
                         "\"args\":{\"tid\":41,\"prio\":110}},\n"
                         "{\"ph\":\"X\",\"name\":\"two\",\"pid\":1,\"tid\":0,\"ts\":100000004.000,\"dur\":2.000,"
                         "\"args\":{\"tid\":42,\"prio\":110}},\n"
+                        "{\"ph\":\"i\",\"name\":\"\",\"pid\":2,\"tid\":41,\"s\":\"t\",\"ts\":100000008.000,"
+                        "\"args\":{\"cpu\":0,\"system\":\"ftrace\",\"fields\":{\"ip\":0,\"buf\":\"\"}}},\n"
                         "{\"ph\":\"X\",\"name\":\"write\",\"pid\":2,\"tid\":42,\"ts\":100000006.000,\"dur\":2.000,"
                         "\"args\":{\"unfinished\":true,\"entry\":{\"id\":1,\"args\":[5,0,0,0,0,0]}}},\n"
                         "{\"ph\":\"X\",\"name\":\"swapper\",\"pid\":1,\"tid\":0,\"ts\":100000006.000,\"dur\":2.000,"
@@ -30,6 +32,7 @@ static void test_exact(void) {
                         "],\"otherData\":{\"missing\":\"\",\"receipt\":{\"uid\":7,";
         g_autoptr(GByteArray) stream = stream_new();
         g_autofree char *text = NULL, *missing = NULL;
+        json_object *whole;
         Page page;
 
         timeline_add_metadata(stream, 1);
@@ -46,11 +49,9 @@ static void test_exact(void) {
         stream_add_end(stream);
         missing = timeline_convert(stream, EXPORT_CHROME, &text);
         g_assert_cmpstr(missing, ==, "");
-        g_assert_nonnull(json_tokener_parse(text));
-        /* The last mark has no text. */
-        char *at = strstr(text, ",\n{\"ph\":\"i\",\"name\":\"\"");
-        g_assert_nonnull(at);
-        memmove(at, strchr(at + 2, '\n') - 1, strlen(strchr(at + 2, '\n') - 1) + 1);
+        whole = json_tokener_parse(text);
+        g_assert_nonnull(whole);
+        json_object_put(whole);
         g_assert_cmpuint(strlen(text), >, strlen(expected));
         text[strlen(expected)] = '\0';
         g_assert_cmpstr(text, ==, expected);

@@ -201,6 +201,43 @@ static void test_selected(void) {
         }
 }
 
+/* Damaged recordings give a reason or a result, and valid JSON if they give one. */
+static void test_noise(void) {
+        static const ExportFormat formats[] = {
+                EXPORT_CHROME, EXPORT_CSV, EXPORT_FOLDED, EXPORT_SPEEDSCOPE
+        };
+        g_autoptr(GByteArray) stream = stream_new_switches();
+        const uint8_t *first_page = memmem(stream->data, stream->len, &(uint64_t){ TS }, 8);
+        guint start = (guint)(first_page - stream->data);
+        g_autofree uint8_t *data = g_malloc(stream->len);
+        GRand *rand = g_rand_new_with_seed(11);
+
+        for (unsigned round = 0; round < 4000; round++) {
+                ExportFormat format = formats[round % G_N_ELEMENTS(formats)];
+                g_autofree char *text = NULL;
+                ExportSummary summary;
+                Reason reason = {};
+
+                memcpy(data, stream->data, stream->len);
+                for (int i = g_rand_int_range(rand, 1, 12); i > 0; i--)
+                        data[g_rand_int_range(rand, (gint32)start, (gint32)stream->len)] =
+                                        (uint8_t)g_rand_int(rand);
+                int r = export_bytes(data, stream->len, format, &text, NULL, &summary, &reason);
+                if (r != 0) {
+                        g_assert_cmpstr(reason.text, !=, "");
+                        continue;
+                }
+                g_assert_true(g_utf8_validate(text, -1, NULL));
+                if (format == EXPORT_CHROME || format == EXPORT_SPEEDSCOPE) {
+                        json_object *whole = json_tokener_parse(text);
+
+                        g_assert_nonnull(whole);
+                        json_object_put(whole);
+                }
+        }
+        g_rand_free(rand);
+}
+
 static void test_none(void) {
         g_autoptr(GByteArray) stream = stream_new_sample();
         g_autofree char *text = NULL;
@@ -226,6 +263,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/stacks/speedscope-calls", test_speedscope_calls);
         g_test_add_func("/stacks/samples", test_samples);
         g_test_add_func("/stacks/selected", test_selected);
+        g_test_add_func("/stacks/noise", test_noise);
         g_test_add_func("/stacks/none", test_none);
         return g_test_run();
 }
