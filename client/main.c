@@ -24,6 +24,7 @@ static const Verb *const verbs[] = {
         &verb_report,
         &verb_calls,
         &verb_convert,
+        &verb_summary,
         &verb_events,
         &verb_list,
         &verb_status,

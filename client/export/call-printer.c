@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "analysis/call-pair.h"
-#include "export/call-table.h"
+#include "export/strace-table.h"
 #include "export/text-escape.h"
 #include "export/text-names.h"
 #include "export/wall-clock.h"
@@ -38,7 +38,7 @@ struct CallPrinter {
         TextBlock *block;
         TextBlock line; /* before it is escaped */
         CallBuffer *buffers;
-        CallTable *table;
+        CallTable table;              /* empty without style->has_table */
         int starter;                  /* see CallStyle; 0: it has begun the command */
         int8_t admitted[NUMBERS_MAX]; /* by number; 0: not asked yet, 1: yes, -1: no */
 };
@@ -55,8 +55,6 @@ int call_printer_new(const CallStyle *style,
         printer->decode = decode;
         printer->block = block;
         printer->starter = style->starter;
-        if (style->has_table && !(printer->table = call_table_new()))
-                return -ENOMEM;
         *ret = TAKE_PTR(printer);
         return 0;
 }
@@ -71,7 +69,7 @@ CallPrinter *call_printer_free(CallPrinter *printer) {
                 call_pair_free(buffer->pair);
                 free(buffer);
         }
-        call_table_free(printer->table);
+        call_table_clear(&printer->table);
         text_block_clear(&printer->line);
         free(printer);
         return NULL;
@@ -204,9 +202,11 @@ static int call_printer_on_call(const Call *call, void *userdata) {
                 return 0;
         if (printer->style->has_list)
                 call_printer_list(printer, call);
-        if (printer->table && call->state != CALL_UNFINISHED)
-                call_table_add(printer->table, call);
-        return printer->line.is_short_of_memory ? -ENOMEM : 0;
+        int r = printer->line.is_short_of_memory ? -ENOMEM : 0;
+
+        if (r == 0 && printer->style->has_table && call->state != CALL_UNFINISHED)
+                r = call_table_add(&printer->table, call);
+        return r;
 }
 
 static int call_printer_get_pair(CallPrinter *printer, const char *name, CallPair **ret) {
@@ -261,10 +261,7 @@ int call_printer_finish(CallPrinter *printer) {
 
         for (CallBuffer *buffer = printer->buffers; buffer && r == 0; buffer = buffer->next)
                 r = call_pair_finish(buffer->pair);
-        if (r == 0 && printer->table)
-                r = call_table_print(printer->table,
-                                printer->decode,
-                                printer->style->sort,
-                                printer->block);
+        if (r == 0 && printer->style->has_table)
+                r = strace_table_print(&printer->table, printer->style->sort, printer->block);
         return r;
 }

@@ -15,6 +15,7 @@
 #include "export/export-ctf.h"
 #include "export/export-folded.h"
 #include "export/export-speedscope.h"
+#include "export/export-summary.h"
 #include "interfaces/cleanup.h"
 
 #define CAN_PART  (EXPORT_CAN_CHOOSE | EXPORT_CAN_CUT)
@@ -60,6 +61,11 @@ static const struct {
                         "stacks and calls of threads, for speedscope",
                         CAN_PART,
                         &speedscope_exporter },
+        [EXPORT_SUMMARY] = { "summary",
+                        "",
+                        "the numbers of 'summary --json'",
+                        CAN_PART,
+                        &summary_exporter },
 };
 
 int export_format_from_suffix(const char *path, ExportFormat *ret) {

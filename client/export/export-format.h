@@ -17,6 +17,7 @@ typedef enum ExportFormat {
         EXPORT_CHROME,
         EXPORT_FOLDED,
         EXPORT_SPEEDSCOPE,
+        EXPORT_SUMMARY,
         _EXPORT_FORMAT_N,
 } ExportFormat;
 

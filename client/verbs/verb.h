@@ -33,4 +33,5 @@ extern const Verb verb_status;
 extern const Verb verb_stop;
 extern const Verb verb_snapshot;
 extern const Verb verb_stream;
+extern const Verb verb_summary;
 extern const Verb verb_verify;

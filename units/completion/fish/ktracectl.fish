@@ -47,6 +47,7 @@ set -l verbs \
     'record|record events into a file' \
     'report|print a recorded trace' \
     'calls|show system calls as strace does' \
+    'summary|print the numbers of a recording' \
     'convert|write a recorded trace in another format' \
     'events|list the events that you may use' \
     'list|list your sessions' \
@@ -105,7 +106,7 @@ set -l options \
     'record create|--spec||file|session spec' \
     'record stream snapshot convert spool|--output|o|file|write to this file' \
     'record stream snapshot spool|--to||dat text json kts text-wall dat-wall calls|format' \
-    'convert|--to||dat text json kts text-wall dat-wall csv ctf chrome folded speedscope calls|format' \
+    'convert|--to||dat text json kts text-wall dat-wall csv ctf chrome folded speedscope calls summary|format' \
     'calls|--output|o|file|write to this file' \
     'calls|--trace|e||only these calls' \
     'calls|--summary-only|c|-|counts, no list' \
@@ -115,13 +116,15 @@ set -l options \
     'record|--flight||-|keep the newest events' \
     'record|--snapshot-on||SIGUSR1 exit|when a snapshot is written' \
     'record|--allow-setuid||-|the command may gain privileges, which ends the trace' \
-    'report convert stream snapshot|--cpu|||these CPUs only' \
-    'report convert|--from|||from this time on' \
-    'report convert|--until|||before this time' \
-    'report convert|--last|||this long before the end' \
-    'report convert|--event|||these events only' \
-    'report convert|--pid|||these threads only' \
+    'report summary convert stream snapshot|--cpu|||these CPUs only' \
+    'report summary convert|--from|||from this time on' \
+    'report summary convert|--until|||before this time' \
+    'report summary convert|--last|||this long before the end' \
+    'report summary convert|--event|||these events only' \
+    'report summary convert|--pid|||these threads only' \
     'report convert|--jobs|||print with so many threads' \
+    'summary|--all|a|-|with a command: the whole system' \
+    'summary|--by||call thread|rows of system calls' \
     'report|--names||auto always never|names of calls, flags, errors and signals' \
     'report|--stats||-|how many print formats were compiled' \
     'report|--wall||-|times of day' \
@@ -201,7 +204,7 @@ complete -c ktracectl -n '__ktracectl_seen events' -a '(__ktracectl_events)'
 complete -c ktracectl -n '__ktracectl_seen spool; and __ktracectl_seen fetch remove' -a '(__ktracectl_recordings)'
 complete -c ktracectl -n '__ktracectl_seen saved; and __ktracectl_seen show run check' -a '(__ktracectl_saved)'
 complete -c ktracectl -n '__ktracectl_seen probes; and __ktracectl_seen show remove' -a '(__ktracectl_probes)'
-complete -c ktracectl -n '__ktracectl_seen report calls convert bootconfig' -F
+complete -c ktracectl -n '__ktracectl_seen report calls summary convert bootconfig' -F
 complete -c ktracectl -n '__ktracectl_seen policy; and __ktracectl_seen check explain' -F
 complete -c ktracectl -n '__ktracectl_seen saved; and __ktracectl_seen check' -F
 complete -c ktracectl -n '__ktracectl_seen probes; and __ktracectl_seen load' -F

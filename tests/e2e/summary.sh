@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# summary: the numbers of recordings and of commands.
+
+case_summary_command() { # the calls of a command, with their errors and times; the command's status is returned
+        expect 0 user ktracectl summary --json -- "$TARGET" various
+        same '[20,0]' "$(jq -c '.calls[] | select(.name == "getppid") | [.count, .errors]' out)" getppid
+        same '[2,2]' "$(jq -c '[.calls[] | select(.name == "openat")][0] | [.errors, ([.count, 2] | min)]' out)" openat
+        same true "$(jq '."own-processes-only"' out)" "own processes only"
+        expect 7 user ktracectl summary -- sh -c 'sleep 0.3; exit 7'
+        grep -Eq '^clock_nanosleep +1 +0 +30[0-9]\.[0-9] ms ' out || fail "$(cat out)"
+        expect 127 user ktracectl summary -- /no/such/command
+        refused 2 'expected call or thread, got "x"' ktracectl summary --by x t.kts
+        refused 2 'expected a FILE' ktracectl summary -a
+}
+
+case_summary_not_granted() { # a recording of own processes says that the scheduler is not granted, and not 0
+        expect 0 user ktracectl record -q -e sched:sched_switch -e raw_syscalls:sys_enter -o t.kts -- sleep 0.2
+        [ "$(count t.kts '.event == "sched_switch"')" -gt 0 ] || skip "no own switch was recorded"
+        expect 0 ktracectl summary t.kts
+        grep -q '^Scheduler: not granted' out || fail "$(cat out)"
+        ! grep -q '^Threads' out || fail "times of threads: $(cat out)"
+        same '{"granted":false}' "$(ktracectl summary --json t.kts | jq -c .scheduler)" scheduler
+}
+
+case_summary_numbers() { # each number equals one that another program computes from the same events
+        expect 0 ktracectl record -q -a -b 8192 -e 'raw_syscalls:*' -e sched:sched_switch -e sched:sched_waking \
+                -o t.kts -- "$TARGET" various
+        expect 0 ktracectl summary --json t.kts
+        mv out summary.json
+        expect 0 ktracectl report --json=short t.kts
+        mv out events.json
+        python3 - <<'EOS' || fail "$(cat difference)"
+import collections, json, sys
+summary = json.load(open("summary.json"))
+counts, open_calls, calls, threads = collections.Counter(), {}, collections.defaultdict(list), set()
+first = last = None
+for line in open("events.json"):
+    event = json.loads(line)
+    if "event" not in event or "fields" not in event:
+        continue
+    fields, pid, time = event["fields"], event["pid"], event["ts"]
+    first, last = time if first is None else first, time
+    counts[event["system"] + ":" + event["event"]] += 1
+    if pid > 0:
+        threads.add(pid)
+    if event["event"] == "sys_enter":
+        open_calls[pid] = (fields["id"], time)
+    elif event["event"] == "sys_exit":
+        begin = open_calls.pop(pid, None)
+        if begin and begin[0] == fields["id"]:
+            calls[fields["id"]].append(time - begin[1])
+wrong = []
+def same(what, got, expected):
+    if got != expected:
+        wrong.append("%s: %s, expected %s" % (what, got, expected))
+same("events", {e["event"]: e["count"] for e in summary["events"]}, dict(counts))
+same("all events", summary["total-events"], sum(counts.values()))
+same("threads", summary["threads"], len(threads))
+same("duration", summary["duration-nsec"], last - first)
+rows = {int(row["name"].split()[1]): row for row in summary["calls"]}
+for number, times in calls.items():
+    row, times = rows[number], sorted(times)
+    same("timed calls of %d" % number, row["count"] - row["unfinished"] - row["doubtful"], len(times))
+    same("total of %d" % number, row["total-nsec"], sum(times))
+    same("maximum of %d" % number, row["max-nsec"], times[-1])
+    for percent in 50, 95, 99:
+        exact = times[-(-len(times) * percent // 100) - 1]
+        if abs(row["p%d-nsec" % percent] - exact) > exact / 64 + 1:
+            wrong.append("p%d of %d: %d, exactly %d" % (percent, number, row["p%d-nsec" % percent], exact))
+switches = counts["sched:sched_switch"]
+same("switches", summary["scheduler"]["switches"], switches)
+busy = sum(t["running-nsec"] for t in summary["scheduler"]["threads"])
+if not 0 < busy <= (last - first) * summary["cpus"]:
+    wrong.append("time on CPUs: %d in %d" % (busy, last - first))
+open("difference", "w").write("\n".join(wrong[:20]))
+sys.exit(bool(wrong))
+EOS
+}
+
+case_summary_schema() { # the object is as the schema says
+        python3 -c 'import jsonschema' 2>/dev/null || skip "no Python module jsonschema here"
+        local schema=$here/../../interfaces/summary.schema.json
+        [ -e "$schema" ] || schema=/usr/share/ktrace/summary.schema.json
+        expect 0 ktracectl record -q -a -e 'raw_syscalls:*' -e 'sched:sched_switch' -e 'block:*' -e 'net:*' \
+                -o t.kts -- sh -c "dd if=/dev/zero of=x bs=64k count=20 conv=fsync; '$TARGET' calls 10 1000"
+        expect 0 ktracectl summary --json --by thread t.kts
+        mv out all.json
+        expect 0 user ktracectl summary --json -- true
+        mv out own.json
+        for file in all own; do
+                python3 -c 'import json, sys, jsonschema
+jsonschema.validate(json.load(open(sys.argv[2])), json.load(open(sys.argv[1])))' "$schema" $file.json 2>err ||
+                        fail "$file: $(head -n 5 err)"
+        done
+        same true "$(jq 'all(.calls[]; has("thread"))' all.json)" "threads of the rows"
+}
+
+case_summary_hostile() { # a name with control characters cannot reach the terminal; a cut file has status 4
+        cp "$(command -v sleep)" "$(printf 'a\033[2Jb')"
+        expect 0 ktracectl record -q -a -e sched:sched_switch -o t.kts -- ./"$(printf 'a\033[2Jb')" 0.1
+        expect 0 ktracectl summary t.kts
+        ! grep -q "$(printf '\033')" out || fail "an escape: $(cat -v out)"
+        ktracectl summary --json t.kts | grep -q 'a\\\\x1b\[2Jb' || fail "the name is missing"
+        head -c -100 t.kts >cut.kts
+        status=0
+        ktracectl summary cut.kts >out 2>err || status=$?
+        same 4 "$status" "the status of a cut file"
+        expect 0 ktracectl record -q -a --clock counter -e sched:sched_switch -o c.kts -- true
+        refused 1 'needs times in nanoseconds' ktracectl summary c.kts
+}
