@@ -19,9 +19,9 @@
 #include "export/ctf-metadata.h"
 #include "export/ctf-names.h"
 #include "export/ctf-stream.h"
-#include "export/field-value.h"
 #include "export/part.h"
 #include "interfaces/utf8.h"
+#include "trace/field-value.h"
 
 /* Fields of a hostile record may share their bytes, so its event could become huge. */
 #define EVENT_SIZE_MAX ((size_t)1024 * 1024)

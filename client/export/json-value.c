@@ -6,8 +6,8 @@
 
 #include "export/json-value.h"
 
-#include "export/field-value.h"
 #include "interfaces/utf8.h"
+#include "trace/field-value.h"
 
 /* Counts the bytes at the start that JSON has as they are. */
 static size_t json_value_count_plain(const char *text, size_t size) {

@@ -2,7 +2,7 @@
 
 /* Reads and prints the values of a record's fields. Called by the formats that show each field. */
 
-#include "export/field-value.h"
+#include "trace/field-value.h"
 
 static void field_value_add_number(TextBlock *block, uint64_t value, bool is_signed) {
         if (is_signed)
@@ -42,6 +42,13 @@ size_t field_value_get_text(const EventLayoutField *field, const Record *record,
         return field->size == 0 && n > 0 && text[n - 1] == '\n' ? n - 1 : n;
 }
 
+uint64_t field_value_get_number(const EventLayoutField *field, const Record *record) {
+        bool is_signed = field->is_signed && field->kind == EVENT_LAYOUT_NUMBER;
+        uint64_t number = event_layout_number(record->data + field->offset, field->size, is_signed);
+
+        return field->is_swapped ? field_value_swap(number, field->size) : number;
+}
+
 void field_value_add(TextBlock *block, const EventLayoutField *field, const Record *record) {
         uint32_t offset, size;
 
@@ -51,13 +58,10 @@ void field_value_add(TextBlock *block, const EventLayoutField *field, const Reco
                 field_value_add_array(block, field, data, size);
                 return;
         }
-        uint64_t number = event_layout_number(data, size, field->is_signed);
         if (field->kind == EVENT_LAYOUT_POINTER) {
                 text_block_add(block, "0x", 2);
-                text_block_add_hex(block, event_layout_number(data, size, false));
-                return;
-        }
-        field_value_add_number(block,
-                        field->is_swapped ? field_value_swap(number, size) : number,
-                        field->is_signed);
+                text_block_add_hex(block, field_value_get_number(field, record));
+        } else
+                field_value_add_number(
+                                block, field_value_get_number(field, record), field->is_signed);
 }
