@@ -14,6 +14,7 @@
 #include "export/export-csv.h"
 #include "export/export-ctf.h"
 #include "export/export-folded.h"
+#include "export/export-perfetto.h"
 #include "export/export-speedscope.h"
 #include "export/export-summary.h"
 #include "interfaces/cleanup.h"
@@ -66,6 +67,11 @@ static const struct {
                         "the numbers of 'summary --json'",
                         CAN_PART,
                         &summary_exporter },
+        [EXPORT_PERFETTO] = { "perfetto",
+                        ".pftrace",
+                        "for ui.perfetto.dev",
+                        CAN_PART | EXPORT_CAN_COMPATIBLE,
+                        &perfetto_exporter },
 };
 
 int export_format_from_suffix(const char *path, ExportFormat *ret) {

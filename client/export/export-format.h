@@ -18,18 +18,20 @@ typedef enum ExportFormat {
         EXPORT_FOLDED,
         EXPORT_SPEEDSCOPE,
         EXPORT_SUMMARY,
+        EXPORT_PERFETTO,
         _EXPORT_FORMAT_N,
 } ExportFormat;
 
 /* What a format can do, and so which options belong to it. */
 typedef enum ExportAbility {
-        EXPORT_CAN_STREAM = 1 << 0,   /* record, stream, snapshot and spool fetch write it */
-        EXPORT_CAN_CHOOSE = 1 << 1,   /* some of the CPUs */
-        EXPORT_CAN_RAW = 1 << 2,      /* strings that are not escaped */
-        EXPORT_CAN_THREAD = 1 << 3,   /* print with several threads */
-        EXPORT_CAN_COMPRESS = 1 << 4, /* with zstd, or not */
-        EXPORT_CAN_CUT = 1 << 5,      /* some of the events */
-        EXPORT_CAN_FILL = 1 << 6,     /* a directory, which part.h describes; not one file */
+        EXPORT_CAN_STREAM = 1 << 0,     /* record, stream, snapshot and spool fetch write it */
+        EXPORT_CAN_CHOOSE = 1 << 1,     /* some of the CPUs */
+        EXPORT_CAN_RAW = 1 << 2,        /* strings that are not escaped */
+        EXPORT_CAN_THREAD = 1 << 3,     /* print with several threads */
+        EXPORT_CAN_COMPRESS = 1 << 4,   /* with zstd, or not */
+        EXPORT_CAN_CUT = 1 << 5,        /* some of the events */
+        EXPORT_CAN_FILL = 1 << 6,       /* a directory, which part.h describes; not one file */
+        EXPORT_CAN_COMPATIBLE = 1 << 7, /* for older viewers */
 } ExportAbility;
 
 /* .kts .dat .txt .json and so on; -EINVAL otherwise. */

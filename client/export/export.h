@@ -51,8 +51,9 @@ typedef struct ExportSource {
         bool has_names;                /* text: names of calls, flags, errors and signals */
         bool is_raw;                   /* text: do not escape strings */
         bool by_thread;                /* summary: a row for each thread and call */
-        bool is_plain; /* dat: version 6, not compressed, instead of version 7 with zstd */
-        bool is_own;   /* written by our own consumer just now: need not be checked for damage */
+        bool is_plain;      /* dat: version 6, not compressed, instead of version 7 with zstd */
+        bool is_compatible; /* perfetto: for viewers before v50 */
+        bool is_own; /* written by our own consumer just now: need not be checked for damage */
 } ExportSource;
 
 int export_source(const ExportSource *source,

@@ -67,6 +67,7 @@ Decode *decode_free(Decode *decode) {
 }
 
 void decode_set_machine(Decode *decode, const char *machine) {
+        snprintf(decode->machine, sizeof(decode->machine), "%s", machine ?: "");
         decode->syscalls = syscall_table_from_machine(machine);
         decode->is_native = decode->syscalls != SYSCALL_TABLE_NONE &&
                             decode->syscalls == SYSCALL_TABLE_NATIVE;

@@ -35,6 +35,7 @@ typedef struct Decode {
         Commands commands;
         uint64_t n_slow; /* records that libtraceevent printed */
         char clock[32];
+        char machine[32];   /* as uname(2) has it; "": unknown */
         unsigned long_size; /* of the traced kernel */
         unsigned n_cpus;
         SyscallTable syscalls; /* of the traced machine */

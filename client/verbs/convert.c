@@ -21,6 +21,7 @@ enum {
         OPTION_RAW,
         OPTION_COMPRESSION,
         OPTION_JOBS,
+        OPTION_PERFETTO_COMPAT,
 };
 
 typedef struct ConvertWork {
@@ -121,7 +122,7 @@ static int convert(ConvertWork *work, const char *in_path, const char *out_path)
 
 typedef struct ConvertOptions {
         const char *to, *out_path, *compression, *jobs;
-        bool is_raw;
+        bool is_raw, is_compatible;
         SelectionOptions selection;
 } ConvertOptions;
 
@@ -138,6 +139,7 @@ static int convert_parse(Context *context,
                 { "raw", no_argument, NULL, OPTION_RAW },
                 { "compression", required_argument, NULL, OPTION_COMPRESSION },
                 { "jobs", required_argument, NULL, OPTION_JOBS },
+                { "perfetto-compat", no_argument, NULL, OPTION_PERFETTO_COMPAT },
                 { "output", required_argument, NULL, 'o' },
                 {},
         };
@@ -154,6 +156,8 @@ static int convert_parse(Context *context,
                         o->compression = optarg;
                 else if (option == OPTION_JOBS)
                         o->jobs = optarg;
+                else if (option == OPTION_PERFETTO_COMPAT)
+                        o->is_compatible = true;
                 else
                         o->out_path = optarg;
         }
@@ -193,6 +197,7 @@ static int convert_check_options(const ConvertOptions *o, ExportFormat format, R
                 { "--compression", o->compression != NULL, EXPORT_CAN_COMPRESS },
                 { "--raw", o->is_raw, EXPORT_CAN_RAW },
                 { "--jobs", o->jobs != NULL, EXPORT_CAN_THREAD },
+                { "--perfetto-compat", o->is_compatible, EXPORT_CAN_COMPATIBLE },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(options); i++)
@@ -236,6 +241,7 @@ static int convert_run(Context *context, int argc, char **argv) {
         if (r != 0)
                 return message_fail(r, &reason);
         work.source.is_raw = o.is_raw;
+        work.source.is_compatible = o.is_compatible;
         work.source.is_plain = o.compression && strcmp(o.compression, "none") == 0;
         work.source.selection = &o.selection.selection;
         return convert(&work, argv[optind], o.out_path);
@@ -257,6 +263,7 @@ const Verb verb_convert = {
         .help = "  --to FORMAT          one of the formats below; default: by OUT's suffix\n" SELECTION_HELP
                 "  --raw                as 'report --raw', for text\n"
                 "  --jobs N             as 'report --jobs', for text and json\n"
+                "  --perfetto-compat    perfetto for viewers older than v50\n"
                 "  --compression HOW    of a dat: zstd (default; trace-cmd 3.0 and newer), or none\n"
                 "  -o, --output OUT     '-' or nothing: standard output; dat needs a "
                 "regular file,\n"

@@ -43,6 +43,13 @@ case_cookbook_calls() { # ktrace-cookbook(7): which system calls a program makes
         grep -qE '^clock_nanosleep +3$' out || fail "$(cat out)"
 }
 
+case_cookbook_time_line() { # ktrace-cookbook(7): a program on a time line
+        cookbook
+        example ktrace-cookbook.7 'How do I see my program on a time line?'
+        [ "$(head -c 1 app.pftrace | od -An -tx1)" = ' 0a' ] || fail "$(head -c 100 app.pftrace | od -c)"
+        grep -aq Linux app.pftrace || fail "no system"
+}
+
 case_cookbook_slow_calls() { # [guest] ktrace-cookbook(7): which system call is slow
         needs synthetic_events "synthetic events"
         cookbook

@@ -34,7 +34,8 @@ client/program   interfaces
 client/names     interfaces
 client/trace     client/names interfaces
 client/analysis  client/trace client/names interfaces
-client/export    client/analysis client/trace client/names interfaces
+client/perfetto  client/trace client/names interfaces
+client/export    client/perfetto client/analysis client/trace client/names interfaces
 client/call      interfaces
 client/recording client/call client/export client/analysis client/trace client/spec client/terminal interfaces
 client/verbs     client/recording client/call client/export client/analysis client/trace client/program client/spec \

@@ -106,7 +106,7 @@ set -l options \
     'record create|--spec||file|session spec' \
     'record stream snapshot convert spool|--output|o|file|write to this file' \
     'record stream snapshot spool|--to||dat text json kts text-wall dat-wall calls|format' \
-    'convert|--to||dat text json kts text-wall dat-wall csv ctf chrome folded speedscope calls summary|format' \
+    'convert|--to||dat text json kts text-wall dat-wall csv ctf chrome folded speedscope perfetto calls summary|format' \
     'calls|--output|o|file|write to this file' \
     'calls|--trace|e||only these calls' \
     'calls|--summary-only|c|-|counts, no list' \
@@ -125,6 +125,7 @@ set -l options \
     'report convert|--jobs|||print with so many threads' \
     'summary|--all|a|-|with a command: the whole system' \
     'summary|--by||call thread|rows of system calls' \
+    'convert|--perfetto-compat||-|perfetto for viewers older than v50' \
     'report|--names||auto always never|names of calls, flags, errors and signals' \
     'report|--stats||-|how many print formats were compiled' \
     'report|--wall||-|times of day' \
