@@ -14,6 +14,7 @@
 #include "export/export-csv.h"
 #include "export/export-ctf.h"
 #include "export/export-folded.h"
+#include "export/export-html.h"
 #include "export/export-perfetto.h"
 #include "export/export-speedscope.h"
 #include "export/export-summary.h"
@@ -57,6 +58,7 @@ static const struct {
                         "stacks, for flame graphs",
                         CAN_PART,
                         &folded_exporter },
+        [EXPORT_HTML] = { "html", ".html", "a page for browsers", CAN_PART, &html_exporter },
         [EXPORT_SPEEDSCOPE] = { "speedscope",
                         "",
                         "stacks and calls of threads, for speedscope",

@@ -19,6 +19,7 @@ typedef enum ExportFormat {
         EXPORT_SPEEDSCOPE,
         EXPORT_SUMMARY,
         EXPORT_PERFETTO,
+        EXPORT_HTML,
         _EXPORT_FORMAT_N,
 } ExportFormat;
 

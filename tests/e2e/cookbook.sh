@@ -179,3 +179,10 @@ case_cookbook_agent() { # [guest] ktrace-cookbook(7): a program that gets a trac
         cookbook
         example ktrace-cookbook.7 'How does a monitoring agent get a trace?'
 }
+
+case_cookbook_html() { # ktrace-cookbook(7): a page for browsers
+        cookbook
+        example ktrace-cookbook.7 'How do I show a trace in a web browser?'
+        grep -q "default-src 'none'" t.html || fail "$(head -c 500 t.html)"
+        tail -n 1 t.html | grep -qx '</html>' || fail "$(tail -c 300 t.html)"
+}

@@ -106,7 +106,7 @@ set -l options \
     'record create|--spec||file|session spec' \
     'record stream snapshot convert spool|--output|o|file|write to this file' \
     'record stream snapshot spool|--to||dat text json kts text-wall dat-wall calls|format' \
-    'convert|--to||dat text json kts text-wall dat-wall csv ctf chrome folded speedscope perfetto calls summary|format' \
+    'convert|--to||dat text json kts text-wall dat-wall csv ctf chrome folded speedscope perfetto html calls summary|format' \
     'calls|--output|o|file|write to this file' \
     'calls|--trace|e||only these calls' \
     'calls|--summary-only|c|-|counts, no list' \

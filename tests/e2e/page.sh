@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# page: the page for browsers that `convert --to html` writes.
+ATTACK='</script><img src=x onerror=alert(1)>'
+
+# attack_recording FILE: records a program whose path and name look like HTML.
+attack_recording() {
+        mkdir '<'
+        cp /bin/true "$ATTACK"
+        expect 0 ktracectl record -q -a -e 'sched:*' -e 'raw_syscalls:*' -o "$1" -- "./$ATTACK"
+}
+
+# sums FILE: the events of the recording by kind, as "KIND COUNT".
+sums() {
+        ktracectl report --json "$1" | jq -r 'select(.event) | .system + ":" + .event' | LC_ALL=C sort | uniq -c |
+                awk '{ print $2, $1 }'
+}
+
+case_page_attack() { # names that look like HTML reach the page as base64 only
+        attack_recording t.kts
+        expect 0 ktracectl report --json t.kts
+        grep -qF "$ATTACK" out || fail "the recording lacks the name"
+        expect 0 ktracectl convert t.kts --to html -o t.html
+        same 0 "$(grep -c 'onerror\|<img' t.html)" "lines with the name"
+        same 1 "$(grep -c '^<script>$' t.html)" "scripts that run"
+        head -c 100000 t.kts >cut.kts
+        expect 4 ktracectl convert cut.kts --to html -o cut.html
+        tail -n 1 cut.html | grep -qx '</html>' || fail "the page of a cut recording is not complete"
+}
+
+case_page_browser() { # [deep] Chromium shows the events of report --json; mouse, keys, search; no script runs
+        local browser node
+        browser=$(command -v chromium-headless-shell || command -v chromium) || skip "no Chromium"
+        node=$(command -v node) || skip "no node"
+        attack_recording t.kts
+        expect 0 ktracectl convert t.kts --to html -o t.html
+        expect 0 "$node" "$(dirname "${BASH_SOURCE[0]}")/browse.js" "$browser" t.html sched_process_exec
+        mv out page.json
+        same "$(sums t.kts)" \
+                "$(jq -r '.summary.kinds[] | .[0] + " " + (.[1] | gsub(","; ""))' page.json | LC_ALL=C sort)" events
+        same "$(sums t.kts | awk '{ n += $2 } END { print n }')" \
+                "$(jq -r '.summary.totals[] | select(.[0] == "Events")[1] | gsub(","; "")' page.json)" "all events"
+        same "$(sums t.kts | awk '$1 == "sched:sched_process_exec" { print $2 }') found" \
+                "$(jq -r .found page.json)" search
+        same '[] [] 1' "$(jq -r '"\(.problems) \(.requests) \(.elements)"' page.json)" "problems, requests, scripts"
+        same true "$(jq '.scales | .[0] == .[3] and .[0] != .[1] and .[1] != .[2]' page.json)" "zoom by wheel and keys"
+        jq -e '.tip | length > 0' page.json || fail "no tip at the mouse"
+        jq -e '.event | startswith("sched:sched_process_exec")' page.json || fail "the match is not shown"
+        jq -e '.selection.text | startswith("Selection from")' page.json || fail "no summary of the selection"
+        same "$(jq -c .summary page.json)" "$(jq -c .afterEscape page.json)" "summary after Escape"
+}
