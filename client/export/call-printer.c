@@ -17,9 +17,9 @@
 
 #include "analysis/call-pair.h"
 #include "export/strace-table.h"
-#include "export/text-escape.h"
 #include "export/text-names.h"
 #include "export/wall-clock.h"
+#include "trace/text-escape.h"
 
 /* The answers of the filter for calls with these numbers are kept. */
 #define NUMBERS_MAX 1024

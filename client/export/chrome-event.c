@@ -5,7 +5,7 @@
 
 #include "export/chrome-event.h"
 
-#include "export/json-value.h"
+#include "trace/json-value.h"
 
 static void chrome_event_add_usec(TextBlock *block, uint64_t ns) {
         text_block_add_decimal(block, ns / 1000);

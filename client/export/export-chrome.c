@@ -20,11 +20,11 @@
 
 #include "analysis/call-pair.h"
 #include "export/chrome-event.h"
-#include "export/json-value.h"
 #include "interfaces/cleanup.h"
 #include "interfaces/json-text.h"
 #include "interfaces/json.h"
 #include "trace/field-value.h"
+#include "trace/json-value.h"
 #include "trace/receipt.h"
 
 #define BLOCK_SIZE ((size_t)64 * 1024)

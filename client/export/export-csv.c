@@ -16,8 +16,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "export/text-escape.h"
 #include "trace/field-value.h"
+#include "trace/text-escape.h"
 
 #define BLOCK_SIZE ((size_t)64 * 1024)
 

@@ -16,10 +16,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "export/ctf-metadata.h"
-#include "export/ctf-names.h"
-#include "export/ctf-stream.h"
-#include "export/part.h"
+#include "ctf/ctf-metadata.h"
+#include "ctf/ctf-names.h"
+#include "ctf/ctf-stream.h"
+#include "ctf/part.h"
 #include "interfaces/utf8.h"
 #include "trace/field-value.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "analysis/stack-count.h"
-#include "export/text-escape.h"
+#include "trace/text-escape.h"
 
 #define BLOCK_SIZE ((size_t)64 * 1024)
 

@@ -22,10 +22,10 @@
 #include <stdlib.h>
 
 #include "analysis/call-pair.h"
-#include "export/number-set.h"
-#include "export/page-block.h"
-#include "export/page-meta.h"
-#include "export/page-text.h"
+#include "page/number-set.h"
+#include "page/page-block.h"
+#include "page/page-meta.h"
+#include "page/page-text.h"
 
 #define EVENTS_MAX     65536U
 #define BLOCK_SIZE     ((size_t)4 * 1024 * 1024)

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "export/json-value.h"
 #include "export/printer.h"
 #include "export/wall-clock.h"
 #include "interfaces/json-text.h"
+#include "trace/json-value.h"
 #include "trace/receipt.h"
 
 static void add_key_string(Printer *printer, const char *key, const char *text) {

@@ -15,7 +15,7 @@
 #include "analysis/call-pair.h"
 #include "analysis/stack-count.h"
 #include "export/frame-table.h"
-#include "export/json-value.h"
+#include "trace/json-value.h"
 
 #define BLOCK_SIZE ((size_t)64 * 1024)
 /* All calls together take at most 768 MB. */

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "analysis/summary.h"
-#include "export/text-escape.h"
 #include "interfaces/json-text.h"
 #include "interfaces/json.h"
 #include "trace/receipt.h"
+#include "trace/text-escape.h"
 
 #define VERSION 1
 

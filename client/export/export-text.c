@@ -14,10 +14,10 @@
 #include <string.h>
 
 #include "export/printer.h"
-#include "export/text-escape.h"
 #include "export/text-names.h"
 #include "export/wall-clock.h"
 #include "trace/print-run.h"
+#include "trace/text-escape.h"
 
 /* Escapes the end of the block, which is nearly always plain. */
 static int escape_from(TextBlock *block, size_t start, bool is_multiline) {

@@ -9,7 +9,7 @@
 #include <search.h>
 #include <stdlib.h>
 
-#include "export/json-value.h"
+#include "trace/json-value.h"
 
 #define BLOCK_SIZE ((size_t)64 * 1024)
 

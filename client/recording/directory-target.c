@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "export/part.h"
+#include "ctf/part.h"
 #include "recording/hidden-name.h"
 #include "recording/output-place.h"
 

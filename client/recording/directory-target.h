@@ -9,7 +9,7 @@ typedef struct DirectoryTarget DirectoryTarget;
 /* Fails with KT_E_FAILED and a reason when the directory cannot be made, or exists and is not
  * empty. */
 int directory_target_open(const char *path, DirectoryTarget **ret, Reason *reason);
-/* Reads parts (export/part.h) until the end of fd and appends them to the files. Returns 0, -errno
+/* Reads parts (ctf/part.h) until the end of fd and appends them to the files. Returns 0, -errno
  * for a failed read, or KT_E_FAILED with a reason. */
 int directory_target_fill(DirectoryTarget *target, int fd, Reason *reason);
 /* Gives the directory its name. */

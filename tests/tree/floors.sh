@@ -34,10 +34,13 @@ client/program   interfaces
 client/names     interfaces
 client/trace     client/names interfaces
 client/analysis  client/trace client/names interfaces
+client/ctf       client/trace interfaces
+client/page      client/trace interfaces
 client/perfetto  client/trace client/names interfaces
-client/export    client/perfetto client/analysis client/trace client/names interfaces
+client/export    client/ctf client/page client/perfetto client/analysis client/trace client/names interfaces
 client/call      interfaces
-client/recording client/call client/export client/analysis client/trace client/spec client/terminal interfaces
+client/recording client/call client/export client/ctf client/analysis client/trace client/spec client/terminal \
+                 interfaces
 client/verbs     client/recording client/call client/export client/analysis client/trace client/program client/spec \
                  client/terminal interfaces
 client           client/verbs client/call client/terminal interfaces

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "export/ctf-names.h"
-#include "export/part.h"
+#include "ctf/ctf-names.h"
+#include "ctf/part.h"
 #include "stream-fixture.h"
 
 #define HEADER_SIZE 60

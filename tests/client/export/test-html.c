@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "export/page-text.h"
+#include "page/page-text.h"
 #include "stream-fixture.h"
 
 #define ATTACK       "</script><img src=x onerror=alert(1)>"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "export/part.h"
+#include "ctf/part.h"
 #include "recording/directory-target.h"
 
 typedef struct Fixture {

@@ -7,13 +7,13 @@
  * Readers report lost events between two packets, when the second has a larger events_discarded. So
  * a loss ends the packet, and an empty packet at the time of the loss has the new number. */
 
-#include "export/ctf-stream.h"
+#include "ctf/ctf-stream.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "export/part.h"
+#include "ctf/part.h"
 
 #define CTF_MAGIC   UINT32_C(0xc1fc1fc1)
 #define PACKET_SIZE ((size_t)128 * 1024)

@@ -4,7 +4,7 @@
  * directly, because an object tree per record would cost more than all the rest. Traced programs
  * choose the strings, so control characters are escaped too: a terminal would act on them. */
 
-#include "export/json-value.h"
+#include "trace/json-value.h"
 
 #include "interfaces/utf8.h"
 #include "trace/field-value.h"

@@ -3,7 +3,7 @@
 /* Escapes text of traced programs, which choose it: a terminal obeys control characters, also when
  * the text reaches it through a pipe or a file. Called by formats that people read. */
 
-#include "export/text-escape.h"
+#include "trace/text-escape.h"
 
 #include "interfaces/utf8.h"
 

@@ -8,13 +8,13 @@
  * __print_symbolic() are not made to enumerations, because Trace Compass reads these fields as
  * numbers. */
 
-#include "export/ctf-metadata.h"
+#include "ctf/ctf-metadata.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
-#include "export/ctf-names.h"
-#include "export/ctf-stream.h"
+#include "ctf/ctf-names.h"
+#include "ctf/ctf-stream.h"
 #include "trace/receipt.h"
 
 #define NS_PER_SECOND INT64_C(1000000000)

@@ -30,6 +30,6 @@ page = (read(html_path).replace('@STYLE_HASH@', policy_hash(style)).replace('@SC
         .replace('@STYLE@', style).replace('@SCRIPT@', script))
 head, tail = page.split('@DATA@\n')
 with open(output, 'w', encoding='ascii') as file:
-    file.write('#include "export/page-text.h"\n\n')
+    file.write('#include "page/page-text.h"\n\n')
     file.write('const char page_text_head[] =\n%s;\n\nconst char page_text_tail[] =\n%s;\n' %
                (literal(head), literal(tail)))

@@ -3,7 +3,7 @@
 /* A set of a limited size, which gives each number a small index. Called by formats that write a
  * table of what a trace uses. A full set stays as it is: the recording may be hostile. */
 
-#include "export/number-set.h"
+#include "page/number-set.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * appends them to the files (recording/directory-target.c). Files have numbers instead of names,
  * because that process must not trust what it reads. */
 
-#include "export/part.h"
+#include "ctf/part.h"
 
 #include <errno.h>
 

@@ -9,7 +9,7 @@
  * name. All other events are SUBSYSTEM:EVENT, so probes of users cannot be mistaken for the
  * kernel's events. */
 
-#include "export/ctf-names.h"
+#include "ctf/ctf-names.h"
 
 #include <ctype.h>
 

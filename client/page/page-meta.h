@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "export/exporter.h"
-#include "export/number-set.h"
+#include "page/number-set.h"
+#include "trace/trace.h"
 
 /* What the page must know beside its events and calls. */
 typedef struct PageMeta {

@@ -4,7 +4,7 @@
  * base64. Names and texts of traced programs reach the page only in such blocks. So no character
  * that HTML gives a meaning to comes from a trace. Called by export-html.c. */
 
-#include "export/page-block.h"
+#include "page/page-block.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -4,13 +4,13 @@
  * page's script (page/data.js) reads it. Called by export-html.c at the end of a trace. Numbers of
  * 64 bits are texts, because JavaScript's numbers have 53 bits. */
 
-#include "export/page-meta.h"
+#include "page/page-meta.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
-#include "export/json-value.h"
 #include "interfaces/json.h"
+#include "trace/json-value.h"
 #include "trace/receipt.h"
 
 static void page_meta_add_text(TextBlock *block, const char *text) {
