@@ -36,6 +36,11 @@ case_cookbook_call_list() { # ktrace-cookbook(7): what a program does, call by c
         example ktrace-cookbook.7 'What does my program do, call by call?'
 }
 
+case_cookbook_summary() { # ktrace-cookbook(7): where the time of a program goes
+        cookbook
+        example ktrace-cookbook.7 'Where does the time of my program go?'
+}
+
 case_cookbook_calls() { # ktrace-cookbook(7): which system calls a program makes
         cookbook
         example ktrace-cookbook.7 'Which system calls does my program make?'
