@@ -35,3 +35,4 @@ extern const Verb verb_snapshot;
 extern const Verb verb_stream;
 extern const Verb verb_summary;
 extern const Verb verb_verify;
+extern const Verb verb_view;

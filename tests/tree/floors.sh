@@ -41,8 +41,9 @@ client/export    client/ctf client/page client/perfetto client/analysis client/t
 client/call      interfaces
 client/recording client/call client/export client/ctf client/analysis client/trace client/spec client/terminal \
                  interfaces
-client/verbs     client/recording client/call client/export client/analysis client/trace client/program client/spec \
-                 client/terminal interfaces
+client/view      client/terminal interfaces
+client/verbs     client/view client/recording client/call client/export client/analysis client/trace client/program \
+                 client/spec client/terminal interfaces
 client           client/verbs client/call client/terminal interfaces
 "
 flags=$(pkg-config --cflags libsystemd json-c libbpf libseccomp libtraceevent libzstd)

@@ -48,6 +48,7 @@ set -l verbs \
     'report|print a recorded trace' \
     'calls|show system calls as strace does' \
     'summary|print the numbers of a recording' \
+    'view|show a recording in the browser' \
     'convert|write a recorded trace in another format' \
     'events|list the events that you may use' \
     'list|list your sessions' \
@@ -125,6 +126,8 @@ set -l options \
     'report convert|--jobs|||print with so many threads' \
     'summary|--all|a|-|with a command: the whole system' \
     'summary|--by||call thread|rows of system calls' \
+    'view|--ui||html perfetto|what shows it' \
+    'view|--no-browser||-|only print the address' \
     'convert|--perfetto-compat||-|perfetto for viewers older than v50' \
     'report|--names||auto always never|names of calls, flags, errors and signals' \
     'report|--stats||-|how many print formats were compiled' \
@@ -205,7 +208,7 @@ complete -c ktracectl -n '__ktracectl_seen events' -a '(__ktracectl_events)'
 complete -c ktracectl -n '__ktracectl_seen spool; and __ktracectl_seen fetch remove' -a '(__ktracectl_recordings)'
 complete -c ktracectl -n '__ktracectl_seen saved; and __ktracectl_seen show run check' -a '(__ktracectl_saved)'
 complete -c ktracectl -n '__ktracectl_seen probes; and __ktracectl_seen show remove' -a '(__ktracectl_probes)'
-complete -c ktracectl -n '__ktracectl_seen report calls summary convert bootconfig' -F
+complete -c ktracectl -n '__ktracectl_seen report calls summary view convert bootconfig' -F
 complete -c ktracectl -n '__ktracectl_seen policy; and __ktracectl_seen check explain' -F
 complete -c ktracectl -n '__ktracectl_seen saved; and __ktracectl_seen check' -F
 complete -c ktracectl -n '__ktracectl_seen probes; and __ktracectl_seen load' -F
