@@ -112,7 +112,8 @@ group_end() {
 
 case_cookbook_signal() { # ktrace-cookbook(7): who sends a signal
         cookbook
-        background bash -c 'while :; do ./app serve & sleep 0.3; kill -TERM $!; wait; done'
+        # No ./app outlives the loop: it writes into the folder of the case.
+        background bash -c 'while :; do setpriv --pdeathsig KILL ./app serve & sleep 0.3; kill -TERM $!; wait; done'
         example ktrace-cookbook.7 'Who sends this signal?'
 }
 

@@ -336,11 +336,13 @@ example_shown() {
                 grep -qE -- "$pattern" "$1" || return 1
         done <patterns
 }
-# Numbers may differ, "..." stands for omitted text, and a trace of all processes may not know a process name.
+# Numbers may differ, "..." stands for omitted text, and a trace of all processes may not know a process name. trace-cmd
+# 3.3 prints five flags before the time.
 as_patterns() {
         sed -E -e '/^(\^C|)$/d' -e 's/^ +//' \
                 -e 's/[][(){}*+?|^$\\]/\\&/g' -e 's/\.\.\./\x02/g' -e 's/\./\\./g' -e 's/\x02/.*/g' \
                 -e 's/\<(0x)?[0-9a-f]{16}\>/\x03/g' -e 's/0x[0-9a-f]+/\x03/g' -e 's/[0-9]+/\x04/g' -e 's/ +/ +/g' \
-                -e 's/^([^ ]+)-(\x04 )/(\1|<\.\.\.>)-\2/' -e 's/\x03/[0-9a-fx]+/g' -e 's/\x04/[0-9]+/g' \
+                -e 's/^([^ ]+)-(\x04 )/(\1|<\.\.\.>)-\2/' -e 's/(\\\[\x04\\\] \+)(\x04\\\.\x04:)/\1(.{5} +)?\2/' \
+                -e 's/\x03/[0-9a-fx]+/g' -e 's/\x04/[0-9]+/g' \
                 -e 's/.*/^ *& *$/'
 }

@@ -91,7 +91,7 @@ case_idle_memory() { # the daemon with an idle session uses less than 8 MB
         user ktracectl create idle -e raw_syscalls:sys_enter --scope own
         user ktracectl list >/dev/null
         # It keeps the kernel's lists of functions for 5 s after the last call that needed them.
-        within 20 is_small || fail "RSS $(rss_kb) kB"
+        within 20 is_small || fail "RSS $(rss_kb) kB: $(grep '^Rss' "/proc/$(daemon_pid)/status" | xargs)"
         user ktracectl destroy idle
 }
 
