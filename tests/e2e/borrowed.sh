@@ -31,7 +31,7 @@ case_borrowed_lines() { # a session reads the messages in an existing instance w
         echo "again" >"$theirs/trace_marker"
         ends_well 2
         same 2 "$(count t.kts '.event == "print"')" "lines"
-        ktracectl report t.kts | grep -q 'from its maker' || fail "$(ktracectl report t.kts)"
+        prints 'from its maker' ktracectl report t.kts || fail "$(ktracectl report t.kts)"
         same "$before" "$(state)" "the instance"
         same "\"$BORROWED\"" "$(ktracectl report --receipt --json=short t.kts | jq .spec.instance)" "in the receipt"
 }

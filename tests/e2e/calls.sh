@@ -72,7 +72,7 @@ case_calls_open() { # a process that is killed, and with -p one that goes on
         kill -KILL "$(pgrep -P "$BACKGROUND")"
         wait "$BACKGROUND" || true
         same 2 "$(grep -c '\] pause() = -514 ERESTARTNOHAND$' background.out)" "calls that the end has interrupted"
-        background user "$TARGET" callers 1 110
+        background user setpriv --no-new-privs "$TARGET" callers 1 110
         pid=$BACKGROUND
         recording user ktracectl calls -p "$pid" -o -
         ends_well 20

@@ -28,7 +28,7 @@ case_event_probe_mistakes() { # each mistake in an event probe is reported with 
         refused 2 'is itself a probe' ktracectl probes add bad --event ktrace_u0:other x
         refused 2 'not together with' ktracectl probes add bad --event sched:sched_switch --on vfs_read next_pid
         refused 2 'an event does not return' ktracectl probes add bad --event sched:sched_switch --return next_pid
-        ! ktracectl --json probes list | grep -q '"bad"' || fail "a probe is defined"
+        ! prints '"bad"' ktracectl --json probes list || fail "a probe is defined"
 }
 
 case_event_probe_values() { # [guest] an event probe records the same numbers and texts as the event
@@ -45,7 +45,7 @@ case_event_probe_values() { # [guest] an event probe records the same numbers an
                 "$(ktracectl convert t.kts --to json |
                 jq -c 'select(.event == "gone") | [.fields.who, .fields.comm]')" "the probe beside its event"
         expect 0 ktracectl record -q --probe mine -f 'name == "a-file"' -o f.kts -- cat a-file
-        ktracectl report t.kts | grep -q 'mine: .* name="a-file" dfd=-100 flags=0x' || fail "$(ktracectl report t.kts)"
+        prints 'mine: .* name="a-file" dfd=-100 flags=0x' ktracectl report t.kts || fail "$(ktracectl report t.kts)"
         ktracectl probes list -v >list
         grep -q 'e:ktrace_u0/mine syscalls.sys_enter_openat name=$filename:ustring' list || fail "$(cat list)"
         ktracectl probes remove mine
@@ -146,7 +146,7 @@ case_pair_mistakes() { # each mistake in a pair of events is reported with its p
         refused 2 'made of events itself: name one of those' ktracectl probes add bad --from one \
                 --to sched:sched_switch --key 'pid' '$latency'
         ktracectl probes remove one
-        ! ktracectl --json probes list | grep -q '"bad"' || fail "a probe is defined"
+        ! prints '"bad"' ktracectl --json probes list || fail "a probe is defined"
 }
 
 nothing_paired() { # no event, no trigger of ours is in the kernel
@@ -176,7 +176,7 @@ case_pair_latency() { # [guest smoke] a pair of events shows the duration of eac
                 select(.event == "sys_exit_clock_nanosleep")] |
                 [range(length) as $i | .[$i].ts - $from[$i].ts]' t.json)" \
                 "$(jq -cs 'map(select(.event == "slept") | .fields.took)' t.json)" "what lies between the two events"
-        ktracectl report t.kts | grep -qE 'slept: +took=[0-9]+ flags=0 ret=0' || fail "$(ktracectl report t.kts)"
+        prints 'slept: +took=[0-9]+ flags=0 ret=0' ktracectl report t.kts || fail "$(ktracectl report t.kts)"
         nothing_paired
         ktracectl probes remove slept
         ktracectl probes remove slept_us
@@ -467,7 +467,7 @@ case_derived_examples() { # [guest] the examples of ktrace-probes(5) work word f
         ktracectl probes add opened --on do_sys_openat2 --return '$retval'
         ktracectl probes add came --from opening --to opened --key common_pid from.filename to.ret '$latency : us'
         expect 0 ktracectl record --probe came -o t.kts -- cat /etc/hostname
-        ktracectl report t.kts | grep -qE 'came: +filename="/etc/hostname" ret=[0-9]+ latency=[0-9]+' ||
+        prints 'came: +filename="/etc/hostname" ret=[0-9]+ latency=[0-9]+' ktracectl report t.kts ||
                 fail "$(ktracectl report t.kts)"
         for probe in came opening opened woken slept opens handed; do ktracectl probes remove $probe; done
 }

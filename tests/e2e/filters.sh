@@ -39,7 +39,7 @@ case_filter_where() { # --where applies to all events, in addition to their own 
         calls $SYSCALL -f 'id == 110 || id == 39' -e raw_syscalls:sys_exit --where 'id == 110 && pid != 1'
         same 100 "$(count t.kts '.event == "sys_exit"')" "exits"
         ktracectl create filtered --scope own $SYSCALL --where 'id == 1'
-        ktracectl show filtered | grep -q 'id == 1' || fail "show: $(ktracectl show filtered)"
+        prints 'id == 1' ktracectl show filtered || fail "show: $(ktracectl show filtered)"
         ktracectl destroy filtered
 }
 

@@ -32,7 +32,7 @@ fields() { # FILE EVENT EXPRESSION: of each of its records, each value once
 case_grant_switch() { # a user sees own sched_switch events; names of other tasks are hidden, also from filters
         expect 0 user ktracectl record -q -e sched:sched_switch -o t.kts -- "$TARGET" paced 50 5000
         own=$(basename "$TARGET")
-        fields t.kts sched_switch '.prev_comm' | grep -qx "${own:0:15}" ||
+        prints "^${own:0:15}\$" fields t.kts sched_switch .prev_comm ||
                 fail "prev_comm: $(fields t.kts sched_switch .prev_comm)"
         # Before exec the command is ktracectl.
         fields t.kts sched_switch '.next_comm' | grep -vxE "|${own:0:15}|ktracectl|env|setpriv" >foreign || true
@@ -104,7 +104,8 @@ case_grant_group() { # the group ktrace may trace the whole system; kernel addre
                 [ "$(fields $n.kts sched_switch .next_comm | wc -l)" -gt 1 ] || fail "no other task is visible"
         done
         # An address has the same replacement in one recording and a different one in the next.
-        fields 1.kts kfree .ptr | grep -qFxf 1.ptr || fail "nothing was freed that had been allocated"
+        fields 1.kts kfree .ptr >freed
+        grep -qFxf 1.ptr freed || fail "nothing was freed that had been allocated"
         [ "$(sort 1.ptr 2.ptr | uniq -d | wc -l)" -lt 3 ] || fail "the same names twice"
         ! grep -qi ffff[89a-f] 1.ptr || fail "addresses: $(grep -i ffff 1.ptr | head -n 3)"
         refused 3 'kvm:' member ktracectl record -q -a -e kvm:kvm_exit -o t.kts -- true

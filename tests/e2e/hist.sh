@@ -64,7 +64,7 @@ case_hist_of_session() { # [guest] a histogram can be read, cleared, paused and 
                 {when: "raw_syscalls:sys_enter if id == 1001", do: "hist", keys: ["id"]}]}' >s.json
         ktracectl create box --spec s.json
         refused 1 'does not exist before the session.s first start' ktracectl hist box calls
-        ktracectl show box | grep -q 'calls: raw_syscalls:sys_enter by common_pid.execname, id$' ||
+        prints 'calls: raw_syscalls:sys_enter by common_pid.execname, id$' ktracectl show box ||
                 fail "$(ktracectl show box)"
         same '["calls","raw_syscalls:sys_enter"]' "$(ktracectl --json=short show box | jq -c '[.histograms[].name]')" \
                 "Describe"

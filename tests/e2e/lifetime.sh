@@ -104,4 +104,4 @@ case_stream_opened_again() { # after a reader has left an idle stream, the next 
         done
         expect 0 ktracectl destroy idle
 }
-no_worker() { ! ktracectl status "$1" | grep -q Worker; }
+no_worker() { ! prints Worker ktracectl status "$1"; }

@@ -42,9 +42,9 @@ case_marks_in_order() { # a mark is recorded between the events before and after
         ktracectl mark box 'Grüße: %s %d'
         "$TARGET" calls 1 1000
         same 'call call first mark call Grüße: %s %d call ' "$(reported)" "calls and marks"
-        ktracectl report t.kts | grep -q 'print: .*first mark' || fail "$(ktracectl report t.kts)"
+        prints 'print: .*first mark' ktracectl report t.kts || fail "$(ktracectl report t.kts)"
         ktracectl convert t.kts --to dat -o t.dat
-        trace-cmd report -i t.dat 2>/dev/null | grep -q 'print: .*first mark' || fail "$(trace-cmd report -i t.dat)"
+        prints 'print: .*first mark' trace-cmd report -i t.dat 2>/dev/null || fail "$(trace-cmd report -i t.dat)"
 }
 
 case_marks_refused() { # a mark that is not a line of text, is too long or comes while stopped is refused

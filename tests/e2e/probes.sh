@@ -36,7 +36,7 @@ case_probes_of_rules() { # [guest] a rule limits the functions and the arguments
         kprobes
         expect 3 user ktracectl probes add bad --on vfs_read 'file : u32'
         expect 3 user ktracectl probes add bad --raw 'p:bad vfs_read a=+0($arg1):u64'
-        ! ktracectl --json probes list | grep -q '"bad"' || fail "a probe is defined"
+        ! prints '"bad"' ktracectl --json probes list || fail "a probe is defined"
 }
 
 kprobes() { # the rest of the case is for kernels that have them
@@ -72,7 +72,7 @@ case_probes_mistakes() { # [asan] each mistake in a definition is reported with 
         grep -q 'raw.*#' err || fail "$(cat err)"
         refused 1 'no such probe' ktracectl probes remove bad
         refused 1 'no such probe' ktracectl record --probe bad -- true
-        ! ktracectl --json probes list | grep -q '"bad"' || fail "a probe is defined"
+        ! prints '"bad"' ktracectl --json probes list || fail "a probe is defined"
 }
 
 case_probes_raw_names() { # [guest smoke] --raw accepts $arg* and names of arguments where the kernel does
@@ -405,7 +405,7 @@ case_probes_of_users() { # [guest] a user can trace own processes with own and s
 case_probes_ask() { # by the shipped rules a definition requires an administrator's password
         expect 3 user ktracectl --no-ask-password probes add mine --on vfs_read count
         grep -q 'authentication' err || fail "$(cat err)"
-        ! ktracectl --json probes list | grep -q '"mine"' || fail "it is defined"
+        ! prints '"mine"' ktracectl --json probes list || fail "it is defined"
         refused 3 'probes: get_random_bytes: not granted' user ktracectl probes add mine --on get_random_bytes len
 }
 

@@ -530,6 +530,6 @@ case_readme_programs() { # [guest smoke] README: a function of bash by the progr
         command -v script >/dev/null || skip "no script(1)"
         expect 0 ktracectl record -q --probe lines -a -o t.kts -- script -qec "bash --norc -i" /dev/null \
                 < <(printf 'echo hello\nexit\n'; sleep 1)
-        values lines .fields.line | grep -q 'echo hello' || fail "$(ktracectl report t.kts | tail -3)"
+        prints 'echo hello' values lines .fields.line || fail "$(ktracectl report t.kts | tail -3)"
         user ktracectl probes add called --on ./prog:probed_add '$arg1 : s32' 'b = $arg2 : s64'
 }

@@ -48,8 +48,8 @@ case_stranger_introspects_nothing() { # busctl tree, introspect and get-property
         user ktracectl create mine -e raw_syscalls:sys_enter --scope own
         id=$(session_id mine)
         path=/org/ktrace1/session/$id
-        ! stranger busctl tree --list org.ktrace1 | grep -q "$id" || fail "the tree shows it"
-        user busctl tree --list org.ktrace1 | grep -q "$id" || fail "the owner's tree does not show it"
+        ! prints "$id" stranger busctl tree --list org.ktrace1 || fail "the tree shows it"
+        prints "$id" user busctl tree --list org.ktrace1 || fail "the owner's tree does not show it"
         ! stranger busctl introspect org.ktrace1 "$path" org.ktrace1.Session >seen 2>/dev/null ||
                 ! grep -q Start seen || fail "introspect shows it"
         for call in "org.ktrace1.Session Describe" "org.ktrace1.Session Stop" "org.ktrace1.Session Destroy" \

@@ -39,6 +39,15 @@ refused() {
         grep -qE -- "$pattern" err || fail "stderr does not match '$pattern': $(cat err)"
 }
 
+# prints PATTERN COMMAND...: the command succeeds, and a line of its output matches the pattern. In a pipe, grep -q
+# would end the command with SIGPIPE as soon as it has found its line.
+prints() {
+        local pattern=$1
+        shift
+        "$@" >printed || fail "status $? from: $*"
+        grep -qE -- "$pattern" printed
+}
+
 # From here on ktracectl calls ktraced over Varlink, for every user. The bus has started it.
 over_varlink() {
         local real

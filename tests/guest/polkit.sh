@@ -193,7 +193,7 @@ case_polkit_define() { # a probe that polkit allows is defined and traces the us
         [ "$(count t.kts '.event == "mine"')" -gt 0 ] || fail "nothing recorded"
         user ktracectl probes remove mine
         denied 'authentication failed' out typing wrong ktracectl probes add mine --on vfs_read count
-        ! ktracectl --json probes list | grep -q '"mine"' || fail "it is defined"
+        ! prints '"mine"' ktracectl --json probes list || fail "it is defined"
 }
 
 case_polkit_administrator() { # a user whom polkit allows can see, stop and end other users' sessions; it is recorded
@@ -228,7 +228,7 @@ denied_to_manage() { # TEXT COMMAND...: ends with 3, says so, and tells nothing 
         expect 3 "$@"
         grep -q -- "$text" err || fail "no \"$text\" in: $(cat err)"
         ! grep -q -- "$id" out err || fail "reported: $(cat out err)"
-        ktracectl list | grep -q "$id" || fail "the session is gone"
+        prints "$id" ktracectl list || fail "the session is gone"
 }
 
 case_polkit_administrator_denied() { # [deep] a refusal, a wrong password and a missing polkit reveal no session

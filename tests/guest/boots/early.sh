@@ -53,7 +53,7 @@ boot1_taken() { # the daemon's first start stores the boot trace, from before PI
         if [ -n "$probed" ]; then
                 [ "$(count early.kts '.event == "opened"')" -gt 100 ] || fail "no hits of the probe"
         else
-                journalctl -u ktraced -b -o cat | grep -q 'no format for ktrace_boot:opened' ||
+                prints 'no format for ktrace_boot:opened' journalctl -u ktraced -b -o cat ||
                         fail "the missing format is not reported"
         fi
         echo "# the first event $first ms after the kernel began, the daemon's start at $started ms, $(ktracectl \
@@ -211,7 +211,7 @@ boot4_others() { # a boot trace in a top buffer that another program uses is lef
         systemctl start ktraced.service
         within 60 test -e $STATE || fail "$(journalctl -u ktraced -b -o cat | tail -n 5)"
         grep -q sched:sched_switch $TRACEFS/set_event || fail "$(cat $TRACEFS/set_event)"
-        journalctl -u ktraced -b -o cat | grep -q 'another user has also turned on sched:sched_switch' ||
+        prints 'another user has also turned on sched:sched_switch' journalctl -u ktraced -b -o cat ||
                 fail "$(journalctl -u ktraced -b -o cat | tail -n 5)"
         echo '!sched:sched_switch' >>$TRACEFS/set_event
 }
