@@ -34,7 +34,7 @@ boot1_enable() { # a saved session is enabled but not running yet
 
 boot2_early() { # the session runs before sysinit.target and before D-Bus
         figure multi-user-with "$(multi_user)"
-        same active "$(systemctl is-active $UNIT)" state
+        [ "$(systemctl is-active $UNIT)" = active ] || fail "$(systemctl status -n 20 $UNIT ktraced.service)"
         ready=$(usec $UNIT ActiveEnterTimestampMonotonic)
         [ "$ready" -le "$(usec sysinit.target ActiveEnterTimestampMonotonic)" ] ||
                 fail "ready only after sysinit.target"
