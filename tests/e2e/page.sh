@@ -15,6 +15,15 @@ sums() {
                 awk '{ print $2, $1 }'
 }
 
+# browse FILE SEARCH: writes what Chromium shows of the page to page.json.
+browse() {
+        local browser node
+        browser=$(command -v chromium-headless-shell || command -v chromium) || skip "no Chromium"
+        node=$(command -v node) || skip "no node"
+        expect 0 "$node" "$(dirname "${BASH_SOURCE[0]}")/browse.js" "$browser" "$1" "$2"
+        mv out page.json
+}
+
 case_page_attack() { # names that look like HTML reach the page as base64 only
         attack_recording t.kts
         expect 0 ktracectl report --json t.kts
@@ -28,13 +37,9 @@ case_page_attack() { # names that look like HTML reach the page as base64 only
 }
 
 case_page_browser() { # [deep] Chromium shows the events of report --json; mouse, keys, search; no script runs
-        local browser node
-        browser=$(command -v chromium-headless-shell || command -v chromium) || skip "no Chromium"
-        node=$(command -v node) || skip "no node"
         attack_recording t.kts
         expect 0 ktracectl convert t.kts --to html -o t.html
-        expect 0 "$node" "$(dirname "${BASH_SOURCE[0]}")/browse.js" "$browser" t.html sched_process_exec
-        mv out page.json
+        browse t.html sched_process_exec
         same "$(sums t.kts)" \
                 "$(jq -r '.summary.kinds[] | .[0] + " " + (.[1] | gsub(","; ""))' page.json | LC_ALL=C sort)" events
         same "$(sums t.kts | awk '{ n += $2 } END { print n }')" \
@@ -47,4 +52,13 @@ case_page_browser() { # [deep] Chromium shows the events of report --json; mouse
         jq -e '.event | startswith("sched:sched_process_exec")' page.json || fail "the match is not shown"
         jq -e '.selection.text | startswith("Selection from")' page.json || fail "no summary of the selection"
         same "$(jq -c .summary page.json)" "$(jq -c .afterEscape page.json)" "summary after Escape"
+}
+
+case_page_own() { # [deep] the page of a user's recording does not guess when a thread ran or waited
+        expect 0 user ktracectl record -q -e sched:sched_switch -e raw_syscalls:sys_enter -o t.kts -- sleep 0.1
+        expect 0 ktracectl convert t.kts --to html -o t.html
+        browse t.html sched_switch
+        jq -e '.found | startswith("0 ") | not' page.json || fail "no switches"
+        same null "$(jq -c .summary.threads page.json)" "times of threads"
+        jq -e '.selection.text | contains("Scheduler: not granted")' page.json || fail "$(cat page.json)"
 }

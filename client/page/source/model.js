@@ -105,10 +105,14 @@ class Model {
                 return thread;
         }
 
-        /* One pass over all items. Instances may each have the switches: those of one are used. */
-        scan() {
-                const { items, kinds } = this.trace, readers = new Map();
-                const last = new Map(); /* time of the last item of each CPU */
+        /* The events of the scheduler, by kind. A recording of own processes lacks the switches from
+         * other threads to its own, so it does not say when a thread ran and when it waited. */
+        findReaders() {
+                const readers = new Map(), { kinds, meta } = this.trace;
+                this.hidesScheduler = Boolean(meta.receipt && meta.receipt.fenced) &&
+                        Array.from(kinds.values()).some((kind) => kind.label === 'sched:sched_switch');
+                if (this.hidesScheduler)
+                        return readers;
                 for (const kind of kinds.values()) {
                         const fields = Object.fromEntries(kind.fields.map((f) => [f.name, f]));
                         if (kind.label === 'sched:sched_switch')
@@ -116,6 +120,13 @@ class Model {
                         else if (/^sched:sched_(waking|wakeup|wakeup_new)$/.test(kind.label) && fields.pid)
                                 readers.set(kind.id, (item) => this.takeWake(item, fields));
                 }
+                return readers;
+        }
+
+        /* One pass over all items. Instances may each have the switches: those of one are used. */
+        scan() {
+                const { items } = this.trace, readers = this.findReaders();
+                const last = new Map(); /* time of the last item of each CPU */
                 this.buffer = -1;
                 for (let item = 0; item < items.n; item++) {
                         const read = readers.get(items.kind[item]), cpu = items.cpu[item];

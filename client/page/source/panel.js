@@ -88,6 +88,9 @@ const showSummary = (panel, model, selection) => {
         addTable(panel, 'calls', 'System calls', ['Call', 'Count', 'Errors', 'Total', 'Mean', 'Longest'],
                 countCalls(trace, from, to));
         addTable(panel, 'threads', 'Threads', ['Thread', 'On CPU', 'Waited'], countThreads(trace, model, from, to));
+        if (model.hidesScheduler)
+                panel.append(make('p', { className: 'note', textContent: 'Scheduler: not granted. A recording of ' +
+                        'own processes does not show what ran in between.' }));
 };
 
 /* The time of day, if the recording's clock can be converted. */
