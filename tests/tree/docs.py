@@ -92,6 +92,28 @@ for shell in ("bash/ktracectl", "fish/ktracectl.fish", "zsh/_ktracectl"):
     completion = text(f"units/completion/{shell}")
     check(f"completion of {shell} has every verb", absent(verbs, completion))
     check(f"completion of {shell} has every option", absent([o for o in options if o != "--help"], completion))
+def chunks(png):
+    """The types of the chunks of a PNG file."""
+    place = 8
+    while place < len(png):
+        yield png[place + 4:place + 8].decode("ascii", "replace")
+        place += 12 + int.from_bytes(png[place:place + 4], "big")
+
+
+def private_parts(path):
+    """Where a picture may say on which machine it was made: paths, prompts, texts beside the pixels."""
+    data = path.read_bytes()
+    if path.suffix == ".png":
+        return sorted(set(chunks(data)) - {"IHDR", "PLTE", "IDAT", "IEND", "sBIT", "sRGB"})
+    shown = re.sub(r' xmlns="[^"]*"', "", data.decode())
+    return re.findall(r"(?<![<\w./])/(?!bin/sh\b)\w[^<]*|\w+@\w+", shown)
+
+
+pictures = [source / name for name in re.findall(r"^!\[[^]]+\]\((.*?)\)$", text("README.md"), re.M)]
+check("README.md has two pictures of at most 60 KB", [str(path) for path in pictures if not path.is_file()
+      or path.stat().st_size > 60000] if len(pictures) == 2 else [f"{len(pictures)} pictures"])
+check("the pictures name nothing of the machine that made them",
+      [f"{path.name}: {part}" for path in pictures if path.is_file() for part in private_parts(path)])
 version = re.search(r"version : '(.*?)'", text("meson.build"))[1]
 newest = {"debian/changelog": r"^ktraced \((.*?)\)", "NEWS": r"^ktraced (\S+)$",
           "units/org.ktrace1.metainfo.xml": r'<release version="(.*?)"', "man/ktraced.8": r'"ktraced (\S+)"'}
