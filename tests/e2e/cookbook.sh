@@ -36,9 +36,17 @@ case_cookbook_call_list() { # ktrace-cookbook(7): what a program does, call by c
         example ktrace-cookbook.7 'What does my program do, call by call?'
 }
 
+case_cookbook_names() { # ktrace-cookbook(7): what the numbers in a trace mean
+        cookbook
+        example ktrace-cookbook.7 'What do the numbers in a trace mean?'
+}
+
 case_cookbook_summary() { # ktrace-cookbook(7): where the time of a program goes
         cookbook
         example ktrace-cookbook.7 'Where does the time of my program go?'
+        # Three times 20 ms.
+        jq -e '.scheduler.threads[] | select(.name == "app") | .["interruptible-nsec"] > 50000000' numbers.json ||
+                fail "the time asleep: $(cat out)"
 }
 
 case_cookbook_calls() { # ktrace-cookbook(7): which system calls a program makes
@@ -173,6 +181,13 @@ case_cookbook_flame_graph() { # ktrace-cookbook(7): stacks for a flame graph
         awk '{ n += $NF } END { exit n < 60000 || n > 3000000 }' out || fail "the time asleep: $(cat out)"
 }
 
+case_cookbook_viewers() { # ktrace-cookbook(7): a trace for speedscope and for Chrome's viewer
+        cookbook
+        example ktrace-cookbook.7 "How do I open a trace in speedscope or in Chrome's viewer?"
+        jq -e 'any(.shared.frames[]; .name == "clock_nanosleep")' t.speedscope.json || fail "no call for speedscope"
+        same 3 "$(jq '[.traceEvents[] | select(.name == "clock_nanosleep")] | length' t.chrome.json)" "calls for Chrome"
+}
+
 case_cookbook_spreadsheet() { # ktrace-cookbook(7): a part of a recording in a spreadsheet
         cookbook
         example ktrace-cookbook.7 'How do I look at a part of a recording in a spreadsheet?'
@@ -186,8 +201,19 @@ case_cookbook_agent() { # [guest] ktrace-cookbook(7): a program that gets a trac
         example ktrace-cookbook.7 'How does a monitoring agent get a trace?'
 }
 
-case_cookbook_html() { # ktrace-cookbook(7): a page for browsers
+# open_page: connects to the page that `view` has named in ./out, as a browser does, and closes it at once.
+open_page() {
+        local address
+        until address=$(grep -m 1 -o '127\.0\.0\.1:[0-9]*' out); do sleep 0.1; done
+        exec 3<>"/dev/tcp/${address/://}"
+        printf 'GET /open HTTP/1.1\r\nHost: %s\r\n\r\n' "$address" >&3
+        head -c 1 <&3
+}
+
+case_cookbook_html() { # [deep] ktrace-cookbook(7): a page for browsers
         cookbook
+        export -f open_page
+        before_command() { [[ $1 != *view* ]] || { : >out && background user bash -c open_page; }; }
         example ktrace-cookbook.7 'How do I show a trace in a web browser?'
         grep -q "default-src 'none'" t.html || fail "$(head -c 500 t.html)"
         tail -n 1 t.html | grep -qx '</html>' || fail "$(tail -c 300 t.html)"
