@@ -80,7 +80,10 @@ static void write_help(FILE *out) {
                         "'record' with a command returns the command's (see 'ktracectl record --help').\n"
                         "\nTo begin with:\n"
                         "  ktracectl record -e 'sched:sched_process_*' -- ls\n"
-                        "  ktracectl report trace.dat\n");
+                        "  ktracectl report trace.dat\n"
+                        "  ktracectl calls -- ls\n"
+                        "  ktracectl summary -- ls\n"
+                        "  ktracectl view trace.dat\n");
 }
 
 static void ktracectl_print_help(void) {
