@@ -6,7 +6,8 @@
  * Called by the exporter.
  *
  * Perfetto counts in CLOCK_BOOTTIME. For a recording by another clock, one distance is added to all
- * times: the one at the creation of the session, or 0 if the recording does not have it. */
+ * times: the one at the creation of the session, or 0 if the recording does not have it. So the
+ * time of a suspend is missing between records before and after it. */
 
 #include "perfetto/perfetto-head.h"
 

@@ -63,7 +63,7 @@ static int receipt_put_end(json_object *object, const Stream *stream) {
 
 static int receipt_fill_object(json_object *object, const Stream *stream, bool is_whole) {
         static const char *const shared[] = {
-                "session", "machine", "kernel", "realtime-offset-nsec"
+                "session", "machine", "kernel", "realtime-offset-nsec", "boot-offset-nsec"
         };
         json_object *receipt = json_object_object_get(stream->metadata, "receipt");
         int r = 0;

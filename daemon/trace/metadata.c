@@ -90,16 +90,16 @@ static bool read_trace_clock(const Trace *trace, int64_t *ret, int64_t *ret_erro
 
 #define CLOCK_READINGS 5 /* takes the best: the daemon may be preempted */
 
-/* Returns CLOCK_REALTIME minus the trace clock, and the maximum error. Returns false if the clock
- * has no fixed relation to CLOCK_REALTIME. */
-static bool clock_realtime_offset(const Trace *trace, int64_t *ret, int64_t *ret_error) {
+/* Returns another clock minus the trace clock, and the maximum error. Returns false if the trace
+ * clock has no fixed relation to it. */
+static bool clock_offset(const Trace *trace, clockid_t other, int64_t *ret, int64_t *ret_error) {
         *ret_error = INT64_MAX;
         for (unsigned i = 0; i < CLOCK_READINGS; i++) {
                 int64_t before, now, after, error;
 
-                if (!metadata_read_clock(CLOCK_REALTIME, &before) ||
+                if (!metadata_read_clock(other, &before) ||
                                 !read_trace_clock(trace, &now, &error) ||
-                                !metadata_read_clock(CLOCK_REALTIME, &after))
+                                !metadata_read_clock(other, &after))
                         return false;
                 error += (after - before) / 2 + 1;
                 if (after < before || error >= *ret_error)
@@ -110,13 +110,21 @@ static bool clock_realtime_offset(const Trace *trace, int64_t *ret, int64_t *ret
         return *ret_error < INT64_MAX;
 }
 
-static int add_wall_clock(json_object *object, const Trace *trace) {
+/* The two other clocks go on while the machine is suspended, and "mono" does not. */
+static int add_offsets(json_object *object, const Trace *trace) {
         int64_t offset, error;
 
-        if (!clock_realtime_offset(trace, &offset, &error))
+        if (!clock_offset(trace, CLOCK_REALTIME, &offset, &error))
                 return 0;
         int r = describe_put(object, "realtime-offset-nsec", json_object_new_int64(offset));
-        return r ?: describe_put(object, "realtime-error-nsec", json_object_new_int64(error));
+        r = r ?: describe_put(object, "realtime-error-nsec", json_object_new_int64(error));
+        if (r != 0)
+                return r;
+        if (strcmp(trace_get_clock(trace), "boot") == 0)
+                offset = 0;
+        else if (!clock_offset(trace, CLOCK_BOOTTIME, &offset, &error))
+                return 0;
+        return describe_put(object, "boot-offset-nsec", json_object_new_int64(offset));
 }
 
 /* A reader compares it to learn whether the addresses of the running kernel match the stream. */
@@ -145,7 +153,7 @@ static int add_machine(json_object *object, const Trace *trace) {
         r = r ?: metadata_add_number(object, "subbuf-size", trace->subbuf_size);
         r = r ?: metadata_add_number(object, "cpus", trace->n_cpus);
         r = r ?: metadata_add_string(object, "clock", trace_get_clock(trace));
-        return r ?: add_wall_clock(object, trace);
+        return r ?: add_offsets(object, trace);
 }
 
 /* Prefers the instance's own file, if the kernel has one: its sub-buffers may differ in size from

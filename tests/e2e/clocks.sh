@@ -50,6 +50,19 @@ case_clocks_several() { # one event in five sessions with different filters, win
 between() { [ -n "$1" ] && [ "$1" -gt $((before - 10000000)) ] && [ "$1" -lt $((after + 10000000)) ]; }
 to_nsec() { date -u -d "$1" +%s%N; }
 
+# boots_agree CLOCK: by t.kts as Perfetto reads it, the machine started when the kernel says. Numbers of clocks: 1
+# CLOCK_REALTIME, 6 CLOCK_BOOTTIME.
+boots_agree() {
+        local began uptime
+        ktracectl convert t.kts --to perfetto -o t.pftrace
+        began=$(protoc --decode_raw <t.pftrace | awk '$1 == "1:" { id = $2 } $1 == "2:" { ts[id] = ts[id] ? ts[id] : $2 }
+                END { printf "%d", (ts[1] - ts[6]) / 1000000 }')
+        read -r uptime _ </proc/uptime
+        uptime=$(awk -v now="$(date +%s%N)" -v up="$uptime" 'BEGIN { printf "%d", now / 1000000 - up * 1000 }')
+        [ -n "$began" ] && [ $((began - uptime)) -lt 1000 ] && [ $((uptime - began)) -lt 1000 ] ||
+                fail "$1: Perfetto has a start at $began ms, the kernel at $uptime ms"
+}
+
 case_clocks_wall() { # every clock that counts nanoseconds is converted to the time of day in every output
         trap clocks_end EXIT
         local clock before after wall tested=0
@@ -78,6 +91,7 @@ case_clocks_wall() { # every clock that counts nanoseconds is converted to the t
                                 sed -n 's/.*[] .]\([0-9]\{10,\}\.\{0,1\}[0-9]*\): *sys_enter.*/\1/p')
                         between "${wall/./}" || fail "$clock: trace-cmd says $wall, it was $before"
                 fi
+                ! command -v protoc >/dev/null || boots_agree "$clock"
                 tested=$((tested + 1))
         done
         [ $tested -ge 4 ] || fail "only $tested clocks"
