@@ -174,11 +174,22 @@ case_cookbook_ctf() { # ktrace-cookbook(7): a trace for Trace Compass and babelt
         same 3 "$(grep -c 'syscall_exit_write.* ret = [1-9]' out)" "writes"
 }
 
-case_cookbook_flame_graph() { # ktrace-cookbook(7): stacks for a flame graph
+case_cookbook_flame_graph() { # [guest] ktrace-cookbook(7): stacks for a flame graph
         cookbook
-        example ktrace-cookbook.7 'How do I make a flame graph?'
         # Three times 20 ms.
-        awk '{ n += $NF } END { exit n < 60000 || n > 3000000 }' out || fail "the time asleep: $(cat out)"
+        (example ktrace-cookbook.7 'How do I make a flame graph?' &&
+                awk '{ n += $NF } END { exit n < 60000 || n > 3000000 }' out) || {
+                has_all_switches t.kts || skip "the kernel left out switches from an idle CPU"
+                fail "the time asleep: $(cat out)"
+        }
+}
+# has_all_switches FILE: whether each CPU switches from the task to which it has switched. Linux 6.18 in a virtual
+# machine leaves out some switches from the idle task, also in an instance that was made by hand.
+has_all_switches() {
+        ktracectl convert -q "$1" --to json >t.json
+        jq -es '[.[] | select(.event == "sched_switch")] | group_by(.cpu) |
+                all(.[]; [.[:-1], .[1:]] | transpose | all(.[]; .[0].fields.next_pid == .[1].fields.prev_pid))' \
+                t.json >/dev/null
 }
 
 case_cookbook_viewers() { # ktrace-cookbook(7): a trace for speedscope and for Chrome's viewer

@@ -235,9 +235,13 @@ static void test_creator_leaves_while_creating(Fixture *f, gconstpointer userdat
 }
 
 static void test_setup_timeout(Fixture *f, gconstpointer userdata) {
+        Limits limits;
         Call call;
 
         (void)userdata;
+        limits_init(&limits);
+        limits.setup_timeout_usec = 300000;
+        fixture_set_rules(f, NULL, &limits);
         fixture_create(f,
                         &call,
                         0,
