@@ -55,7 +55,8 @@ to_nsec() { date -u -d "$1" +%s%N; }
 boots_agree() {
         local began uptime
         ktracectl convert t.kts --to perfetto -o t.pftrace
-        began=$(protoc --decode_raw <t.pftrace | awk '$1 == "1:" { id = $2 } $1 == "2:" { ts[id] = ts[id] ? ts[id] : $2 }
+        began=$(protoc --decode_raw <t.pftrace | awk '$1 == "1:" { id = $2 }
+                $1 == "2:" { ts[id] = ts[id] ? ts[id] : $2 }
                 END { printf "%d", (ts[1] - ts[6]) / 1000000 }')
         read -r uptime _ </proc/uptime
         uptime=$(awk -v now="$(date +%s%N)" -v up="$uptime" 'BEGIN { printf "%d", now / 1000000 - up * 1000 }')
