@@ -62,3 +62,34 @@ case_page_own() { # [deep] the page of a user's recording does not guess when a 
         same null "$(jq -c .summary.threads page.json)" "times of threads"
         jq -e '.selection.text | contains("Scheduler: not granted")' page.json || fail "$(cat page.json)"
 }
+
+# unit_life UNIT: a cgroup of this name, which gets a process after 50 ms.
+unit_life() {
+        mkdir "$1"
+        sleep 0.05
+        sh -c "echo \$\$ >'$1/cgroup.procs'; sleep 0.1; exec env true"
+        rmdir "$1"
+}
+
+case_page_units() { # [deep] the page has a lane for each unit, with its begin, its wait and its first program
+        local root attack="<img src=x onerror=alert(1)>.service"
+        new_cgroup /system.slice
+        root=$CGROUP
+        export -f unit_life
+        expect 0 ktracectl record -q -a -e 'cgroup:cgroup_[mna]*' -e 'sched:sched_process_*' -o t.kts -- \
+                bash -c 'for unit; do unit_life "$0/$unit"; done' "$root" b.service a.service "$attack"
+        expect 0 ktracectl convert t.kts --to html -o t.html
+        browse t.html cgroup_mkdir
+        same "$(printf '%s\n' b.service a.service "$attack")" "$(jq -r '.summary.units[][0]' page.json)" units
+        ktracectl report --json t.kts >events
+        for unit in b.service a.service; do
+                jq -es --arg unit "/$unit" --slurpfile page page.json '
+                        map(select(.fields.path // .fields.dst_path // "" | endswith($unit))) |
+                        (map(select(.event == "cgroup_attach_task"))[0].ts -
+                        map(select(.event == "cgroup_mkdir"))[0].ts) / 1e6 -
+                        ($page[0].summary.units[] | select("/" + .[0] == $unit)[2] | rtrimstr(" ms") | tonumber) |
+                        . >= 0 and . < 1' events || fail "the time of $unit without a process: $(cat page.json)"
+        done
+        same 'true true true' "$(jq -r '.summary.units[][4]' page.json | xargs)" programs
+        same '[] [] 1' "$(jq -r '"\(.problems) \(.requests) \(.elements)"' page.json)" "problems, requests, scripts"
+}

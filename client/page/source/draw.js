@@ -7,11 +7,21 @@ const GUTTER = 190, AXIS = 30, LANE = 34, TICKS = 8;
 const colourOf = (value, theme) =>
         `hsl(${(value * 137.508 + 200) % 360} ${theme.saturation} ${theme.lightness})`;
 
+/* So that the same text has the same colour everywhere. */
+const hashOf = (text) => Array.from(text).reduce((hash, c) => (hash * 31 + c.charCodeAt(0)) % 997, 0);
+
 const readTheme = () => {
         const style = getComputedStyle(document.documentElement);
         const names = ['back', 'panel', 'line', 'text', 'faint', 'accent', 'wait', 'block', 'tick',
                 'loss', 'select', 'found', 'saturation', 'lightness'];
         return Object.fromEntries(names.map((name) => [name, style.getPropertyValue('--' + name).trim()]));
+};
+
+const laneNote = (lane) => {
+        if (lane.isUnit)
+                return `${showTime(lane.begin, 1e6)} \u00b7 ${showCount(lane.nProcesses)} process` +
+                        (lane.nProcesses === 1 ? '' : 'es');
+        return `${lane.isCpu ? '' : `${lane.tid} \u00b7 `}${showCount(lane.list.length)} events`;
 };
 
 class Drawing {
@@ -36,7 +46,8 @@ class Drawing {
                 this.model = model;
                 this.trace = model.trace;
                 this.lanes = model.lanes();
-                this.rows = new Map(this.lanes.map((lane, row) => [lane.isCpu ? `c${lane.cpu}` : lane.tid, row]));
+                this.rows = new Map(this.lanes.map((lane, row) =>
+                        [lane.isCpu ? `c${lane.cpu}` : lane.isUnit ? lane.path : lane.tid, row]));
         }
 
         resize() {
@@ -96,6 +107,11 @@ class Drawing {
                         this.drawSlices(lane.runs, y + 3, 18, (tid) => colourOf(tid, theme),
                                 (tid) => threadLabel(this.trace, tid));
                         this.drawGaps(lane.cpu, y + 1);
+                } else if (lane.isUnit) {
+                        this.drawSlices(lane.waits, y + 5, 3, () => theme.wait);
+                        this.drawSlices(lane.runs, y + 3, 7, () => theme.tick);
+                        this.drawSlices(lane.programs, y + 11, 11, (program) => colourOf(hashOf(program), theme),
+                                (program) => program);
                 } else {
                         const colour = colourOf(lane.tid, theme);
                         this.drawSlices(lane.runs, y + 3, 7, () => colour);
@@ -239,9 +255,7 @@ class Drawing {
                 c.fillStyle = theme.panel;
                 c.fillRect(0, y, GUTTER - 1, LANE - 1);
                 this.drawText(lane.name, 10, y + 12, GUTTER - 20, theme.text, lane.isCpu ? 600 : 400);
-                const note = lane.isCpu ? '' : `${lane.tid} \u00b7 `;
-                this.drawText(`${note}${showCount(lane.list.length)} events`, 10, y + 25, GUTTER - 20,
-                        theme.faint, 400, 11);
+                this.drawText(laneNote(lane), 10, y + 25, GUTTER - 20, theme.faint, 400, 11);
         }
 
         drawText(text, x, y, room, colour, weight = 400, size = 12) {

@@ -93,6 +93,7 @@ class Model {
                                 this.thread(tid).list = list;
                 this.scan();
                 this.addCalls();
+                this.units = new UnitReader(trace).read();
         }
 
         thread(tid) {
@@ -218,12 +219,13 @@ class Model {
                                         calls.at[i] - calls.duration[i], calls.at[i], i);
         }
 
-        /* CPUs by number, then threads, those with most events first. */
+        /* CPUs by number, then units by their begin, then threads, those with most events first. */
         lanes() {
                 const cpus = Array.from(this.cpus.values()).sort((a, b) => a.cpu - b.cpu);
                 const threads = Array.from(this.threads.values()).sort((a, b) =>
                         b.list.length - a.list.length || a.tid - b.tid);
                 return [...cpus.map((cpu) => ({ ...cpu, isCpu: true, name: `CPU ${cpu.cpu}` })),
+                        ...this.units,
                         ...threads.map((thread) => ({ ...thread, isCpu: false,
                                 name: threadName(this.trace, thread.tid) }))];
         }

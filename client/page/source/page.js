@@ -80,12 +80,18 @@ const findAt = (x, y) => {
         const distance = (i) => i >= 0 && i < lane.list.length ? Math.abs(items.time[lane.list[i]] - time) : Infinity;
         const nearest = distance(low - 1) < distance(low) ? low - 1 : low;
         const item = distance(nearest) <= reach ? lane.list[nearest] : -1;
-        return { lane, item, run: lane.runs.at(time), wait: lane.isCpu ? -1 : lane.waits.at(time) };
+        return { lane, item, run: lane.runs.at(time), wait: lane.isCpu ? -1 : lane.waits.at(time),
+                program: lane.isUnit ? lane.programs.at(time) : -1 };
 };
 
 const runFacts = (found) => {
         const { lane, run, wait } = found, { trace } = model;
         const length = (slices, i) => showDuration(slices.end[i] - slices.start[i]);
+        if (lane.isUnit)
+                return [['Unit', lane.name], ...(run >= 0 ? [['With processes', length(lane.runs, run)]] : []),
+                        ...(wait >= 0 ? [['Without a process', length(lane.waits, wait)]] : []),
+                        ...(found.program >= 0 ? [['Program', lane.programs.value[found.program]],
+                                ['Oldest process for', length(lane.programs, found.program)]] : [])];
         if (run >= 0)
                 return lane.isCpu
                         ? [['Ran', `${threadLabel(trace, lane.runs.value[run])} for ${length(lane.runs, run)}`]]
@@ -281,7 +287,8 @@ const setTheme = (name) => {
 const showLegend = () => {
         const rows = ['Lanes of CPUs: the thread that ran, then ticks of events',
                 'Lanes of threads: on a CPU, system calls, then ticks of events',
-                'Amber: ready, but waits for a CPU. Red: blocked',
+                'Lanes of units: with processes, the program of the oldest process, then ticks of events',
+                'Amber: ready, but waits for a CPU; a unit without a process. Red: blocked',
                 'Hatched: events were lost, and what happened is unknown',
                 'Arrows: a thread wakes another'];
         byId('legend').replaceChildren(...rows.map((textContent) => make('li', { textContent })));

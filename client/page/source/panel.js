@@ -66,6 +66,11 @@ const countThreads = (trace, model, from, to) => {
         return rows.sort((a, b) => b[0] - a[0]).map(([, row]) => row);
 };
 
+/* Units that began in the range. */
+const listUnits = (model, from, to) => model.units.filter((unit) => unit.begin >= from && unit.begin <= to)
+        .map((unit) => [unit.name, showTime(unit.begin, 1e6), unit.delay < 0 ? '' : showDuration(unit.delay),
+                showCount(unit.nProcesses), unit.program]);
+
 const showSummary = (panel, model, selection) => {
         const { trace } = model, [from, to] = selection || [0, model.end];
         const [first, last] = model.range(from, to);
@@ -84,6 +89,8 @@ const showSummary = (panel, model, selection) => {
                 ['CPUs', showCount(model.cpus.size)],
                 ['Threads', showCount(model.threads.size)],
         ]);
+        addTable(panel, 'units', 'Units', ['Unit', 'Began', 'Empty for', 'Processes', 'Program'],
+                listUnits(model, from, to));
         addTable(panel, 'kinds', 'Events', ['Event', 'Count'], countKinds(trace, first, last));
         addTable(panel, 'calls', 'System calls', ['Call', 'Count', 'Errors', 'Total', 'Mean', 'Longest'],
                 countCalls(trace, from, to));
