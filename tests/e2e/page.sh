@@ -71,16 +71,30 @@ unit_life() {
         rmdir "$1"
 }
 
+# unit_birth UNIT: a cgroup of this name, in which a process is born (CLONE_INTO_CGROUP), as systemd 257 does it.
+unit_birth() {
+        mkdir "$1"
+        python3 -c '
+import ctypes, os, struct, sys
+args = struct.pack("<11Q", 1 << 33, 0, 0, 0, 17, 0, 0, 0, 0, 0, os.open(sys.argv[1], os.O_DIRECTORY))
+pid = ctypes.CDLL(None).syscall(435, args, len(args))
+pid or os.execv("/bin/true", ["true"])
+os.waitpid(pid, 0)' "$1"
+        rmdir "$1"
+}
+
 case_page_units() { # [deep] the page has a lane for each unit, with its begin, its wait and its first program
         local root attack="<img src=x onerror=alert(1)>.service"
         new_cgroup /system.slice
         root=$CGROUP
-        export -f unit_life
+        export -f unit_life unit_birth
         expect 0 ktracectl record -q -a -e 'cgroup:cgroup_[mna]*' -e 'sched:sched_process_*' -o t.kts -- \
-                bash -c 'for unit; do unit_life "$0/$unit"; done' "$root" b.service a.service "$attack"
+                bash -c 'for unit; do unit_life "$0/$unit"; done; unit_birth "$0/born.service"' "$root" \
+                b.service a.service "$attack"
         expect 0 ktracectl convert t.kts --to html -o t.html
         browse t.html cgroup_mkdir
-        same "$(printf '%s\n' b.service a.service "$attack")" "$(jq -r '.summary.units[][0]' page.json)" units
+        same "$(printf '%s\n' b.service a.service "$attack" born.service)" \
+                "$(jq -r '.summary.units[][0]' page.json)" units
         ktracectl report --json t.kts >events
         for unit in b.service a.service; do
                 jq -es --arg unit "/$unit" --slurpfile page page.json '
@@ -90,6 +104,7 @@ case_page_units() { # [deep] the page has a lane for each unit, with its begin, 
                         ($page[0].summary.units[] | select("/" + .[0] == $unit)[2] | rtrimstr(" ms") | tonumber) |
                         . >= 0 and . < 1' events || fail "the time of $unit without a process: $(cat page.json)"
         done
-        same 'true true true' "$(jq -r '.summary.units[][4]' page.json | xargs)" programs
+        same 'true true true true' "$(jq -r '.summary.units[][4]' page.json | xargs)" programs
+        same '2 2 2 1' "$(jq -r '.summary.units[][3]' page.json | xargs)" processes # with sleep
         same '[] [] 1' "$(jq -r '"\(.problems) \(.requests) \(.elements)"' page.json)" "problems, requests, scripts"
 }

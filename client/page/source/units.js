@@ -14,6 +14,9 @@ const unitPath = (path) => {
 
 const lastPart = (path) => path.slice(path.lastIndexOf('/') + 1);
 
+/* A program that was executed by its descriptor has no name. */
+const programName = (path) => path.startsWith('/proc/') ? path : lastPart(path);
+
 class Unit {
         constructor(path, time) {
                 this.path = path;
@@ -181,7 +184,7 @@ class UnitReader {
                 if (!unit)
                         return;
                 unit.list.push(item);
-                unit.setProgram(tid, lastPart(this.text(filename, item)), time);
+                unit.setProgram(tid, programName(this.text(filename, item)), time);
         }
 
         takeExit(item, time) {
