@@ -222,6 +222,7 @@ open_page() {
 }
 
 case_cookbook_html() { # [deep] ktrace-cookbook(7): a page for browsers
+        [ -n "$(find /usr/lib -name 'libmicrohttpd.so.12')" ] || skip "no libmicrohttpd"
         cookbook
         export -f open_page
         before_command() { [[ $1 != *view* ]] || { : >out && background user bash -c open_page; }; }
