@@ -6,6 +6,9 @@
  * each other event. The slices of a track never overlap: a CPU runs one thread, and a thread makes
  * one call.
  *
+ * A recording of own processes lacks switches between others. When a CPU switches away from another
+ * thread than the one of the slice, the slice is left out.
+ *
  * The end of a slice comes with a later record, so slices are not in the order of their starts,
  * which the format allows. Memory grows with CPUs and threads. The receipt is in "otherData". Only
  * the top buffer has slices: a trace.dat may have the same switches in an instance again. */
@@ -107,11 +110,12 @@ static void chrome_switch(Chrome *chrome, const ExporterItem *item) {
         const Record *record = &item->record;
         Running *running = &chrome->cpus[record->cpu];
 
+        if (running->tid != (int)chrome_read_number(layout, "prev_pid", record))
+                running->is_known = false;
         chrome_end_run(chrome, record->cpu, record->ts);
         running->tid = (int)chrome_read_number(layout, "next_pid", record);
         running->prio = (int)chrome_read_number(layout, "next_prio", record);
         running->since = record->ts;
-        running->is_known = true;
         (void)snprintf(running->comm,
                         sizeof(running->comm),
                         "%s",
@@ -128,6 +132,8 @@ static void chrome_switch(Chrome *chrome, const ExporterItem *item) {
                                         (int)MIN_OF(size, sizeof(running->comm)),
                                         text);
                 }
+        /* The idle task has a name. Without one, the next thread may not be shown. */
+        running->is_known = running->tid != 0 || running->comm[0];
 }
 
 static void chrome_add_call_members(TextBlock *block, const Call *call) {

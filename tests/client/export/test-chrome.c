@@ -81,6 +81,28 @@ static void test_loss(void) {
         g_assert_nonnull(strstr(text, missing));
 }
 
+/* In a recording of own processes, the switch to thread 41 is missing. */
+static void test_missing_switch(void) {
+        g_autoptr(GByteArray) stream = stream_new();
+        g_autofree char *text = NULL, *missing = NULL;
+        Page page;
+
+        timeline_add_metadata(stream, 1);
+        page_init(&page, TS);
+        timeline_add_switch(&page, TS, 41, 0, 0, "");
+        timeline_add_switch(&page, TS + 5000, 41, 42, 0, "two");
+        timeline_add_switch(&page, TS + 6000, 42, 0, 0, "");
+        timeline_add_mark(&page, TS + 7000, 42, "end");
+        stream_add_page(stream, 0, 0, &page);
+        stream_add_end(stream);
+        missing = timeline_convert(stream, EXPORT_CHROME, &text);
+        g_assert_cmpstr(missing, ==, "");
+        g_assert_null(strstr(text, "\"name\":\"\""));
+        g_assert_null(strstr(text, "\"dur\":5.000"));
+        g_assert_nonnull(strstr(text,
+                        "\"name\":\"two\",\"pid\":1,\"tid\":0,\"ts\":100000005.000,\"dur\":1.000"));
+}
+
 /* Names of programs and texts of marks are anything. */
 static void test_hostile(void) {
         static const char *const texts[] = {
@@ -133,6 +155,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/chrome/exact", test_exact);
         g_test_add_func("/chrome/loss", test_loss);
+        g_test_add_func("/chrome/missing-switch", test_missing_switch);
         g_test_add_func("/chrome/hostile", test_hostile);
         g_test_add_func("/chrome/other-clock", test_other_clock);
         return g_test_run();
