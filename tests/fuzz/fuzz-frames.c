@@ -31,6 +31,13 @@ const char *const fuzz_words[] = { "KTSTREAM",
         "REC->",
         "%s",
         "__data_loc",
+        "sched_switch",
+        "prev_pid",
+        "next_pid",
+        "kernel_stack",
+        "raw_syscalls",
+        "sys_enter",
+        "sys_exit",
         NULL };
 
 /* libtraceevent forgets memory when it gives up on a format: not ours to count. */
@@ -57,7 +64,18 @@ static void check_headers(const uint8_t *data, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        static const ExportFormat formats[] = { EXPORT_TEXT, EXPORT_JSON, EXPORT_DAT };
+        static const ExportFormat formats[] = { EXPORT_TEXT,
+                EXPORT_JSON,
+                EXPORT_DAT,
+                EXPORT_CSV,
+                EXPORT_CTF,
+                EXPORT_CALLS,
+                EXPORT_CHROME,
+                EXPORT_FOLDED,
+                EXPORT_SPEEDSCOPE,
+                EXPORT_SUMMARY,
+                EXPORT_PERFETTO,
+                EXPORT_HTML };
         _cleanup_close_ int in = memfd_create("in", MFD_CLOEXEC);
         FILE *out = fopen("/dev/null", "w");
         ExportSummary summary;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Streams and trace.dat files with seeded damage: whatever comes, there is an answer, one line if
- * it is an error, and no memory error (this is worth most in the ASan build). */
+/* Streams and trace.dat files with seeded damage, in every format: whatever comes, there is an
+ * answer, one line if it is an error, and no memory error (this is worth most in the ASan build).
+ */
 
 #include <string.h>
 
-#include "stream-fixture.h"
+#include "timeline-stream.h"
 
 /* libtraceevent forgets memory when it gives up on a format: not ours to count. */
 const char *__lsan_default_suppressions(void);
@@ -45,12 +46,11 @@ static void check(const uint8_t *data, size_t size, ExportFormat format) {
 }
 
 static void run(const GByteArray *sample, unsigned rounds, guint32 seed) {
-        static const ExportFormat formats[] = { EXPORT_TEXT, EXPORT_JSON, EXPORT_DAT };
         GRand *rand = g_rand_new_with_seed(seed);
         uint8_t *data = g_malloc(sample->len);
 
         for (unsigned round = 0; round < rounds; round++) {
-                ExportFormat format = formats[g_rand_int_range(rand, 0, G_N_ELEMENTS(formats))];
+                ExportFormat format = (ExportFormat)g_rand_int_range(rand, 0, _EXPORT_FORMAT_N);
 
                 memcpy(data, sample->data, sample->len);
                 damage(rand, data, sample->len);
@@ -64,6 +64,38 @@ static void test_stream(void) {
         g_autoptr(GByteArray) sample = stream_new_sample();
 
         run(sample, 3000, 7);
+}
+
+/* Threads, switches with stacks, and calls, which the views of a trace follow. */
+static GByteArray *stream_new_timeline(void) {
+        static const uint64_t stack[] = { 0xa3, 0xa2, 0xa1 };
+        GByteArray *stream = stream_new();
+
+        timeline_add_metadata(stream, 2);
+        for (unsigned cpu = 0; cpu < 2; cpu++) {
+                uint64_t ts = FIXTURE_TS + cpu;
+                int tid = 41 + (int)cpu;
+                Page page;
+
+                page_init(&page, ts);
+                for (int i = 0; i < 4; i++, ts += 5000) {
+                        timeline_add_switch(&page, ts, 0, tid, 0, "one");
+                        timeline_add_entry(&page, ts + 1000, tid, i);
+                        timeline_add_mark(&page, ts + 1500, tid, "mark");
+                        timeline_add_exit(&page, ts + 2000, tid, i, -i);
+                        timeline_add_switch(&page, ts + 3000, tid, 0, 1, "swapper");
+                        timeline_add_stack(&page, ts + 3001, tid, 3, stack);
+                }
+                stream_add_page(stream, cpu, cpu, &page);
+        }
+        stream_add_end(stream);
+        return stream;
+}
+
+static void test_timeline(void) {
+        g_autoptr(GByteArray) sample = stream_new_timeline();
+
+        run(sample, 3000, 11);
 }
 
 static void test_dat(void) {
@@ -149,6 +181,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/noise/absurd", test_absurd);
         g_test_add_func("/noise/stream", test_stream);
+        g_test_add_func("/noise/timeline", test_timeline);
         g_test_add_func("/noise/dat", test_dat);
         g_test_add_func("/noise/formats", test_formats);
         return g_test_run();
