@@ -31,8 +31,6 @@
 #define ENTRY_MAX 4096U
 /* All entries together. Limits what a small packed file can allocate. */
 #define ENTRIES_MAX ((size_t)256 * 1024 * 1024)
-/* PID_MAX_LIMIT of include/linux/threads.h. Other numbers are damage. */
-#define TID_MAX 4194304
 /* Losses of further CPUs are counted together. */
 #define CPUS_MAX 8192U
 

@@ -23,9 +23,6 @@
 
 #include "interfaces/cleanup.h"
 
-/* PID_MAX_LIMIT of include/linux/threads.h. Other numbers are damage. */
-#define TID_MAX 4194304
-
 typedef enum SchedEventKind {
         SCHED_EVENT_OTHER,
         SCHED_EVENT_SWITCH,

@@ -15,19 +15,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/number-map.h"
 #include "interfaces/cleanup.h"
 
-#define FRAMES_MAX 256U
-/* All entries together. Limits what a small packed file can allocate. */
-#define ENTRIES_SIZE_MAX ((size_t)512 * 1024 * 1024)
+#define FRAMES_MAX ((size_t)256)
+/* All addresses and entries together. Limits what a small packed file can allocate. */
+#define STACKS_SIZE_MAX ((size_t)512 * 1024 * 1024)
 
 /* A stack that is being read. */
 typedef struct OpenStack {
         int tid;
         bool is_off; /* the thread left the CPU at `since` */
         uint64_t since;
+        uint64_t n_losses; /* of the recording, at that time */
         size_t n, n_kernel;
-        uint64_t *addresses; /* FRAMES_MAX of them; NULL: none yet */
+        uint64_t *addresses;
+        size_t n_allocated;
 } OpenStack;
 
 struct StackCount {
@@ -36,8 +39,8 @@ struct StackCount {
         int kernel_id, user_id, switch_id;
         OpenStack **last; /* of each CPU's last event; samples: owned. NULL: none */
         size_t n_cpus;
-        OpenStack **threads; /* off the CPU: hashed by tid; n_places is a power of two */
-        size_t n_places, n_threads;
+        NumberMap threads; /* off the CPU: of OpenStack, by tid */
+        uint64_t n_losses;
         StackEntry *entries;
         size_t n_entries, n_allocated, size;
         size_t *index; /* entry numbers + 1, hashed; n_index is a power of two */
@@ -68,12 +71,12 @@ StackCount *stack_count_free(StackCount *count) {
                 return NULL;
         for (size_t i = 0; !count->is_off_cpu && i < count->n_cpus; i++)
                 open_stack_free(count->last[i]);
-        for (size_t i = 0; i < count->n_places; i++)
-                open_stack_free(count->threads[i]);
+        for (size_t i = 0; i < count->threads.n_places; i++)
+                open_stack_free(count->threads.places[i].value);
         for (size_t i = 0; i < count->n_entries; i++)
                 free(count->entries[i].addresses);
         free(count->last);
-        free(count->threads);
+        number_map_clear(&count->threads);
         free(count->entries);
         free(count->index);
         free(count);
@@ -171,7 +174,7 @@ static int stack_count_add(StackCount *count, const OpenStack *stack, uint64_t w
         if (count->index[at] == 0) {
                 uint64_t *copy = malloc(size);
 
-                if (!copy || size + sizeof(StackEntry) > ENTRIES_SIZE_MAX - count->size) {
+                if (!copy || size + sizeof(StackEntry) > STACKS_SIZE_MAX - count->size) {
                         free(copy);
                         return -ENOMEM;
                 }
@@ -187,47 +190,24 @@ static int stack_count_add(StackCount *count, const OpenStack *stack, uint64_t w
         return 0;
 }
 
-/* Returns the place of the thread, or the free place for it. */
-static size_t stack_count_find_thread(const StackCount *count, int tid) {
-        size_t mask = count->n_places - 1;
-        size_t at = (size_t)stack_count_hash(tid, NULL, 0) & mask;
+/* Returns 0 with *ret NULL for the idle thread and for numbers that are damage. */
+static int stack_count_get_thread(StackCount *count, int64_t tid, OpenStack **ret) {
+        OpenStack *thread;
 
-        while (count->threads[at] && count->threads[at]->tid != tid)
-                at = (at + 1) & mask;
-        return at;
-}
-
-static int stack_count_grow_threads(StackCount *count) {
-        size_t n_before = count->n_places;
-        OpenStack **before = count->threads;
-
-        count->threads = calloc(n_before * 2 + 256, sizeof(OpenStack *));
-        if (!count->threads) {
-                count->threads = before;
-                return -ENOMEM;
+        *ret = NULL;
+        if (tid <= 0 || tid > TID_MAX)
+                return 0;
+        thread = number_map_find(&count->threads, (uint64_t)tid);
+        if (!thread) {
+                thread = calloc(1, sizeof(*thread));
+                if (!thread || number_map_add(&count->threads, (uint64_t)tid, thread) < 0) {
+                        free(thread);
+                        return -ENOMEM;
+                }
+                thread->tid = (int)tid;
         }
-        count->n_places = n_before ? n_before * 2 : 256;
-        for (size_t i = 0; i < n_before; i++)
-                if (before[i])
-                        count->threads[stack_count_find_thread(count, before[i]->tid)] = before[i];
-        free(before);
+        *ret = thread;
         return 0;
-}
-
-static OpenStack *stack_count_get_thread(StackCount *count, int tid) {
-        size_t at;
-
-        if (count->n_threads * 2 >= count->n_places && stack_count_grow_threads(count) < 0)
-                return NULL;
-        at = stack_count_find_thread(count, tid);
-        if (!count->threads[at]) {
-                count->threads[at] = calloc(1, sizeof(OpenStack));
-                if (!count->threads[at])
-                        return NULL;
-                count->threads[at]->tid = tid;
-                count->n_threads++;
-        }
-        return count->threads[at];
 }
 
 static int64_t stack_count_read(const EventLayout *layout, const char *name, const Record *record) {
@@ -244,27 +224,26 @@ static int64_t stack_count_read(const EventLayout *layout, const char *name, con
 
 /* Ends the time of the next thread, and begins the one of the previous thread. */
 static int stack_count_switch(StackCount *count, const EventLayout *layout, const Record *record) {
-        int previous = (int)stack_count_read(layout, "prev_pid", record),
-            next = (int)stack_count_read(layout, "next_pid", record), r = 0;
-        OpenStack *thread;
+        OpenStack *previous, *next;
+        int r = stack_count_get_thread(count, stack_count_read(layout, "next_pid", record), &next);
 
-        if (next > 0) {
-                thread = stack_count_get_thread(count, next);
-                if (!thread)
-                        return -ENOMEM;
-                if (thread->is_off && thread->n > 0 && record->ts > thread->since)
-                        r = stack_count_add(count, thread, record->ts - thread->since);
-                thread->is_off = false;
+        r = r
+                            ?: stack_count_get_thread(count,
+                                               stack_count_read(layout, "prev_pid", record),
+                                               &previous);
+        if (r == 0 && next) {
+                if (next->is_off && next->n_losses == count->n_losses && next->n > 0 &&
+                                record->ts > next->since)
+                        r = stack_count_add(count, next, record->ts - next->since);
+                next->is_off = false;
         }
-        if (previous <= 0 || r < 0)
+        if (r < 0 || !previous)
                 return r;
-        thread = stack_count_get_thread(count, previous);
-        if (!thread)
-                return -ENOMEM;
-        thread->is_off = true;
-        thread->since = record->ts;
-        thread->n = thread->n_kernel = 0;
-        count->last[record->cpu] = thread;
+        previous->is_off = true;
+        previous->since = record->ts;
+        previous->n_losses = count->n_losses;
+        previous->n = previous->n_kernel = 0;
+        count->last[record->cpu] = previous;
         return 0;
 }
 
@@ -288,30 +267,52 @@ static int stack_count_sample(StackCount *count, const Record *record) {
         return r;
 }
 
+/* Makes room for n more addresses. */
+static int stack_count_reserve(StackCount *count, OpenStack *stack, size_t n) {
+        uint64_t *addresses;
+        size_t size;
+
+        if (stack->n + n <= stack->n_allocated)
+                return 0;
+        size = (stack->n + n - stack->n_allocated) * sizeof(uint64_t);
+        if (size > STACKS_SIZE_MAX - count->size)
+                return -ENOMEM;
+        addresses = reallocarray(stack->addresses, stack->n + n, sizeof(uint64_t));
+        if (!addresses)
+                return -ENOMEM;
+        stack->addresses = addresses;
+        stack->n_allocated = stack->n + n;
+        count->size += size;
+        return 0;
+}
+
+static const EventLayoutField *stack_count_find_addresses(const EventLayout *layout) {
+        const EventLayoutField *field = NULL;
+
+        for (size_t i = 0; i < layout->n_fields; i++)
+                if (layout->fields[i].kind == EVENT_LAYOUT_ARRAY)
+                        field = &layout->fields[i];
+        return field;
+}
+
 /* Adds the addresses to the stack of the event before. A user stack ends with zeros. */
 static int stack_count_take(StackCount *count,
                 const EventLayout *layout,
                 const Record *record,
                 bool is_kernel) {
+        const EventLayoutField *field = stack_count_find_addresses(layout);
         OpenStack *stack = count->last[record->cpu];
-        const EventLayoutField *field = NULL;
         uint32_t offset, size;
 
-        for (size_t i = 0; i < layout->n_fields; i++)
-                if (layout->fields[i].kind == EVENT_LAYOUT_ARRAY)
-                        field = &layout->fields[i];
         if (!stack || !field || stack->tid != decode_record_pid(record) ||
                         (is_kernel && stack->n > 0))
                 return 0;
-        if (!stack->addresses)
-                stack->addresses = calloc(FRAMES_MAX, sizeof(uint64_t));
-        if (!stack->addresses)
-                return -ENOMEM;
         event_layout_locate(field, record->data, record->size, &offset, &size);
-        for (uint32_t at = 0; at + field->element <= size && stack->n < FRAMES_MAX;
-                        at += field->element) {
-                uint64_t address = event_layout_number(
-                                record->data + offset + at, field->element, false);
+        size_t n = MIN_OF((size_t)size / field->element, FRAMES_MAX - stack->n);
+        int r = stack_count_reserve(count, stack, n);
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                const uint8_t *data = record->data + offset + i * field->element;
+                uint64_t address = event_layout_number(data, field->element, false);
 
                 /* All ones end the kernel's stacks of some versions. */
                 if (address == 0 || address == UINT64_MAX)
@@ -320,7 +321,7 @@ static int stack_count_take(StackCount *count,
         }
         if (is_kernel)
                 stack->n_kernel = stack->n;
-        return 0;
+        return r;
 }
 
 int stack_count_record(StackCount *count, const EventLayout *layout, const Record *record) {
@@ -336,12 +337,12 @@ int stack_count_record(StackCount *count, const EventLayout *layout, const Recor
         return id == count->switch_id ? stack_count_switch(count, layout, record) : 0;
 }
 
+/* A thread compares the number of losses later: a visit of all threads for each loss of a hostile
+ * recording would take hours. */
 void stack_count_loss(StackCount *count, uint32_t cpu) {
         if (cpu < count->n_cpus && count->is_off_cpu)
                 count->last[cpu] = NULL;
-        for (size_t i = 0; i < count->n_places; i++)
-                if (count->threads[i])
-                        count->threads[i]->is_off = false;
+        count->n_losses++;
 }
 
 int stack_count_finish(StackCount *count) {

@@ -11,9 +11,6 @@
 
 #include "interfaces/cleanup.h"
 
-/* Further threads are not counted. PID_MAX_LIMIT of include/linux/threads.h. */
-#define TID_MAX 4194304
-
 static int on_call(const Call *call, void *userdata) {
         Summary *summary = userdata;
 

@@ -72,6 +72,8 @@ int decode_add_commands(Decode *decode, char *lines);
 /* KT_E_INVALID_SPEC: the trace has none of these CPUs. */
 int decode_check_cpus(const Decode *decode, const CpuList *cpus, Reason *reason);
 int decode_record_pid(const Record *record);
+/* PID_MAX_LIMIT of include/linux/threads.h. Larger numbers of threads are damage. */
+#define TID_MAX 4194304
 bool decode_knows_command(const Decode *decode, int pid);
 const char *decode_command(const Decode *decode, int pid);
 /* NULL: no such event. */

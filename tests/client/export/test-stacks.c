@@ -63,6 +63,26 @@ static void test_off_cpu(void) {
         g_assert_cmpstr(missing, ==, "");
 }
 
+/* The kernel has no such threads. */
+static void test_damaged_threads(void) {
+        static const int tids[] = { -2, 0, TID_MAX + 1, INT32_MAX };
+        g_autoptr(GByteArray) stream = stream_new();
+        g_autofree char *text = NULL, *missing = NULL;
+        Page page;
+
+        timeline_add_metadata(stream, 1);
+        page_init(&page, TS);
+        for (unsigned i = 0; i < G_N_ELEMENTS(tids); i++) {
+                timeline_add_switch(&page, TS + i * 9000, tids[i], 41, 1, "one");
+                timeline_add_stack(&page, TS + i * 9000 + 100, tids[i], 3, read_stack);
+                timeline_add_switch(&page, TS + i * 9000 + 5000, 41, tids[i], 1, "bad");
+        }
+        stream_add_page(stream, 0, 0, &page);
+        stream_add_end(stream);
+        missing = timeline_convert(stream, EXPORT_FOLDED, &text);
+        g_assert_cmpstr(text, ==, "");
+}
+
 static void test_speedscope_stacks(void) {
         g_autoptr(GByteArray) stream = stream_new_switches();
         g_autofree char *text = NULL, *missing = timeline_convert(stream, EXPORT_SPEEDSCOPE, &text);
@@ -259,6 +279,7 @@ static void test_none(void) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/stacks/off-cpu", test_off_cpu);
+        g_test_add_func("/stacks/damaged-threads", test_damaged_threads);
         g_test_add_func("/stacks/speedscope-stacks", test_speedscope_stacks);
         g_test_add_func("/stacks/speedscope-calls", test_speedscope_calls);
         g_test_add_func("/stacks/samples", test_samples);
