@@ -403,7 +403,8 @@ static int call_pair_exit(CallPair *pair,
         if (!thread->is_open) {
                 if (number == -1 || (is_same && earlier != 0 && !(earlier & event->family)))
                         return 0;
-        } else if (!is_same)
+        } else if (!is_same || record->ts < call->start)
+                /* Times go back only in damaged recordings. */
                 r = call_pair_abandon(pair, thread);
         if (r < 0)
                 return r;

@@ -122,6 +122,19 @@ static void test_halves(Fixture *f, gconstpointer data) {
         finish(f, "");
 }
 
+/* In a damaged recording, times may go back. No call ends before it begins. */
+static void test_time_back(Fixture *f, gconstpointer data) {
+        enter(f, (Event){ 0, 10, 41 }, READ, 3);
+        leave(f, (Event){ 0, 9, 41 }, READ, 1);
+        enter(f, (Event){ 0, 8, 41 }, READ, 3);
+        leave(f, (Event){ 0, 8, 41 }, READ, 1);
+        expect(f,
+                        "41 read unfinished (3) 10-0\n"
+                        "41 read result only = 1 0-9\n"
+                        "41 read returned (3) = 1 8-8\n");
+        finish(f, "");
+}
+
 /* Lost events: the exit of the call, and the entry of the next one. */
 static void test_losses(Fixture *f, gconstpointer data) {
         enter(f, (Event){ 0, 10, 41 }, READ, 3);
@@ -255,6 +268,7 @@ int main(int argc, char **argv) {
                 void (*test)(Fixture *f, gconstpointer data);
         } tests[] = { { "/call-pair/threads", test_threads },
                 { "/call-pair/halves", test_halves },
+                { "/call-pair/time-back", test_time_back },
                 { "/call-pair/losses", test_losses },
                 { "/call-pair/raw", test_raw },
                 { "/call-pair/both", test_both },
