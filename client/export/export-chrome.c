@@ -227,7 +227,7 @@ static int chrome_record(void *state, const ExporterItem *item) {
         bool is_top = item->buffer == chrome->trace->buffers;
         int r = 0;
 
-        chrome->last = item->record.ts;
+        chrome->last = MAX_OF(chrome->last, item->record.ts);
         if (is_top && layout)
                 r = call_pair_record(chrome->calls, &item->record);
         if (r == 0 && is_top && layout && chrome_is_event(layout, "sched", "sched_switch") &&

@@ -42,6 +42,11 @@ typedef struct Speedscope {
         uint64_t first, last;
 } Speedscope;
 
+/* Times go back only in damaged recordings. Then the first record is not the earliest. */
+static uint64_t speedscope_since_first(const Speedscope *scope, uint64_t ts) {
+        return ts > scope->first ? ts - scope->first : 0;
+}
+
 /* Keeps a call that has a start, and an end or lasts until the recording's. */
 static int speedscope_call(const Call *call, void *userdata) {
         Speedscope *scope = userdata;
@@ -53,9 +58,9 @@ static int speedscope_call(const Call *call, void *userdata) {
         if (call->state != CALL_RETURNED && !is_open)
                 return 0;
         if (scope->n_kept == scope->n_allocated) {
-                size_t n = scope->n_allocated * 2 + 1024;
-                KeptCall *kept = n <= CALLS_MAX * 2 ? reallocarray(scope->kept, n, sizeof(*kept))
-                                                    : NULL;
+                size_t n = MIN_OF(scope->n_allocated * 2 + 1024, CALLS_MAX);
+                KeptCall *kept = n > scope->n_kept ? reallocarray(scope->kept, n, sizeof(*kept))
+                                                   : NULL;
 
                 if (!kept)
                         return -ENOMEM;
@@ -66,8 +71,9 @@ static int speedscope_call(const Call *call, void *userdata) {
         int r = frame_table_add(scope->frames, name ?: number, &frame);
         if (r < 0)
                 return r;
-        scope->kept[scope->n_kept++] = (KeptCall){ .start = call->start - scope->first,
-                .end = (is_open ? scope->last : call->end) - scope->first,
+        scope->kept[scope->n_kept++] = (KeptCall){ .start = speedscope_since_first(
+                                                                   scope, call->start),
+                .end = speedscope_since_first(scope, is_open ? scope->last : call->end),
                 .frame = (uint32_t)frame,
                 .tid = call->tid };
         return 0;
@@ -108,7 +114,7 @@ static int speedscope_record(void *state, const ExporterItem *item) {
         if (!scope->has_time)
                 scope->first = item->record.ts;
         scope->has_time = true;
-        scope->last = item->record.ts;
+        scope->last = MAX_OF(scope->last, item->record.ts);
         if (!item->layout)
                 return 0;
         if (scope->stacks)

@@ -128,6 +128,31 @@ static void test_speedscope_calls(void) {
                         "\"shared\":{\"frames\":[\n{\"name\":\"read\"},\n{\"name\":\"write\"}]}}\n");
 }
 
+/* In a damaged recording, the first record may not be the earliest. */
+static void test_speedscope_time_back(void) {
+        g_autoptr(GByteArray) stream = stream_new();
+        g_autofree char *text = NULL, *missing = NULL;
+        Page page;
+
+        timeline_add_metadata(stream, 1);
+        page_init(&page, TS);
+        timeline_add_entry(&page, TS + 1000, 41, 0);
+        timeline_add_mark(&page, TS + 3000, 41, "mark");
+        stream_add_page(stream, 0, 0, &page);
+        page_init(&page, TS - 50000);
+        timeline_add_entry(&page, TS - 40000, 42, 1);
+        timeline_add_exit(&page, TS - 30000, 42, 1, 8);
+        stream_add_page(stream, 0, 0, &page);
+        stream_add_end(stream);
+        missing = timeline_convert(stream, EXPORT_SPEEDSCOPE, &text);
+        g_assert_nonnull(strstr(text,
+                        "\"endValue\":2000,\"events\":[{\"type\":\"O\",\"at\":0,\"frame\":1},"
+                        "{\"type\":\"C\",\"at\":2000,\"frame\":1}]}"));
+        g_assert_nonnull(strstr(text,
+                        "\"endValue\":2000,\"events\":[{\"type\":\"O\",\"at\":0,\"frame\":0},"
+                        "{\"type\":\"C\",\"at\":0,\"frame\":0}]}"));
+}
+
 /* Without switches, stacks are samples. A semicolon in a name is not a frame. */
 static void test_samples(void) {
         static const char *const names[][2] = { { "a;b", "a:b" },
@@ -282,6 +307,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/stacks/damaged-threads", test_damaged_threads);
         g_test_add_func("/stacks/speedscope-stacks", test_speedscope_stacks);
         g_test_add_func("/stacks/speedscope-calls", test_speedscope_calls);
+        g_test_add_func("/stacks/speedscope-time-back", test_speedscope_time_back);
         g_test_add_func("/stacks/samples", test_samples);
         g_test_add_func("/stacks/selected", test_selected);
         g_test_add_func("/stacks/noise", test_noise);
