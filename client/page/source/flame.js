@@ -2,11 +2,13 @@
  * stack of sched_switch. The outermost function is at the top. */
 
 const FLAME_ROW = 18;
+/* As in folded stacks. Only a hostile recording has deeper ones. */
+const FLAME_FRAMES = 256;
 
 /* Names of the functions, the innermost first. */
 const stackOf = (trace, item) => {
         const field = trace.kinds.get(trace.items.kind[item]).fields.find((f) => f.kind === FIELD_ARRAY);
-        return field ? field.numbers(trace.items, item).map((address) => {
+        return field ? field.numbers(trace.items, item).slice(0, FLAME_FRAMES).map((address) => {
                 const hex = BigInt.asUintN(64, BigInt(address)).toString(16);
                 return hex in trace.meta.functions ? showText(trace.meta.functions[hex]) : `0x${hex}`;
         }) : [];
@@ -91,7 +93,8 @@ class Flame {
                 const width = this.panel.clientWidth - 24, ratio = window.devicePixelRatio || 1, theme = readTheme();
                 this.boxes = [];
                 this.place(this.zoomed, 0, width, 0);
-                const height = FLAME_ROW * (1 + Math.max(0, ...this.boxes.map((box) => box.row)));
+                /* A call cannot have as many arguments as there may be boxes. */
+                const height = FLAME_ROW * (1 + this.boxes.reduce((row, box) => Math.max(row, box.row), 0));
                 Object.assign(this.canvas, { width: width * ratio, height: height * ratio });
                 Object.assign(this.canvas.style, { width: `${width}px`, height: `${height}px` });
                 const c = this.canvas.getContext('2d');
