@@ -114,7 +114,9 @@ static bool selection_time_read_wall(const char *text, SelectionTime *ret) {
                 end += rest - fraction - 1;
         }
         time_t seconds = timegm(&tm);
-        if (seconds < 0 || (*end && strcmp(end, "Z") != 0))
+        /* 2262 is the last year whose nanoseconds have 63 bits. */
+        if (seconds < 0 || (uint64_t)seconds >= INT64_MAX / NSEC_PER_SEC ||
+                        (*end && strcmp(end, "Z") != 0))
                 return false;
         *ret = (SelectionTime){ kind, (uint64_t)seconds * NSEC_PER_SEC + nano };
         return true;
