@@ -25,6 +25,7 @@ static const Verb *const verbs[] = {
         &verb_calls,
         &verb_convert,
         &verb_summary,
+        &verb_top,
         &verb_view,
         &verb_events,
         &verb_list,

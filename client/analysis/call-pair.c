@@ -27,6 +27,8 @@
 #include "interfaces/cleanup.h"
 #include "names/syscall.h"
 
+/* Errors of the kernel: MAX_ERRNO of include/linux/err.h. */
+#define ERRNO_MAX 4095
 /* Larger entries are not kept. Those with user memory (Linux 6.19) are much smaller. */
 #define ENTRY_MAX 4096U
 /* All entries together. Limits what a small packed file can allocate. */
@@ -80,6 +82,11 @@ struct CallPair {
         uint64_t *lost_at; /* by CPU: the number of its last loss */
         size_t n_cpus;
 };
+
+bool call_has_failed(const Call *call) {
+        return (call->state == CALL_RETURNED || call->state == CALL_RESULT_ONLY) &&
+               call->result < 0 && call->result >= -ERRNO_MAX;
+}
 
 int call_pair_new(const Decode *decode, CallHandler handler, void *userdata, CallPair **ret) {
         CallPair *pair = calloc(1, sizeof(*pair));

@@ -29,6 +29,9 @@ typedef struct Call {
         Record entry;              /* fits the layout. Borrowed until the handler returns */
 } Call;
 
+/* Whether it returned an error. */
+bool call_has_failed(const Call *call);
+
 /* Returns 0 or -errno, which call_pair_record() and call_pair_finish() return. */
 typedef int (*CallHandler)(const Call *call, void *userdata);
 

@@ -12,8 +12,6 @@
 
 #include "interfaces/cleanup.h"
 
-/* Errors of the kernel: MAX_ERRNO of include/linux/err.h. */
-#define ERRNO_MAX 4095
 /* Rows of all threads. A kernel has about 500 calls; other numbers are damage or mistakes. */
 #define ROWS_MAX 2048U
 /* With rows for each thread. */
@@ -78,9 +76,7 @@ int call_table_add(CallTable *table, const Call *call) {
         row = call_table_get_row(table, call);
         if (!row)
                 return -ENOMEM;
-        bool has_result = call->state == CALL_RETURNED || call->state == CALL_RESULT_ONLY;
-
-        row->n_errors += has_result && call->result < 0 && call->result >= -ERRNO_MAX;
+        row->n_errors += call_has_failed(call);
         if (call->state != CALL_RETURNED || call->end < call->start) {
                 row->n_open++;
                 return 0;

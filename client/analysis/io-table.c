@@ -226,9 +226,16 @@ void io_table_loss(IoTable *table) {
         number_map_free_all(&table->requests);
 }
 
-void io_table_clear(IoTable *table) {
-        number_map_free_all(&table->requests);
-        number_map_free_all(&table->events);
+void io_table_reset(IoTable *table) {
         for (size_t i = 0; i < table->n_rows; i++)
                 sketch_clear(&table->rows[i].nsec);
+        memset(table->rows, 0, sizeof(table->rows));
+        table->n_rows = 0;
+        table->n_other = 0;
+}
+
+void io_table_clear(IoTable *table) {
+        io_table_reset(table);
+        number_map_free_all(&table->requests);
+        number_map_free_all(&table->events);
 }

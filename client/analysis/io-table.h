@@ -38,4 +38,6 @@ typedef struct IoTable {
 int io_table_record(IoTable *table, const Record *record);
 /* Events were lost: the open requests are forgotten. */
 void io_table_loss(IoTable *table);
+/* All numbers begin again. The open requests stay. */
+void io_table_reset(IoTable *table);
 void io_table_clear(IoTable *table);

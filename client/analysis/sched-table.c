@@ -304,6 +304,43 @@ void sched_table_finish(SchedTable *table, uint64_t end) {
         }
 }
 
+void sched_table_advance(SchedTable *table, uint64_t now) {
+        for (size_t i = 0; i < table->threads.n_places; i++) {
+                SchedThread *thread = table->threads.places[i].value;
+
+                if (!thread || now <= thread->since)
+                        continue;
+                if (thread->n_losses != table->n_losses)
+                        thread->state = SCHED_UNKNOWN;
+                sched_thread_set(table, thread, thread->state, now);
+        }
+}
+
+static void sched_thread_reset(SchedThread *thread) {
+        thread->running_nsec = thread->waiting_nsec = thread->n_switches = 0;
+        memset(thread->sleeping_nsec, 0, sizeof(thread->sleeping_nsec));
+}
+
+void sched_table_reset(SchedTable *table) {
+        SchedThread **threads = (SchedThread **)number_map_list(&table->threads);
+
+        for (size_t i = 0; threads && threads[i]; i++) {
+                sched_thread_reset(threads[i]);
+                if (threads[i]->state != SCHED_UNKNOWN)
+                        continue;
+                for (size_t cpu = 0; cpu < table->n_cpus; cpu++)
+                        if (table->running[cpu] == threads[i])
+                                table->running[cpu] = NULL;
+                (void)number_map_remove(&table->threads, (uint64_t)threads[i]->tid);
+                free(threads[i]);
+        }
+        free(threads);
+        sketch_clear(&table->waits);
+        sketch_clear(&table->wakeups);
+        table->n_longest = 0;
+        table->n_switches = 0;
+}
+
 uint64_t sched_thread_get_sleep(const SchedThread *thread) {
         uint64_t nsec = 0;
 

@@ -69,6 +69,10 @@ int sched_table_record(SchedTable *table, const Record *record);
 void sched_table_loss(SchedTable *table);
 /* Adds the times up to the end of the trace. */
 void sched_table_finish(SchedTable *table, uint64_t end);
+/* The same, but the trace goes on. */
+void sched_table_advance(SchedTable *table, uint64_t now);
+/* All numbers begin again. The states of the threads stay. */
+void sched_table_reset(SchedTable *table);
 /* Returns the threads by falling time on a CPU; free() the list. NULL: memory is short. */
 SchedThread **sched_table_sort(const SchedTable *table, size_t *ret_n);
 uint64_t sched_thread_get_sleep(const SchedThread *thread);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Prints a stream while it arrives. Called by record and stream with the data of a pipe. Owns the
- * data frames that contain records not printed yet.
+/* Prints a stream while it arrives. Called by record and stream with the data of a pipe. top gives
+ * it a reader, which gets the records instead. Owns the data frames that contain records not
+ * printed yet.
  *
  * The records of each CPU arrive in order, but the CPUs arrive in batches: the consumer sends a
  * CPU's data at least every 100 ms. So a record is printed when one of these holds: every CPU
@@ -50,7 +51,9 @@ typedef struct LiveLane {
 
 struct LiveExport {
         ExportFormat format;
-        FILE *out;
+        FILE *out;                /* NULL: for the reader */
+        const LiveReader *reader; /* NULL: for the printer */
+        void *userdata;
         const CpuList *cpus;         /* NULL: all */
         const CallStyle *call_style; /* NULL: the default */
         bool has_names;
@@ -89,6 +92,18 @@ int live_export_new(ExportFormat format, FILE *out, LiveExport **ret) {
         return 0;
 }
 
+int live_export_new_reader(const LiveReader *reader, void *userdata, LiveExport **ret) {
+        LiveExport *live = calloc(1, sizeof(*live));
+
+        if (!live)
+                return -ENOMEM;
+        live->reader = reader;
+        live->userdata = userdata;
+        stream_init(&live->stream, false);
+        *ret = live;
+        return 0;
+}
+
 static void lane_drop_head(LiveExport *live, LiveLane *lane) {
         Piece *piece = lane->head;
 
@@ -120,7 +135,7 @@ LiveExport *live_export_free(LiveExport *live) {
 }
 
 static bool prints(const LiveExport *live) {
-        return export_format_is_text(live->format) || live->format == EXPORT_JSON ||
+        return live->reader || export_format_is_text(live->format) || live->format == EXPORT_JSON ||
                live->format == EXPORT_CALLS;
 }
 
@@ -188,7 +203,20 @@ static int report_loss(LiveExport *live, LiveLane *lane) {
         int64_t lost = lane->lost;
 
         lane->lost = 0;
-        return lost == 0 ? 0 : printer_loss(&live->printer, &lane->record, lost, "");
+        if (lost == 0)
+                return 0;
+        return live->reader ? live->reader->loss(lane->record.cpu, lost, live->userdata)
+                            : printer_loss(&live->printer, &lane->record, lost, "");
+}
+
+static int report_late(LiveExport *live, uint32_t cpu) {
+        return live->reader ? live->reader->loss(cpu, 0, live->userdata)
+                            : printer_late(&live->printer, cpu);
+}
+
+static int print_record(LiveExport *live, const Record *record) {
+        return live->reader ? live->reader->record(record, live->userdata)
+                            : printer_record(&live->printer, record, "");
 }
 
 static int print_one(LiveExport *live, LiveLane *lane) {
@@ -196,7 +224,7 @@ static int print_one(LiveExport *live, LiveLane *lane) {
         int r = 0;
 
         if (is_late && !lane->is_late)
-                r = printer_late(&live->printer, lane->record.cpu);
+                r = report_late(live, lane->record.cpu);
         lane->is_late = is_late;
         if (!is_late)
                 live->printed = lane->record.ts;
@@ -204,7 +232,7 @@ static int print_one(LiveExport *live, LiveLane *lane) {
                 r = report_loss(live, lane);
         comm_look_up(live->stream.decode, decode_record_pid(&lane->record));
         if (r == 0)
-                r = printer_record(&live->printer, &lane->record, "");
+                r = print_record(live, &lane->record);
         comm_learn(live->stream.decode, &lane->record);
         lane->has_record = false;
         return r;
@@ -217,7 +245,7 @@ static int export_live_drain(LiveExport *live, uint64_t limit) {
                 LiveLane *lane = export_live_find_oldest(live, &next);
 
                 if (!lane || lane->record.ts > limit)
-                        return printer_flush(&live->printer);
+                        return live->reader ? 0 : printer_flush(&live->printer);
                 do {
                         int r = print_one(live, lane);
 
@@ -236,7 +264,7 @@ static int drain_losses(LiveExport *live) {
                 if (r < 0)
                         return r;
         }
-        return printer_flush(&live->printer);
+        return live->reader ? 0 : printer_flush(&live->printer);
 }
 
 static uint64_t printable_until(const LiveExport *live) {
@@ -373,6 +401,8 @@ static int export_live_take_frame(LiveExport *live, Reason *reason) {
                 r = wall_clock_check(live->stream.decode, reason);
         if (r == 0 && live->frame.type == FRAME_METADATA && live->cpus)
                 r = decode_check_cpus(live->stream.decode, live->cpus, reason);
+        if (r == 0 && live->frame.type == FRAME_METADATA && live->reader)
+                return live->reader->begin(live->stream.decode, live->userdata);
         if (r == 0 && live->frame.type == FRAME_METADATA && prints(live)) {
                 printer_init(&live->printer, live->format, live->out, live->stream.decode);
                 live->printer.has_names = live->has_names;
@@ -480,7 +510,7 @@ int live_export_flush(LiveExport *live) {
                 if (r < 0)
                         return r;
         }
-        return fflush(live->out) != 0 ? -errno : 0;
+        return live->out && fflush(live->out) != 0 ? -errno : 0;
 }
 
 static void export_live_report_missing(LiveExport *live) {
@@ -536,12 +566,12 @@ int live_export_finish(LiveExport *live, ExportSummary *ret, Reason *reason) {
         if (r < 0)
                 return r;
         export_live_report_missing(live);
-        if (prints(live) && live->stream.decode) {
+        if (prints(live) && !live->reader && live->stream.decode) {
                 r = printer_end(&live->printer, &live->stream, live->missing);
                 if (r < 0)
                         return r;
         }
-        if (fflush(live->out) != 0)
+        if (live->out && fflush(live->out) != 0)
                 return -errno;
 
         summary.n_events = live->n_events;

@@ -34,5 +34,6 @@ extern const Verb verb_stop;
 extern const Verb verb_snapshot;
 extern const Verb verb_stream;
 extern const Verb verb_summary;
+extern const Verb verb_top;
 extern const Verb verb_verify;
 extern const Verb verb_view;

@@ -42,8 +42,10 @@ client/call      interfaces
 client/recording client/call client/export client/ctf client/analysis client/trace client/spec client/terminal \
                  interfaces
 client/view      client/terminal interfaces
-client/verbs     client/view client/recording client/call client/export client/analysis client/trace client/program \
-                 client/spec client/terminal interfaces
+client/top       client/recording client/call client/export client/analysis client/trace client/spec \
+                 client/terminal interfaces
+client/verbs     client/top client/view client/recording client/call client/export client/analysis client/trace \
+                 client/program client/spec client/terminal interfaces
 client           client/verbs client/call client/terminal interfaces
 "
 flags=$(pkg-config --cflags libsystemd json-c libbpf libseccomp libtraceevent libzstd)

@@ -49,6 +49,7 @@ set -l verbs \
     'calls|show system calls as strace does' \
     'summary|print the numbers of a recording' \
     'view|show a recording in the browser' \
+    'top|show live who makes calls, moves data and waits' \
     'convert|write a recorded trace in another format' \
     'events|list the events that you may use' \
     'list|list your sessions' \
@@ -124,6 +125,16 @@ set -l options \
     'report summary convert|--event|||these events only' \
     'report summary convert|--pid|||these threads only' \
     'report convert|--jobs|||print with so many threads' \
+    'top|--all|a|-|the whole system' \
+    'top|--pid|p|(__fish_complete_pids)|these processes' \
+    'top|--unit|u|(__ktracectl_units)|the processes of this unit' \
+    'top|--buffer|B||buffer for each CPU, in kB' \
+    'top|--batch|b|-|print tables one after the other' \
+    'top|--delay|d||seconds between refreshes' \
+    'top|--iterations|n||number of refreshes' \
+    'top|--by||threads calls devices|table' \
+    'top|--sort|||key of a column' \
+    'top|--color||auto always never|colours' \
     'summary|--all|a|-|with a command: the whole system' \
     'summary|--by||call thread|rows of system calls' \
     'view|--ui||html perfetto|what shows it' \
