@@ -35,6 +35,11 @@ static void put(SummaryExport *export, json_object *object, const char *key, jso
         export->is_short_of_memory = true;
 }
 
+static void put_null(SummaryExport *export, json_object *object, const char *key) {
+        if (!object || json_object_object_add(object, key, NULL) != 0)
+                export->is_short_of_memory = true;
+}
+
 static void put_number(SummaryExport *export, json_object *object, const char *key, uint64_t n) {
         put(export, object, key, json_object_new_uint64(n));
 }
@@ -175,6 +180,11 @@ static void put_longest_waits(SummaryExport *export, json_object *scheduler) {
                 put_number(export, row, "cpu", wait->cpu);
                 put_number(export, row, "thread", (uint64_t)wait->tid);
                 put_text(export, row, "name", wait->name);
+                if (wait->other_tid == 0 && export->trace->decode->hides_tasks) {
+                        put_null(export, row, "other-thread");
+                        put_null(export, row, "other-name");
+                        continue;
+                }
                 put_number(export, row, "other-thread", (uint64_t)MAX_OF(wait->other_tid, 0));
                 put_text(export, row, "other-name", wait->other_name);
         }
@@ -191,22 +201,25 @@ static void put_waits(SummaryExport *export,
         put(export, scheduler, key, object);
 }
 
-/* A user's own recording lacks the records of tasks that ran in between, so that neither the time
- * on a CPU nor the waits are known. */
-static void put_scheduler(SummaryExport *export, bool is_fenced) {
+/* Without the switches to own tasks, neither the time on a CPU nor the waits are known. */
+static void put_scheduler(SummaryExport *export, ReceiptSwitches switches) {
+        bool is_granted = switches != RECEIPT_SWITCHES_LEAVING;
         const SchedTable *sched = &export->summary->sched;
         json_object *scheduler;
 
         if (sched->n_switches == 0) {
-                if (json_object_object_add(export->root, "scheduler", NULL) != 0)
-                        export->is_short_of_memory = true;
+                put_null(export, export->root, "scheduler");
                 return;
         }
         scheduler = json_object_new_object();
         put(export, export->root, "scheduler", scheduler);
-        put(export, scheduler, "granted", json_object_new_boolean(!is_fenced));
-        if (is_fenced || export->is_short_of_memory)
+        put(export, scheduler, "granted", json_object_new_boolean(is_granted));
+        if (!is_granted || export->is_short_of_memory)
                 return;
+        put(export,
+                        scheduler,
+                        "others-granted",
+                        json_object_new_boolean(switches == RECEIPT_SWITCHES_ALL));
         put(export, scheduler, "has-wakeups", json_object_new_boolean(sched->has_wakeups));
         put_number(export, scheduler, "switches", sched->n_switches);
         put_waits(export, scheduler, "waits", &sched->waits);
@@ -235,14 +248,6 @@ static void put_io(SummaryExport *export, IoKind kind, const char *key) {
                         put_durations(export, object, &row->nsec);
                 }
         }
-}
-
-static int summary_get_fence(const Trace *trace, bool *ret) {
-        _cleanup_json_ json_object *receipt = NULL;
-        int r = receipt_make(&trace->stream, false, &receipt);
-
-        *ret = receipt && json_object_get_boolean(json_object_object_get(receipt, "fenced"));
-        return r;
 }
 
 static int summary_begin(const ExporterInput *input, void **ret, Reason *reason) {
@@ -278,7 +283,7 @@ static int summary_take_loss(void *state, const ExporterItem *item) {
         return summary_loss(export->summary, item->record.cpu);
 }
 
-static void put_head(SummaryExport *export, const char *missing, bool is_fenced) {
+static void put_head(SummaryExport *export, const char *missing) {
         const Summary *summary = export->summary;
         const Stream *stream = &export->trace->stream;
         json_object *root = export->root;
@@ -301,24 +306,21 @@ static void put_head(SummaryExport *export, const char *missing, bool is_fenced)
                         json_object_new_boolean(export->has_unknown_loss &&
                                                 stream_count_lost(stream) == 0));
         put(export, root, "complete", json_object_new_boolean(missing[0] == '\0'));
-        put(export, root, "own-processes-only", json_object_new_boolean(is_fenced));
+        put(export, root, "own-processes-only", json_object_new_boolean(export->trace->decode->hides_tasks));
 }
 
 static int summary_end(void *state, const char *missing) {
         SummaryExport *export = state;
-        bool is_fenced = false;
-
         int r = summary_finish(export->summary);
-        r = r ?: summary_get_fence(export->trace, &is_fenced);
         if (r < 0)
                 return r;
         export->root = json_object_new_object();
         if (!export->root)
                 return -ENOMEM;
-        put_head(export, missing, is_fenced);
+        put_head(export, missing);
         put_events(export);
         put_calls(export);
-        put_scheduler(export, is_fenced);
+        put_scheduler(export, receipt_get_switches(&export->trace->stream));
         put_io(export, IO_BLOCK, "block");
         put_io(export, IO_NET, "network");
         if (export->is_short_of_memory)

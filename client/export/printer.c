@@ -60,13 +60,20 @@ int printer_begin(Printer *printer) {
         return r ?: printer_write(printer);
 }
 
+/* Without names, lines are those of trace-cmd, which knows no hidden tasks. */
+static const char *printer_get_task(const Printer *printer, int pid) {
+        bool is_plain = printer->format == EXPORT_TEXT && !printer->has_names;
+
+        return pid == 0 && is_plain ? COMMANDS_IDLE : decode_command(printer->decode, pid);
+}
+
 int printer_prepare(Printer *printer, const Record *record, const char *buffer, PrinterLine *ret) {
         int pid = decode_record_pid(record), r = 0;
 
         *ret = (PrinterLine){ .record = *record,
                 .buffer = buffer,
                 .pid = pid,
-                .task = decode_command(printer->decode, pid),
+                .task = printer_get_task(printer, pid),
                 .layout = decode_find(printer->decode, record),
                 .slow_start = printer->slow.used };
         ret->is_whole = ret->layout && event_layout_fits(ret->layout, record->data, record->size);

@@ -59,8 +59,11 @@ static void page_meta_add_kinds(TextBlock *block, const PageMeta *meta) {
         text_block_add_char(block, ']');
 }
 
-static void page_meta_add_threads(TextBlock *block, const Commands *commands) {
-        text_block_add_format(block, ",\"threads\":{\"0\":\"<idle>\"");
+static void page_meta_add_threads(TextBlock *block, const Decode *decode) {
+        const Commands *commands = &decode->commands;
+
+        text_block_add_format(block, ",\"threads\":{\"0\":");
+        page_meta_add_text(block, decode_command(decode, 0));
         for (size_t i = 0; i < commands->n_places; i++) {
                 if (!commands->places[i].name || commands->places[i].pid == 0)
                         continue;
@@ -131,7 +134,7 @@ int page_meta_add(TextBlock *block, const PageMeta *meta) {
         text_block_add_format(block, ",\"missing\":");
         page_meta_add_text(block, meta->missing);
         page_meta_add_kinds(block, meta);
-        page_meta_add_threads(block, &decode->commands);
+        page_meta_add_threads(block, decode);
         page_meta_add_names(block, meta);
         int r = page_meta_add_receipt(block, &meta->trace->stream);
         text_block_add_char(block, '}');

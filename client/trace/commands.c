@@ -67,6 +67,6 @@ int commands_set(Commands *commands, int pid, const char *name, bool replace) {
 
 const char *commands_find(const Commands *commands, int pid) {
         if (pid == 0)
-                return "<idle>";
+                return COMMANDS_IDLE;
         return commands->n_places > 0 ? find_place(commands, pid)->name : NULL;
 }

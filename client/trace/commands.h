@@ -15,8 +15,8 @@ typedef struct Commands {
         size_t n_places, n_used;
 } Commands;
 
-/* The name of an unknown pid. */
-#define COMMANDS_UNKNOWN "<...>"
+#define COMMANDS_IDLE    "<idle>"
+#define COMMANDS_UNKNOWN "<...>" /* of an unknown pid */
 
 void commands_clear(Commands *commands);
 /* Returns 0 or -ENOMEM. */

@@ -194,6 +194,8 @@ bool decode_knows_command(const Decode *decode, int pid) {
 }
 
 const char *decode_command(const Decode *decode, int pid) {
+        if (pid == 0 && decode->hides_tasks)
+                return "<hidden>";
         return commands_find(&decode->commands, pid) ?: COMMANDS_UNKNOWN;
 }
 

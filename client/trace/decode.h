@@ -44,6 +44,7 @@ typedef struct Decode {
         bool is_ns;            /* the clock counts nanoseconds */
         bool has_wall;         /* wall_offset_ns converts the clock to CLOCK_REALTIME */
         int64_t wall_offset_ns;
+        bool hides_tasks; /* task 0 is any task that the reader may not see */
         uint8_t *scratch; /* the current record, followed by zeros */
         uint32_t scratch_used;
         struct trace_seq seq;

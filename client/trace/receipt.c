@@ -75,6 +75,7 @@ static int receipt_fill_object(json_object *object, const Stream *stream, bool i
                 r = share(object, stream->metadata, shared[i]);
         r = r ?: gather(object, stream->metadata, "filter", "filters");
         r = r ?: gather(object, stream->metadata, "cut", "redactions");
+        r = r ?: gather(object, stream->metadata, "also-of", "also-of");
         if (r == 0 && is_whole && stream->statistics)
                 r = receipt_put(object, "statistics", json_object_get(stream->statistics));
         if (r == 0 && is_whole && stream->is_ended)
@@ -100,6 +101,35 @@ int receipt_make(const Stream *stream, bool is_whole, json_object **ret) {
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;
+}
+
+static json_object *find_event(json_object *metadata, const char *system, const char *name) {
+        json_object *events = json_object_object_get(metadata, "events");
+        size_t n = json_object_is_type(events, json_type_array) ? json_object_array_length(events)
+                                                                : 0;
+
+        for (size_t i = 0; i < n; i++) {
+                json_object *event = json_object_array_get_idx(events, i);
+                const char *of = stream_string(event, "system"), *is = stream_string(event, "name");
+
+                if (of && is && strcmp(of, system) == 0 && strcmp(is, name) == 0)
+                        return event;
+        }
+        return NULL;
+}
+
+ReceiptSwitches receipt_get_switches(const Stream *stream) {
+        json_object *receipt = stream->receipt ?: json_object_object_get(stream->metadata, "receipt"),
+                    *also_of = stream->receipt
+                        ? json_object_object_get(json_object_object_get(receipt, "also-of"),
+                                          "sched:sched_switch")
+                        : json_object_object_get(
+                                          find_event(stream->metadata, "sched", "sched_switch"),
+                                          "also-of");
+
+        if (!json_object_get_boolean(json_object_object_get(receipt, "fenced")))
+                return RECEIPT_SWITCHES_ALL;
+        return also_of ? RECEIPT_SWITCHES_OWN : RECEIPT_SWITCHES_LEAVING;
 }
 
 json_object *receipt_find(const char *text) {

@@ -122,7 +122,8 @@ static const char *describe_how(json_object *cut) {
 static int format_event(json_object *event, char **ret) {
         json_object *redacted = json_object_object_get(event, "redacted");
         const char *filter = json_object_get_string(json_object_object_get(event, "filter")),
-                   *joined = json_object_get_string(json_object_object_get(event, "policy-filter"));
+                   *joined = json_object_get_string(json_object_object_get(event, "policy-filter")),
+                   *also_of = json_object_get_string(json_object_object_get(event, "also-of"));
         size_t n = json_object_is_type(redacted, json_type_array)
                                    ? json_object_array_length(redacted)
                                    : 0;
@@ -145,6 +146,10 @@ static int format_event(json_object *event, char **ret) {
                                 json_object_get_string(json_object_object_get(cut, "field")),
                                 describe_how(cut));
         }
+        if (also_of)
+                fprintf(f,
+                                "  also: records by others if %s is a traced task, without the others",
+                                also_of);
         return 0;
 }
 

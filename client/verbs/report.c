@@ -78,6 +78,12 @@ static void print_plain(FILE *out, json_object *value) {
         fputs(json_object_get_string(value) ?: "", out);
 }
 
+static void print_also_of(FILE *out, json_object *value) {
+        fprintf(out,
+                        "if %s is a traced task, without what describes the others",
+                        json_object_get_string(value) ?: "?");
+}
+
 static int report_print_receipt(const Context *context, json_object *receipt) {
         static const TableColumn columns[] = {
                 { "uid", "Requester", false },
@@ -90,6 +96,7 @@ static int report_print_receipt(const Context *context, json_object *receipt) {
                 { "fenced", "Own processes only", false },
                 { "addresses", "Kernel addresses", false },
                 { "redactions", "Hidden fields", false },
+                { "also-of", "Records by others", false },
                 { "machine", "Machine", false },
                 { "kernel", "Kernel", false },
                 { "kernel-build-id", "Kernel build id", false },
@@ -102,6 +109,7 @@ static int report_print_receipt(const Context *context, json_object *receipt) {
                 return 0;
         }
         int r = report_make_lines(receipt, "redactions", print_cuts);
+        r = r ?: report_make_lines(receipt, "also-of", print_also_of);
         r = r ?: report_make_lines(receipt, "filters", print_plain);
         r = r ?: report_make_lines(receipt, "spec", print_plain);
         r = r ?: report_make_lines(receipt, "statistics", print_plain);

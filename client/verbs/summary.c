@@ -58,8 +58,8 @@ static DurationText format_duration(uint64_t nsec) {
         return d;
 }
 
-/* Returns a copy of the row in which members whose keys end in nsec are texts such as "1.2 ms".
- * NULL: memory is short. */
+/* Returns a copy of the row in which members whose keys end in nsec are texts such as "1.2 ms", and
+ * members that are null say why. NULL: memory is short. */
 static json_object *summary_make_readable(json_object *row) {
         json_object *copy = json_object_new_object();
 
@@ -68,10 +68,11 @@ static json_object *summary_make_readable(json_object *row) {
         json_object_object_foreach(row, key, value) {
                 size_t n = strlen(key);
                 bool is_time = n >= 4 && strcmp(key + n - 4, "nsec") == 0;
-                json_object *shown = is_time ? json_object_new_string(format_duration(
-                                                               json_object_get_uint64(value))
-                                                                                      .text)
-                                             : json_object_get(value);
+                json_object *shown = !value    ? json_object_new_string("not granted")
+                                     : is_time ? json_object_new_string(format_duration(
+                                                                 json_object_get_uint64(value))
+                                                                                        .text)
+                                               : json_object_get(value);
 
                 if (!shown || json_object_object_add(copy, key, shown) != 0) {
                         json_object_put(shown);
@@ -191,8 +192,7 @@ static int summary_print_scheduler(const Context *context, json_object *root) {
         if (!scheduler)
                 return 0;
         if (!get_bool(scheduler, "granted")) {
-                printf("\nScheduler: not granted. A recording of own processes does not show what ran in "
-                       "between.\n");
+                printf("\nScheduler: not granted. The recording has no switches to its processes.\n");
                 return 0;
         }
         int r = summary_print_rows(context,
@@ -215,6 +215,8 @@ static int summary_print_scheduler(const Context *context, json_object *root) {
                                 json_object_object_get(scheduler, "wakeups"));
         else
                 printf("No wake-up events: waits after a sleep count as sleep.\n");
+        if (!get_bool(scheduler, "others-granted"))
+                printf("Other tasks: not granted.\n");
         return 0;
 }
 
@@ -344,8 +346,7 @@ static int summary_read(SummaryWork *work, int n, char **paths) {
 }
 
 static int summary_add_events(RecordOptions *record, bool is_all, Reason *reason) {
-        static const char *const of_all[] = { "sched:sched_switch",
-                "sched:sched_waking",
+        static const char *const of_all[] = { "sched:sched_waking",
                 "sched:sched_wakeup_new",
                 "block:block_rq_issue",
                 "block:block_rq_complete",
@@ -353,6 +354,7 @@ static int summary_add_events(RecordOptions *record, bool is_all, Reason *reason
                 "net:netif_receive_skb" };
         int r = spec_options_take(&record->spec, 'e', "syscalls:*", reason);
 
+        r = r ?: spec_options_take(&record->spec, 'e', "sched:sched_switch", reason);
         for (size_t i = 0; r == 0 && is_all && i < ELEMENTSOF(of_all); i++)
                 r = spec_options_take(&record->spec, 'e', of_all[i], reason);
         return r == 0 && is_all ? spec_options_take(&record->spec, 'a', NULL, reason) : r;

@@ -35,7 +35,8 @@ typedef struct Maker {
         Mask *mask;
         MaskRules *rules; /* the mask's rules */
         const Format *format;
-        json_object *cuts; /* NULL: no cuts */
+        json_object *cuts;   /* NULL: no cuts */
+        const char *also_of; /* name of a pid field; NULL: none */
         bool has_members;
         uint8_t *owned;   /* per byte up to fixed_end: a field owns it */
         uint8_t *hidden;  /* per byte: a field that is cut owns it */
@@ -58,6 +59,7 @@ static Mask *mask_free(Mask *mask) {
         for (size_t i = 0; i < ELEMENTSOF(mask->others); i++)
                 free(mask->others[i].kept);
         free(mask->holes.kept);
+        free(mask->author.kept);
         rules_free(mask->rules);
         free(mask);
         return NULL;
@@ -284,6 +286,10 @@ static bool is_of_another(const Maker *maker, uint32_t offset, unsigned shown) {
         return group > 0 && !(shown >> (group - 1) & 1);
 }
 
+static bool is_of_author(const Maker *maker, uint32_t offset, unsigned shown _unused_) {
+        return offset >= sizeof(uint16_t) && maker->members[offset] == 0; /* after common_type */
+}
+
 /* The stencil reaches from the first byte that it may zero to the last. Its size is the same for
  * every set of groups, so the processor can predict the loop. */
 static void place_stencil(const Maker *maker, IsZeroed is_zeroed, Stencil *ret) {
@@ -397,7 +403,28 @@ static void find_short_cut(const MaskRules *rules, Mask *mask) {
         mask->plain_size = size;
 }
 
-static int mask_new(const Format *format, json_object *cuts, bool has_members, Mask **ret) {
+/* Events with data after their fixed fields are left out: mask_cut_author() cuts at fixed
+ * offsets. */
+static int find_also_of(const Maker *maker, Mask *mask) {
+        const MaskRules *rules = maker->rules;
+        const FormatField *pid =
+                        maker->also_of ? format_field_find(maker->format, maker->also_of) : NULL;
+        bool is_fixed = rules->n_located == 0 && !rules->is_open;
+
+        if (!pid || !maker->has_members || !is_fixed || rules->fixed_end < sizeof(Bits))
+                return 0;
+        mask->also_of_size = rules->fixed_end;
+        for (uint32_t i = 0; i < mask->n_groups; i++)
+                if (mask->groups[i] == pid->offset)
+                        mask->also_of = pid->offset;
+        return defence_is_on("author") ? make_stencil(maker, is_of_author, 0, &mask->author) : 0;
+}
+
+static int mask_new(json_object *event,
+                const Format *format,
+                json_object *cuts,
+                bool has_members,
+                Mask **ret) {
         enum { FORMAT_BYTES_MAX = 65536 + 8 }; /* format.c refuses longer ones */
 
         _cleanup_(mask_free_cleanup) Mask *mask = calloc(1, sizeof(*mask));
@@ -414,6 +441,7 @@ static int mask_new(const Format *format, json_object *cuts, bool has_members, M
                 .rules = rules,
                 .format = format,
                 .cuts = cuts,
+                .also_of = mask_rules_find_text(event, "also-of"),
                 .has_members = has_members,
                 .owned = bytes,
                 .hidden = bytes + FORMAT_BYTES_MAX,
@@ -426,8 +454,10 @@ static int mask_new(const Format *format, json_object *cuts, bool has_members, M
         mask->has_members = has_members && mask->n_groups > 0;
         if (rules->n_located + rules->n_runs == 0 && !rules->is_open && rules->fixed_end % 4 == 0)
                 find_short_cut(rules, mask);
-        *ret = TAKE_PTR(mask);
-        return 0;
+        r = find_also_of(&maker, mask);
+        if (r == 0)
+                *ret = TAKE_PTR(mask);
+        return r;
 }
 
 static int masks_grow(Masks *masks, uint32_t id) {
@@ -461,7 +491,7 @@ static int masks_add(Masks *masks, json_object *event, bool has_members) {
                 r = check_cuts(cuts, format);
         bool is_of_task = json_object_get_boolean(json_object_object_get(event, "task"));
         r = r ?: masks_grow(masks, format->id);
-        r = r ?: mask_new(format, cuts, has_members, &mask);
+        r = r ?: mask_new(event, format, cuts, has_members, &mask);
         if (r < 0)
                 return r;
         mask->interrupts = is_of_task ? 0 : MASK_INTERRUPTS;

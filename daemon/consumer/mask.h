@@ -24,6 +24,10 @@ typedef struct Mask {
         bool has_members; /* some fields depend on the task that they describe: mask_cut_others() */
         uint32_t n_groups, groups[MASK_GROUPS_MAX]; /* per described task: the offset of its pid */
         Stencil others[1 << MASK_GROUPS_MAX]; /* index: a bit per group whose task is a member */
+        uint32_t also_of; /* offset of a group's pid: records about its member that other tasks made
+                             are kept, from also_of_size on; 0: none are */
+        uint32_t also_of_size;
+        Stencil author;        /* cuts all but the event's id and the groups: mask_cut_author() */
         uint32_t start_offset; /* of a pair: offset of its first event's time; 0: none */
         uint32_t start_nsec;   /* unit of that field in nanoseconds */
         struct MaskRules *rules;
@@ -93,4 +97,19 @@ static inline void mask_cut_others(const Mask *mask,
         for (uint32_t i = 0; i < mask->n_groups; i++)
                 shown |= mask_ask(tasks, record, mask->groups[i]) << i;
         stencil_apply(&mask->others[shown], record);
+}
+
+/* Returns the number of the task that is in also_of, or 0. */
+static inline uint32_t mask_get_also_of(const Mask *mask, const uint8_t *record, size_t size) {
+        uint32_t pid = 0;
+
+        if (mask->also_of != 0 && size >= mask->also_of_size)
+                memcpy(&pid, record + mask->also_of, sizeof(pid));
+        return pid;
+}
+
+/* Cuts all that describes the task that made the record: its number, its flags, and each field that
+ * is of no group. */
+static inline void mask_cut_author(const Mask *mask, uint8_t *record) {
+        stencil_apply(&mask->author, record);
 }

@@ -390,7 +390,8 @@ int page_scan(const PageJudge *judge,
         int r = 0;
 
         ret->n_records = ret->n_sights = 0;
-        ret->has_others = ret->has_interrupts = ret->has_pairs = ret->is_crowded = false;
+        ret->has_others = ret->has_shared = ret->has_interrupts = ret->has_pairs = false;
+        ret->is_crowded = false;
         ret->first_nsec = walk.nsec;
         while (r == 0 && walk_next(&walk, &record)) {
                 uint16_t id = page_get_id(&record);
@@ -418,6 +419,7 @@ int page_scan(const PageJudge *judge,
                         sight->last_nsec = walk.nsec;
                 ret->n_records++;
                 ret->has_others |= mask->has_members;
+                ret->has_shared |= mask->also_of != 0;
                 ret->has_pairs |= mask->start_offset != 0;
                 clean_record(judge->masks, mask, &record);
         }
@@ -435,6 +437,7 @@ typedef struct Asking {
         const Lives *lives;
         const Standing *standings; /* of the sights */
         uint64_t nsec;
+        PageTally *tally;
         bool is_tallying; /* the pids of members must be tallied record by record */
         MaskTasks tasks;
 } Asking;
@@ -498,30 +501,56 @@ static Standing ask_pair(const Asking *asking,
         return standing == STANDING_MIXED ? STANDING_FOREIGN : standing;
 }
 
-static void judge_records(const PageJudge *judge, Walk *walk, PageTally *tally, Asking *asking) {
+/* Returns the standing of the record by the task that made it. */
+static Standing ask_record(const Asking *asking, const Mask *mask, const Record *record) {
         uint8_t looked_at = defence_is_on("context") ? UINT8_MAX : 0;
+        uint32_t pid = page_get_u32(record->body + 4);
+        Standing standing = ask_author(asking, pid, page_get_id(record));
+
+        if (mask && (record->body[2] & mask->interrupts & looked_at))
+                return STANDING_FOREIGN;
+        if (mask && mask->start_offset != 0 && standing == STANDING_MEMBER)
+                return ask_pair(asking, mask, record, pid);
+        return standing;
+}
+
+/* Another task made the record. If the record also describes a member, as the switch to it does, it
+ * stays, without all that describes the other task. Returns the standing of the member. */
+static Standing cut_author(Asking *asking, const Mask *mask, const Record *record) {
+        uint32_t pid = mask ? mask_get_also_of(mask, record->body, record->size) : 0;
+        Standing standing = pid != 0 ? ask_now(asking, pid) : STANDING_FOREIGN;
+
+        if (standing == STANDING_MEMBER) {
+                mask_cut_author(mask, record->body);
+                mask_cut_others(mask, record->body, record->size, &asking->tasks);
+        }
+        return standing;
+}
+
+static void judge_records(const PageJudge *judge, Walk *walk, Asking *asking) {
+        PageTally *tally = asking->tally;
         Record record;
 
         while (walk_next(walk, &record)) {
-                uint16_t id = page_get_id(&record);
-                const Mask *mask = masks_find(judge->masks, id);
-                uint32_t pid = page_get_u32(record.body + 4);
+                const Mask *mask = masks_find(judge->masks, page_get_id(&record));
 
                 asking->nsec = walk->nsec;
-                Standing standing = ask_author(asking, pid, id);
-                if (mask && (record.body[2] & mask->interrupts & looked_at))
-                        standing = STANDING_FOREIGN;
-                if (mask && mask->start_offset != 0 && standing == STANDING_MEMBER)
-                        standing = ask_pair(asking, mask, &record, pid);
+                Standing standing = ask_record(asking, mask, &record);
                 if (standing == STANDING_MEMBER) {
                         if (asking->is_tallying)
-                                tally_pid(tally, pid);
+                                tally_pid(tally, page_get_u32(record.body + 4));
                         if (mask && mask->has_members)
                                 mask_cut_others(mask, record.body, record.size, &asking->tasks);
                         continue;
                 }
+                Standing other = cut_author(asking, mask, &record);
+                if (other == STANDING_MEMBER)
+                        continue;
                 drop_record(walk, &record);
-                *(standing == STANDING_DOUBTFUL ? &tally->n_doubtful : &tally->n_foreign) += 1;
+                if (standing == STANDING_DOUBTFUL || other == STANDING_DOUBTFUL)
+                        tally->n_doubtful++;
+                else
+                        tally->n_foreign++;
         }
 }
 
@@ -569,7 +598,7 @@ void page_judge(const PageJudge *judge,
         Standing all = judge_sights(judge, summary, standings);
         uint64_t n_before = tally->n_foreign + tally->n_doubtful;
 
-        if (all == STANDING_FOREIGN) { /* no need to look at interrupts or pairs */
+        if (all == STANDING_FOREIGN && !summary->has_shared) { /* no need to look at the rest */
                 drop_all(page, size);
                 tally->n_foreign += summary->n_records;
         } else if (all != STANDING_MEMBER || summary->has_others || summary->has_interrupts ||
@@ -579,6 +608,7 @@ void page_judge(const PageJudge *judge,
                         .judge = judge,
                         .lives = judge->lives,
                         .standings = standings,
+                        .tally = tally,
                         .is_tallying = tally->pids && all == STANDING_MIXED,
                         .tasks = { .is_member = page_is_member } };
 
@@ -586,7 +616,7 @@ void page_judge(const PageJudge *judge,
                 if (all == STANDING_MEMBER && !summary->has_interrupts && !summary->has_pairs)
                         cut_others(judge, &walk, &asking);
                 else
-                        judge_records(judge, &walk, tally, &asking);
+                        judge_records(judge, &walk, &asking);
         }
         for (unsigned i = 0; tally->pids && i < summary->n_sights; i++)
                 if (standings[i] == STANDING_MEMBER)

@@ -48,6 +48,7 @@ typedef struct PageSummary {
         uint64_t first_nsec, last_nsec;
         uint32_t n_records;  /* records that passed so far */
         bool has_others;     /* has records that also describe other tasks */
+        bool has_shared;     /* has records that may also be of a task that they describe */
         bool has_interrupts; /* has records from interrupt context, which are not the task's own */
         bool has_pairs;      /* has records of pairs of events */
         bool is_crowded;     /* has tasks that are not in sights */

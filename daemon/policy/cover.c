@@ -48,6 +48,8 @@ static bool fields_are_covered(const GrantEvent *now, const GrantEvent *then) {
         for (size_t i = 0; i < now->n_members; i++)
                 if (!member_is_covered(then, &now->members[i]))
                         return false;
+        if (then->also_of && !cover_text_is_same(then->also_of, now->also_of))
+                return false;
         /* Keeps all fields except those cut. */
         if (!now->speaks_of_others && now->n_keep == 0)
                 return true;

@@ -92,6 +92,15 @@ FieldVerdict grant_judge_field(const Grant *grant,
         return judge_addresses(grant, event, format, field);
 }
 
+const char *grant_get_also_of(const Grant *grant, const GrantEvent *event, const Format *format) {
+        if (!grant->fenced || !event->also_of || !is_pid(format, event->also_of))
+                return NULL;
+        for (size_t i = 0; i < format->n_fields; i++)
+                if (format->fields[i].kind != FIELD_PLAIN || format->fields[i].size == 0)
+                        return NULL;
+        return event->also_of;
+}
+
 const char *field_verdict_to_string(FieldVerdict verdict) {
         static const char *const names[_VERDICT_N] = {
                 [VERDICT_WORDS] = "words",

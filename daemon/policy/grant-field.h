@@ -11,5 +11,8 @@ FieldVerdict grant_judge_field(const Grant *grant,
                 const Format *format,
                 const FormatField *field,
                 const char **ret_pid);
+/* Returns the event's pid field whose member may see records that other tasks made, without what
+ * describes these tasks. NULL: there is none, or the records do not have a fixed form. */
+const char *grant_get_also_of(const Grant *grant, const GrantEvent *event, const Format *format);
 /* Returns "zero", "words", … as in the stream's metadata, ktrace-stream(5). NULL: kept. */
 const char *field_verdict_to_string(FieldVerdict verdict);

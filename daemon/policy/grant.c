@@ -51,6 +51,7 @@ void grant_event_clear(GrantEvent *event) {
                 free(event->members[i].pid_field);
         }
         free(event->members);
+        free(event->also_of);
         free(event->system);
         free(event->name);
         free(event->filter);
@@ -166,6 +167,10 @@ static int grant_event(Decision *d,
                 r = list_copy(from->keep, from->n_keep, &event->keep, &event->n_keep);
                 r = r ?: list_copy(from->cut, from->n_cut, &event->cut, &event->n_cut);
                 r = r ?: copy_members(from, event);
+                if (from->also_of) {
+                        event->also_of = strdup(from->also_of);
+                        r = r ?: event->also_of ? 0 : -ENOMEM;
+                }
                 if (r == 0 && from->policy_filter)
                         r = decision_add_policy_filter(d, choice, from->policy_filter);
         }

@@ -81,6 +81,7 @@ typedef struct GrantEvent {
         size_t n_cut;
         GrantMember *members;
         size_t n_members;
+        char *also_of; /* pid_field of one of them: a record is also of this task; NULL: none */
 } GrantEvent;
 
 /* The form in which a field reaches the reader. */

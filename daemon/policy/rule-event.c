@@ -92,6 +92,17 @@ static int rule_event_read_members(void *target, json_object *o, const Place *pl
         return 0;
 }
 
+static int read_also_of(void *target, json_object *o, const Place *place) {
+        RuleEvent *event = target;
+        const char *text;
+
+        int r = place_read_string(place, o, FIELD_MAX, &text);
+        if (r != 0)
+                return r;
+        event->gives.also_of = strdup(text);
+        return event->gives.also_of ? 0 : -ENOMEM;
+}
+
 static int read_filter(void *target, json_object *o, const Place *place) {
         RuleEvent *event = target;
         const char *text;
@@ -107,6 +118,13 @@ static int read_filter(void *target, json_object *o, const Place *place) {
         return event->gives.policy_filter ? 0 : -ENOMEM;
 }
 
+static bool has_member(const GrantEvent *event, const char *pid_field) {
+        for (size_t i = 0; i < event->n_members; i++)
+                if (strcmp(event->members[i].pid_field, pid_field) == 0)
+                        return true;
+        return false;
+}
+
 int rule_read_event(void *target, json_object *o, const Place *place) {
         static const PlaceKey keys[] = {
                 { "name", rule_event_read_name },
@@ -114,6 +132,7 @@ int rule_read_event(void *target, json_object *o, const Place *place) {
                 { "keep", read_keep },
                 { "cut", read_cut },
                 { "members", rule_event_read_members },
+                { "also-of", read_also_of },
                 { "filter", read_filter },
         };
         Rule *rule = target;
@@ -129,5 +148,9 @@ int rule_read_event(void *target, json_object *o, const Place *place) {
                 r = place_refuse(place, "name is missing");
         if (r == 0 && event->gives.n_members > 0 && !event->gives.speaks_of_others)
                 r = place_refuse(place, "members: only allowed if \"class\" is \"others\"");
+        if (r == 0 && event->gives.also_of && !has_member(&event->gives, event->gives.also_of))
+                r = place_refuse(place,
+                                "also-of: %s: expected one of the fields in members",
+                                event->gives.also_of);
         return r;
 }

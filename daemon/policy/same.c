@@ -39,7 +39,7 @@ static bool event_is_same(const GrantEvent *a, const GrantEvent *b) {
                         a->is_unrecorded != b->is_unrecorded ||
                         !list_is_same(a->keep, a->n_keep, b->keep, b->n_keep) ||
                         !list_is_same(a->cut, a->n_cut, b->cut, b->n_cut) ||
-                        a->n_members != b->n_members)
+                        !same_text_is_same(a->also_of, b->also_of) || a->n_members != b->n_members)
                 return false;
         for (size_t i = 0; i < a->n_members; i++)
                 if (!member_is_same(&a->members[i], &b->members[i]))

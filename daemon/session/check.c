@@ -15,6 +15,7 @@
 #include "interfaces/spec-scope.h"
 #include "interfaces/spec-trigger.h"
 #include "policy/grant-describe.h"
+#include "policy/grant-field.h"
 #include "session/judgement.h"
 #include "session/needs.h"
 #include "session/quota.h"
@@ -159,6 +160,9 @@ static int describe_event(Check *check, const GrantEvent *event, json_object *ob
         if (r < 0 || !(grant->fenced || grant->redacted))
                 return r;
         r = registry_get_format(check->registry, event->system, event->name, &format);
+        const char *also_of = r == 0 ? grant_get_also_of(grant, event, format) : NULL;
+        if (also_of)
+                r = describe_put_new(object, "also-of", json_object_new_string(also_of));
         return r ?: grant_describe_cuts(grant, event, format, check->cuts, redacted);
 }
 

@@ -55,7 +55,7 @@ static int keep_grant_append_event(json_object *list, const GrantEvent *event) {
         }
         for (size_t i = 0; r == 0 && i < event->n_members; i++)
                 r = append_member(members, &event->members[i]);
-        return r;
+        return r ?: keep_grant_add_text(object, "also-of", event->also_of);
 }
 
 static int keep_grant_add_events(json_object *object,

@@ -23,6 +23,7 @@
 #include "interfaces/frame.h"
 #include "interfaces/spec-trigger.h"
 #include "policy/grant-describe.h"
+#include "policy/grant-field.h"
 #include "trace/receipt.h"
 #include "trace/trace-borrow.h"
 #include "trace/trace-locate.h"
@@ -177,7 +178,7 @@ static int format_id(const char *text, uint64_t *ret) {
         return 0;
 }
 
-/* Lists the fields that the consumer removes, for the reader: ktrace-stream(5). */
+/* Describes how the consumer changes the records, for it and for the reader: ktrace-stream(5). */
 static int add_cuts(json_object *event,
                 const Trace *trace,
                 const GrantEvent *granted,
@@ -188,6 +189,9 @@ static int add_cuts(json_object *event,
 
         int r = describe_put(event, "cut", cuts);
         r = r ?: format_parse(text, size, &format, NULL);
+        const char *also_of = r == 0 ? grant_get_also_of(trace->grant, granted, format) : NULL;
+        if (also_of)
+                r = metadata_add_string(event, "also-of", also_of);
         return r ?: grant_describe_cuts(trace->grant, granted, format, NULL, cuts);
 }
 

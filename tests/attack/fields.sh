@@ -77,7 +77,15 @@ case_names_of_neighbours() { # [open] read the names of tasks that run before or
 case_records_of_neighbours() { # read records of tasks that run before or after one's own, at the switch between them
         defended_by members
         neighbour
-        verdict "$(records t.kts | grep -vc " $(cat pid) " || true)" "records of other tasks"
+        # The switches back are shown without the other task.
+        verdict "$(records t.kts | grep -vcE " $(cat pid) |^sched_switch 0 0 0$" || true)" "records of other tasks"
+}
+
+case_authors_of_neighbours() { # [open] read the names of tasks that run before one's own, at the switch to it
+        defended_by author
+        neighbour
+        [ "$(records t.kts | grep -c "^sched_switch 0 0 0$")" -gt 5 ] || [ "$PASS" = open ] || fail "no switches back"
+        verdict "$(grep -ac secret-name t.kts || true)" "names of the stranger"
 }
 
 case_filter_oracle() { # find the value of a hidden field by counting the records that pass a filter

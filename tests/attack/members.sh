@@ -237,6 +237,22 @@ EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of root's process"
 }
 
+case_pid_reuse_switched() { # read the name of a root process with a reused pid at the switch to it
+        defended_by lifetimes members
+        roots_part swarm armed 20
+        attack <<'EOS'
+from attack import *
+wait_for("pids")
+s = Session("pids:" + ",".join(open("pids").read().split()), ["sched:sched_switch"])
+attempt(s.start)
+open("armed", "w").close()
+wait_for("reused", 120)
+s.save()
+EOS
+        roots_end
+        verdict "$(grep -ac secret-name t.kts || true)" "parts with root's name"
+}
+
 # swarm GO N: processes of the user end one after the other, and root processes get their pids at once.
 swarm() { "$ATTACK_TOOLS/actor" swarm "$USER_UID" $VICTIM_CALL "$1" "$2" && touch reused; }
 

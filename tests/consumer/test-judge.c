@@ -232,6 +232,93 @@ static void test_switch(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpuint(f->summary.n_records, ==, 2);
 }
 
+/* Switches to members stay, also if another task made them. */
+static void share_switches(Fixture *f) {
+        _cleanup_json_ json_object *events = page_events_new();
+        size_t last = json_object_array_length(events) - 1;
+
+        json_object_object_add(json_object_array_get_idx(events, last),
+                        "also-of",
+                        json_object_new_string("pid"));
+        masks_free(f->masks);
+        g_assert_cmpint(masks_new(events, true, &f->masks), ==, 0);
+        f->judge.masks = f->masks;
+}
+
+/* Each byte after the event's id belongs to the author, except the name and the pid of the next
+ * task. */
+static uint8_t *add_switch(Fixture *f, uint64_t nsec, uint32_t author, uint32_t next) {
+        uint8_t *body = page_add_at(&f->builder, nsec, EVENT_ID_SWITCH, author);
+
+        body[2] = 0x05; /* irqs off, need resched */
+        body[3] = 1;
+        memcpy(body + 8, "next\0\0\0\0\0\0\0\0\0\0\0", 16);
+        page_put_u32(body + 24, next);
+        return body;
+}
+
+static void assert_without_author(const uint8_t *body) {
+        g_assert_cmpuint(body[0] | body[1] << 8, ==, EVENT_ID_SWITCH);
+        for (size_t i = 2; i < 8; i++)
+                g_assert_cmphex(body[i], ==, 0);
+        g_assert_cmpstr((const char *)body + 8, ==, "next");
+        g_assert_cmpuint(page_get_u32(body + 24), ==, 12);
+        for (size_t i = 28; i < 32; i++)
+                g_assert_cmphex(body[i], ==, 0);
+}
+
+static void test_shared(Fixture *f, gconstpointer data _unused_) {
+        share_switches(f);
+        uint8_t *to_own = add_switch(f, 100, 99, 12), *from_idle = add_switch(f, 200, 0, 12),
+                *own = add_switch(f, 300, 12, 12), *foreign = add_switch(f, 400, 99, 98),
+                *to_idle = add_switch(f, 500, 99, 0);
+
+        judge(f);
+        assert_without_author(to_own);
+        assert_without_author(from_idle);
+        g_assert_true(was_kept(f, own));
+        g_assert_cmphex(page_get_u32(foreign - 4) & 31, ==, TYPE_PADDING);
+        g_assert_cmphex(page_get_u32(to_idle - 4) & 31, ==, TYPE_PADDING);
+        g_assert_cmpuint(f->tally.n_foreign, ==, 2);
+        g_assert_cmpuint(f->summary.n_records, ==, 3);
+        g_assert_false(was_seen(f, 99));
+}
+
+/* The same where the sub-buffer has no record that a member made. */
+static void test_shared_alone(Fixture *f, gconstpointer data _unused_) {
+        share_switches(f);
+        uint8_t *to_own = add_switch(f, 100, 99, 12), *foreign = add_switch(f, 200, 99, 98);
+
+        judge(f);
+        assert_without_author(to_own);
+        g_assert_cmphex(page_get_u32(foreign - 4) & 31, ==, TYPE_PADDING);
+        g_assert_cmpuint(f->summary.n_records, ==, 1);
+}
+
+/* The number of a member is used again after its end. */
+static void test_shared_life(Fixture *f, gconstpointer data _unused_) {
+        share_switches(f);
+        uint8_t *own = add_switch(f, 100, 99, 12);
+        page_add_at(&f->builder, 200, EVENT_ID_EXIT, 12);
+        uint8_t *reused = add_switch(f, 300, 99, 12);
+
+        judge(f);
+        assert_without_author(own);
+        g_assert_cmphex(page_get_u32(reused - 4) & 31, ==, TYPE_PADDING);
+        g_assert_cmpuint(f->tally.n_foreign, ==, 1);
+}
+
+static void test_shared_doubtful(Fixture *f, gconstpointer data _unused_) {
+        uint64_t now = (uint64_t)30 * 1000000000;
+
+        share_switches(f);
+        uint8_t *body = add_switch(f, now, 99, 12);
+        note(f, LIFE_LOSS, now - 100, 0);
+        judge(f);
+        g_assert_cmphex(page_get_u32(body - 4) & 31, ==, TYPE_PADDING);
+        g_assert_cmpuint(f->tally.n_doubtful, ==, 1);
+}
+
 /* More tasks than a summary holds. */
 static void test_crowd(Fixture *f, gconstpointer data _unused_) {
         uint8_t *bodies[60];
@@ -350,6 +437,10 @@ int main(int argc, char **argv) {
         ADD("/judge/exec", test_exec);
         ADD("/judge/exec-unknown", test_exec_unknown);
         ADD("/judge/switch", test_switch);
+        ADD("/judge/shared", test_shared);
+        ADD("/judge/shared-alone", test_shared_alone);
+        ADD("/judge/shared-life", test_shared_life);
+        ADD("/judge/shared-doubtful", test_shared_doubtful);
         ADD("/judge/crowd", test_crowd);
         ADD("/judge/doubtful", test_doubtful);
         ADD("/judge/marks", test_marks);

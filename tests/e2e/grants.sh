@@ -1,21 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Rules: which events and fields a user gets.
-RULES=$CONFIG_DIR/policy.d/10-case.json
 GETPPID=110
-
-# grant KEYS: adds a first rule for the user with these keys, for this case.
-grant() {
-        mkdir -p "${RULES%/*}"
-        printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], %s}]}\n' "$USER_UID" "$1" >"$RULES"
-        chmod 0644 "$RULES"
-        trap grant_end EXIT
-        ktracectl policy reload
-}
-grant_end() {
-        rm -f "$RULES"
-        ktracectl policy reload || true
-        leave_case
-}
 
 # member COMMAND...: runs the command as the user, with the group ktrace.
 member() {
@@ -44,6 +29,21 @@ case_grant_switch() { # a user sees own sched_switch events; names of other task
         done
         expect 3 user ktracectl record -q -e sched:sched_switch -e task:task_rename --where 'common_pid == 1' -o t.kts \
                 -- true
+}
+
+case_grant_switch_back() { # [guest] the switch to an own task is shown, without the task that it takes the CPU from
+        background stranger taskset -c 0 sh -c 'while :; do :; done'
+        expect 0 user ktracectl record -q -e sched:sched_switch -o t.kts -- taskset -c 0 "$TARGET" paced 50 5000
+        own=$(basename "$TARGET")
+        ktracectl convert t.kts --to json | jq -c 'select(.event == "sched_switch" and .pid == 0)' >back
+        [ "$(grep -c "\"next_comm\":\"${own:0:15}\"" back)" -ge 50 ] || fail "$(wc -l <back) switches: $(head -n 3 back)"
+        same '"<hidden>"' "$(jq .comm back | sort -u)" "names"
+        same '["",0,0,0]' "$(jq -c '.fields | [.prev_comm, .prev_pid, .prev_prio, .prev_state]' back | sort -u)" \
+                "the tasks before"
+        same next_pid "$(ktracectl report --receipt --json t.kts | jq -r '."also-of"."sched:sched_switch"')" receipt
+        echo '{"scope": "own", "events": ["sched:sched_switch"]}' >spec.json
+        prints 'also: records by others if next_pid is a traced task' user ktracectl policy explain spec.json ||
+                fail "$(cat printed)"
 }
 
 case_grant_filter() { # a user can filter by visible fields

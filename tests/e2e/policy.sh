@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Rules: check, explain, and reload while sessions run.
-RULES=$CONFIG_DIR/policy.d/10-case.json
 GETPPID=110
 
 # rule TEXT: a file of the administrator with one rule, until the end of the case. Then the shipped rules apply.

@@ -439,7 +439,7 @@ case_spool_kill_daemon() { # a recording continues with all events when the daem
         ktracectl destroy box
         ended
         expect 0 ktracectl spool fetch box -o all.kts
-        same 30000 "$(has all.kts 1000)" events
+        same 30000 "$(has all.kts 1000)" "events (the recording is $(spooled))"
         same 5 "$(has all.kts 1001)" "events of the end"
 }
 

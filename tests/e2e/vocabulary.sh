@@ -257,6 +257,22 @@ all_called() {
 # session_id NAME: prints the id of the user's session.
 session_id() { user ktracectl list --json=short | jq -r ".[] | select(.name == \"$1\") | .id"; }
 
+RULES=$CONFIG_DIR/policy.d/10-case.json
+
+# grant KEYS: adds a first rule for the user with these keys, for this case.
+grant() {
+        mkdir -p "${RULES%/*}"
+        printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], %s}]}\n' "$USER_UID" "$1" >"$RULES"
+        chmod 0644 "$RULES"
+        trap grant_end EXIT
+        ktracectl policy reload
+}
+grant_end() {
+        rm -f "$RULES"
+        ktracectl policy reload || true
+        leave_case
+}
+
 # probe_rule PROBES: adds a rule about the user's probes, in addition to the default rules, for this case.
 probe_rule() {
         trap files_end EXIT

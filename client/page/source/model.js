@@ -106,12 +106,14 @@ class Model {
                 return thread;
         }
 
-        /* The events of the scheduler, by kind. A recording of own processes lacks the switches from
-         * other threads to its own, so it does not say when a thread ran and when it waited. */
+        /* The events of the scheduler, by kind. A recording of own processes may lack the switches from
+         * other threads to its own. Then it does not say when a thread ran and when it waited. */
         findReaders() {
-                const readers = new Map(), { kinds, meta } = this.trace;
-                this.hidesScheduler = Boolean(meta.receipt && meta.receipt.fenced) &&
-                        Array.from(kinds.values()).some((kind) => kind.label === 'sched:sched_switch');
+                const readers = new Map(), { kinds, meta } = this.trace, receipt = meta.receipt || {};
+                const label = 'sched:sched_switch', has = (map) => Boolean(map) && Object.hasOwn(map, label);
+                this.hidesOthers = Boolean(receipt.fenced) &&
+                        Array.from(kinds.values()).some((kind) => kind.label === label);
+                this.hidesScheduler = this.hidesOthers && !has(receipt['also-of']);
                 if (this.hidesScheduler)
                         return readers;
                 for (const kind of kinds.values()) {

@@ -95,9 +95,10 @@ const showSummary = (panel, model, selection) => {
         addTable(panel, 'calls', 'System calls', ['Call', 'Count', 'Errors', 'Total', 'Mean', 'Longest'],
                 countCalls(trace, from, to));
         addTable(panel, 'threads', 'Threads', ['Thread', 'On CPU', 'Waited'], countThreads(trace, model, from, to));
-        if (model.hidesScheduler)
-                panel.append(make('p', { className: 'note', textContent: 'Scheduler: not granted. A recording of ' +
-                        'own processes does not show what ran in between.' }));
+        if (model.hidesOthers)
+                panel.append(make('p', { className: 'note', textContent: model.hidesScheduler
+                        ? 'Scheduler: not granted. The recording has no switches to its processes.'
+                        : 'Other tasks: not granted. A CPU without a thread was idle or ran another task.' }));
 };
 
 /* The time of day, if the recording's clock can be converted. */
