@@ -293,6 +293,15 @@ static int top_add_sources(Top *top) {
         return MIN_OF(r, 0);
 }
 
+/* The event loop still runs while the session is destroyed. Nothing may be drawn then. */
+static void top_drop_sources(Top *top) {
+        top->stream = sd_event_source_disable_unref(top->stream);
+        top->input = sd_event_source_disable_unref(top->input);
+        top->timer = sd_event_source_disable_unref(top->timer);
+        top->flush = sd_event_source_disable_unref(top->flush);
+        top->resize = sd_event_source_disable_unref(top->resize);
+}
+
 static int top_show(Top *top) {
         int r = top->options->is_batch ? 0 : top_terminal_enter(&top->terminal);
 
@@ -302,6 +311,7 @@ static int top_show(Top *top) {
                 r = top_draw(top);
         while (r == 0 && !top->is_over && top->watch.n_signals == 0 && !watch_is_cut(&top->watch))
                 r = MIN_OF(watch_run(&top->watch, UINT64_MAX), 0);
+        top_drop_sources(top);
         top_terminal_leave(&top->terminal);
         return r ?: top->result;
 }
@@ -334,11 +344,7 @@ static int top_conduct(Top *top) {
 }
 
 static void top_done(Top *top) {
-        sd_event_source_disable_unref(top->stream);
-        sd_event_source_disable_unref(top->input);
-        sd_event_source_disable_unref(top->timer);
-        sd_event_source_disable_unref(top->flush);
-        sd_event_source_disable_unref(top->resize);
+        top_drop_sources(top);
         if (top->stream_fd >= 0)
                 close(top->stream_fd);
         watch_done(&top->watch);
