@@ -12,6 +12,10 @@
  * a CPU switches away from another thread than the one that ran there, the time of that one is not
  * counted.
  *
+ * In a recording of chosen processes, the last switch away from a thread that ends is missing: the
+ * kernel takes the thread off its list before it. So its time ends with sched_process_exit. Without
+ * this event, the time since the last switch to a thread that still seems to run is not counted.
+ *
  * After lost events no state is known. Times of threads are then too small, never too large. The
  * idle thread of each CPU (0) is no thread here. */
 
@@ -23,13 +27,17 @@
 
 #include "interfaces/cleanup.h"
 
+#define SCHED_EXIT "sched_process_exit"
+
 typedef enum SchedEventKind {
         SCHED_EVENT_OTHER,
         SCHED_EVENT_SWITCH,
         SCHED_EVENT_WAKEUP, /* sched_waking, sched_wakeup, sched_wakeup_new */
+        SCHED_EVENT_EXIT,   /* sched_process_exit */
 } SchedEventKind;
 
-/* The fields of an event. For a wake-up, `tid` and `name` are of the thread that is woken. */
+/* The fields of an event. For a wake-up, `tid` and `name` are of the thread that is woken. For an
+ * exit, `tid` is the thread that ends. */
 typedef struct SchedEvent {
         SchedEventKind kind;
         const EventLayoutField *prev_tid, *prev_name, *prev_state;
@@ -66,7 +74,9 @@ static void sched_event_init(SchedEvent *event, const EventLayout *layout) {
         }
         event->tid = sched_find_field(layout, "pid");
         event->name = sched_find_field(layout, "comm");
-        if (is_number(event->tid) &&
+        if (is_number(event->tid) && strcmp(name, SCHED_EXIT) == 0)
+                event->kind = SCHED_EVENT_EXIT;
+        else if (is_number(event->tid) &&
                         (strcmp(name, "sched_waking") == 0 || strcmp(name, "sched_wakeup") == 0 ||
                                         strcmp(name, "sched_wakeup_new") == 0))
                 event->kind = SCHED_EVENT_WAKEUP;
@@ -275,6 +285,20 @@ static int sched_table_wake(SchedTable *table, const SchedEvent *event, const Re
         return 0;
 }
 
+static int sched_table_exit(SchedTable *table, const SchedEvent *event, const Record *record) {
+        SchedThread *thread;
+        int r = 0;
+
+        if (!table->decode->lists_tasks)
+                return 0;
+        r = sched_table_get(table, get_number(event->tid, record), &thread);
+        if (r < 0 || !thread)
+                return r;
+        copy_name(thread->name, event->name, record);
+        sched_thread_set(table, thread, SCHED_UNKNOWN, record->ts);
+        return 0;
+}
+
 int sched_table_record(SchedTable *table, const Record *record) {
         const EventLayout *layout = decode_find(table->decode, record);
 
@@ -288,6 +312,7 @@ int sched_table_record(SchedTable *table, const Record *record) {
                         !event_layout_fits(layout, record->data, record->size))
                 return 0;
         return event->kind == SCHED_EVENT_SWITCH ? sched_table_switch(table, event, record)
+               : event->kind == SCHED_EVENT_EXIT ? sched_table_exit(table, event, record)
                                                  : sched_table_wake(table, event, record);
 }
 
@@ -295,20 +320,39 @@ void sched_table_loss(SchedTable *table) {
         table->n_losses++;
 }
 
+static bool sched_table_knows_ends(const SchedTable *table) {
+        const Decode *decode = table->decode;
+
+        for (size_t id = 0; decode->lists_tasks && id < decode->n_layouts; id++)
+                if (decode->layouts[id] &&
+                                strcmp(decode->layouts[id]->event->name, SCHED_EXIT) == 0)
+                        return true;
+        return !decode->lists_tasks;
+}
+
 void sched_table_finish(SchedTable *table, uint64_t end) {
+        bool knows_ends = sched_table_knows_ends(table);
+
         for (size_t i = 0; i < table->threads.n_places; i++) {
                 SchedThread *thread = table->threads.places[i].value;
 
-                if (thread)
-                        sched_thread_set(table, thread, SCHED_UNKNOWN, end);
+                if (!thread)
+                        continue;
+                if (thread->state == SCHED_RUNNING && !knows_ends)
+                        thread->state = SCHED_UNKNOWN;
+                sched_thread_set(table, thread, SCHED_UNKNOWN, end);
         }
 }
 
 void sched_table_advance(SchedTable *table, uint64_t now) {
+        bool knows_ends = sched_table_knows_ends(table);
+
         for (size_t i = 0; i < table->threads.n_places; i++) {
                 SchedThread *thread = table->threads.places[i].value;
 
                 if (!thread || now <= thread->since)
+                        continue;
+                if (thread->state == SCHED_RUNNING && !knows_ends)
                         continue;
                 if (thread->n_losses != table->n_losses)
                         thread->state = SCHED_UNKNOWN;

@@ -337,7 +337,8 @@ static int chrome_end(void *state, const char *missing) {
 
         chrome->is_at_end = true;
         int r = call_pair_finish(chrome->calls);
-        for (uint32_t cpu = 0; cpu < chrome->n_cpus; cpu++)
+        /* The thread may have ended, if switches are missing. */
+        for (uint32_t cpu = 0; cpu < chrome->n_cpus && !chrome->trace->decode->lists_tasks; cpu++)
                 chrome_end_run(chrome, cpu, chrome->last);
         r = r ?: chrome_name_tracks(chrome);
         text_block_add_format(&chrome->block, "\n],\"otherData\":{\"missing\":");

@@ -306,7 +306,10 @@ static void put_head(SummaryExport *export, const char *missing) {
                         json_object_new_boolean(export->has_unknown_loss &&
                                                 stream_count_lost(stream) == 0));
         put(export, root, "complete", json_object_new_boolean(missing[0] == '\0'));
-        put(export, root, "own-processes-only", json_object_new_boolean(export->trace->decode->hides_tasks));
+        put(export,
+                        root,
+                        "own-processes-only",
+                        json_object_new_boolean(export->trace->decode->hides_tasks));
 }
 
 static int summary_end(void *state, const char *missing) {

@@ -203,7 +203,6 @@ static int top_table_add_times(TopTable *table) {
                 thread->running_nsec = from->running_nsec;
                 thread->waiting_nsec = from->waiting_nsec;
                 thread->blocked_nsec = blocked;
-                (void)snprintf(thread->name, sizeof(thread->name), "%s", from->name);
         }
         free(times);
         return r;
@@ -247,11 +246,10 @@ static int top_table_list_threads(TopTable *table, TopNumbers *numbers) {
                 TopThread *thread = &numbers->threads[i];
 
                 *thread = *threads[i];
-                if (thread->name[0] == '\0') /* the name may have come after its first call */
-                        (void)snprintf(thread->name,
-                                        sizeof(thread->name),
-                                        "%s",
-                                        decode_command(table->decode, (int)thread->tid));
+                (void)snprintf(thread->name,
+                                sizeof(thread->name),
+                                "%s",
+                                decode_command(table->decode, (int)thread->tid));
         }
         numbers->n_threads = n;
         free(threads);

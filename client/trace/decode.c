@@ -193,6 +193,14 @@ bool decode_knows_command(const Decode *decode, int pid) {
         return pid <= 0 || commands_find(&decode->commands, pid);
 }
 
+void decode_set_receipt(Decode *decode, json_object *receipt) {
+        const char *scope = json_object_get_string(
+                        json_object_object_get(json_object_object_get(receipt, "spec"), "scope"));
+
+        decode->hides_tasks = json_object_get_boolean(json_object_object_get(receipt, "fenced"));
+        decode->lists_tasks = scope && strcmp(scope, "system") != 0;
+}
+
 const char *decode_command(const Decode *decode, int pid) {
         if (pid == 0 && decode->hides_tasks)
                 return "<hidden>";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,6 +46,8 @@ typedef struct Decode {
         bool has_wall;         /* wall_offset_ns converts the clock to CLOCK_REALTIME */
         int64_t wall_offset_ns;
         bool hides_tasks; /* task 0 is any task that the reader may not see */
+        bool lists_tasks; /* the kernel recorded the tasks on a list. A task leaves it when it ends,
+                             so the last switch away from it is missing */
         uint8_t *scratch; /* the current record, followed by zeros */
         uint32_t scratch_used;
         struct trace_seq seq;
@@ -58,6 +61,8 @@ DEFINE_CLEANUP(Decode, decode_free);
 /* machine: as uname(2) has it. */
 void decode_set_machine(Decode *decode, const char *machine);
 void decode_set_clock(Decode *decode, const char *clock);
+/* receipt: of the recording; NULL: it has none, and shows all tasks. */
+void decode_set_receipt(Decode *decode, json_object *receipt);
 /* Adds one event's format file. An event that libtraceevent cannot read stays unknown.
  * KT_E_FAILED with reason: the format is not valid. */
 int decode_add_event(Decode *decode,

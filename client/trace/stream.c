@@ -216,8 +216,7 @@ static int take_numbers(Stream *stream,
         tep_set_cpus(decode->tep, n_cpus);
         decode_set_clock(decode, clock ? clock : "local");
         decode_set_machine(decode, stream_string(metadata, "arch"));
-        decode->hides_tasks = json_object_get_boolean(json_object_object_get(
-                        json_object_object_get(metadata, "receipt"), "fenced"));
+        decode_set_receipt(decode, json_object_object_get(metadata, "receipt"));
         if (decode->is_ns && json_object_object_get_ex(metadata, "realtime-offset-nsec", &offset) &&
                         json_object_is_type(offset, json_type_int)) {
                 decode->has_wall = true;

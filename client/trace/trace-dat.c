@@ -492,8 +492,7 @@ int trace_load_dat(Trace *trace, Reason *reason) {
         if (r == 0)
                 r = dat.version == 6 ? load_v6(&dat, &input) : load_v7(&dat, &input);
         take_wall_time(&dat);
-        dat.decode->hides_tasks = json_object_get_boolean(
-                        json_object_object_get(trace->stream.receipt, "fenced"));
+        decode_set_receipt(dat.decode, trace->stream.receipt);
         tep_set_cpus(dat.decode->tep, (int)dat.decode->n_cpus);
         for (size_t i = 0; i < dat.n_buffers; i++)
                 free(dat.buffers[i].cpus);

@@ -355,6 +355,7 @@ static int summary_add_events(RecordOptions *record, bool is_all, Reason *reason
         int r = spec_options_take(&record->spec, 'e', "syscalls:*", reason);
 
         r = r ?: spec_options_take(&record->spec, 'e', "sched:sched_switch", reason);
+        r = r ?: spec_options_take(&record->spec, 'e', "sched:sched_process_exit", reason);
         for (size_t i = 0; r == 0 && is_all && i < ELEMENTSOF(of_all); i++)
                 r = spec_options_take(&record->spec, 'e', of_all[i], reason);
         return r == 0 && is_all ? spec_options_take(&record->spec, 'a', NULL, reason) : r;

@@ -90,9 +90,10 @@ static int top_set_times(TopOptions *top, const TopWords *words, Reason *reason)
 /* Without a target: root sees the whole system, other users their own processes. */
 static int top_set_target(TopOptions *top, Reason *reason) {
         /* Exec events have the names of short programs. */
-        static const char *const of_own[] = {
-                "syscalls:*", "sched:sched_switch", "sched:sched_process_exec"
-        };
+        static const char *const of_own[] = { "syscalls:*",
+                "sched:sched_switch",
+                "sched:sched_process_exec",
+                "sched:sched_process_exit" };
         static const char *const of_all[] = { "sched:sched_waking",
                 "sched:sched_wakeup_new",
                 "block:block_rq_issue",

@@ -16,16 +16,22 @@ case_summary_command() { # the calls of a command, with their errors and times; 
 case_summary_own() { # [guest] times of own threads are computed from their switches; other tasks are not granted
         # The other task has the CPU in between: some kernels leave out switches from idle CPUs.
         background stranger taskset -c 0 sh -c 'while :; do :; done'
-        expect 0 user ktracectl record -q -e sched:sched_switch -o t.kts -- taskset -c 0 "$TARGET" paced 50 5000
+        expect 0 user ktracectl record -q -e sched:sched_switch -e sched:sched_process_exit -o t.kts -- \
+                taskset -c 0 "$TARGET" paced 50 5000
         expect 0 ktracectl summary --json t.kts
         mv out summary.json
-        ktracectl convert t.kts --to json | jq -c 'select(.event == "sched_switch")' >switches
+        ktracectl convert t.kts --to json | jq -c 'select(.event)' >switches
         python3 - <<'EOS' || fail "$(cat difference)"
 import collections, json
-threads, last = collections.defaultdict(collections.Counter), {}
+threads, last, ends = collections.defaultdict(collections.Counter), {}, 0
 for line in open("switches"):
     event = json.loads(line)
     fields, time = event["fields"], event["ts"]
+    if event["event"] == "sched_process_exit":
+        state, since = last.pop(fields["pid"])
+        threads[fields["pid"]][state] += time - since
+        ends += 1
+        continue
     prev, tid = fields["prev_pid"], fields["next_pid"]
     if prev > 0:
         if prev in last:
@@ -43,7 +49,7 @@ rows = {row["thread"]: [row[key] for key in keys] for row in scheduler["threads"
 expected = {tid: [n[key] for key in keys] for tid, n in threads.items() if n["switches"] > 0}
 others = [(wait["other-thread"], wait["other-name"]) for wait in scheduler["longest-waits"]]
 foreign = [other for other in others if other[0] not in expected and other != (None, None)]
-wrong = rows != expected or not any(row[3] >= 50 and row[2] > 200000000 for row in rows.values())
+wrong = ends < 1 or rows != expected or not any(row[3] >= 50 and row[2] > 200000000 for row in rows.values())
 if wrong or foreign or scheduler["others-granted"] is not False:
     print(rows, expected, others, file=open("difference", "w"))
     raise SystemExit(1)

@@ -29,7 +29,7 @@ case_top_numbers() { # [guest] the numbers of all refreshes together are those o
         [ "$(total calls openat errors)" -ge 1 ] || fail "no failed openat"
         [ "$(total threads "$(basename "$TARGET" | head -c 15)" calls)" -ge 1000 ] || fail "$(cat background.out)"
         same 0 "$(jq -s '[.[]."lost-events"] | add' background.out)" "lost events"
-        same '[]' "$(jq -sc '[.[].threads[] | select(has("running-nsec"))]' background.out)" "times of the scheduler"
+        [ "$(total threads "$(basename "$TARGET" | head -c 15)" '"running-nsec"')" -gt 0 ] || fail "no time on a CPU"
 }
 
 case_top_own() { # [guest] a user sees no thread of another user, and cannot see the whole system

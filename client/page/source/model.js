@@ -1,6 +1,7 @@
 /* Makes lanes from a trace: who ran on each CPU, what each thread did, calls, losses, wake-ups. */
 
 const TASK_SLEEPING = 1, TASK_BLOCKED = 2;
+const EXIT = 'sched:sched_process_exit';
 
 /* The first index whose value is at least `value`. */
 const lowerBound = (values, value, low = 0, high = values.length) => {
@@ -113,6 +114,8 @@ class Model {
                 const label = 'sched:sched_switch', has = (map) => Boolean(map) && Object.hasOwn(map, label);
                 this.hidesOthers = Boolean(receipt.fenced) &&
                         Array.from(kinds.values()).some((kind) => kind.label === label);
+                const { scope } = receipt.spec || {};
+                this.listsThreads = scope !== undefined && scope !== 'system';
                 this.hidesScheduler = this.hidesOthers && !has(receipt['also-of']);
                 if (this.hidesScheduler)
                         return readers;
@@ -120,6 +123,8 @@ class Model {
                         const fields = Object.fromEntries(kind.fields.map((f) => [f.name, f]));
                         if (kind.label === 'sched:sched_switch')
                                 readers.set(kind.id, (item) => this.takeSwitch(item, fields));
+                        else if (kind.label === EXIT && this.listsThreads && fields.pid)
+                                readers.set(kind.id, (item) => this.takeExit(item, fields));
                         else if (/^sched:sched_(waking|wakeup|wakeup_new)$/.test(kind.label) && fields.pid)
                                 readers.set(kind.id, (item) => this.takeWake(item, fields));
                 }
@@ -140,10 +145,21 @@ class Model {
                                 this.takeLoss(item, last.get(cpu) || 0);
                         last.set(cpu, items.time[item]);
                 }
+                if (this.listsThreads && !Array.from(this.trace.kinds.values()).some((kind) => kind.label === EXIT))
+                        this.forgetRunning();
                 for (const cpu of this.cpus.values())
                         this.leave(cpu, this.end);
                 for (const thread of this.threads.values())
                         this.setState(thread, '', this.end);
+        }
+
+        /* A thread that seems to run may have ended. */
+        forgetRunning() {
+                for (const cpu of this.cpus.values())
+                        cpu.running = 0;
+                for (const thread of this.threads.values())
+                        if (thread.state === 'runs')
+                                thread.state = '';
         }
 
         setState(thread, state, time, cpu = 0) {
@@ -202,6 +218,19 @@ class Model {
                 this.setState(thread, 'waits', time);
                 if (items.tid[item] > 0 && !/sched_wakeup$/.test(kinds.get(items.kind[item]).name))
                         this.wakes.push({ time, from: items.tid[item], to: tid, item });
+        }
+
+        /* A recording of chosen processes lacks the last switch away from a thread that ends. */
+        takeExit(item, fields) {
+                const { items } = this.trace, cpu = this.cpus.get(items.cpu[item]);
+                const tid = fields.pid.number(items, item), time = items.time[item];
+                if (tid <= 0)
+                        return;
+                this.setState(this.thread(tid), '', time);
+                if (cpu.running === tid) {
+                        this.leave(cpu, time);
+                        cpu.since = time;
+                }
         }
 
         /* What ran on the CPU during a loss is unknown. */
