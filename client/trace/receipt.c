@@ -119,13 +119,18 @@ static json_object *find_event(json_object *metadata, const char *system, const 
 }
 
 ReceiptSwitches receipt_get_switches(const Stream *stream) {
-        json_object *receipt = stream->receipt ?: json_object_object_get(stream->metadata, "receipt"),
-                    *also_of = stream->receipt
-                        ? json_object_object_get(json_object_object_get(receipt, "also-of"),
-                                          "sched:sched_switch")
-                        : json_object_object_get(
-                                          find_event(stream->metadata, "sched", "sched_switch"),
-                                          "also-of");
+        json_object *receipt = stream->receipt
+                                               ?: json_object_object_get(
+                                                                  stream->metadata, "receipt"),
+                    *also_of = stream->receipt ? json_object_object_get(
+                                                                 json_object_object_get(receipt,
+                                                                                 "also-of"),
+                                                                 "sched:sched_switch")
+                                               : json_object_object_get(
+                                                                 find_event(stream->metadata,
+                                                                                 "sched",
+                                                                                 "sched_switch"),
+                                                                 "also-of");
 
         if (!json_object_get_boolean(json_object_object_get(receipt, "fenced")))
                 return RECEIPT_SWITCHES_ALL;
