@@ -7,9 +7,14 @@
 #include "interfaces/descriptor.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "interfaces/cleanup.h"
+
+#define COPY_BYTES ((size_t)256 * 1024)
 
 int descriptor_send(int socket_fd, int fd) {
         union {
@@ -46,4 +51,20 @@ int descriptor_write_all(int fd, const void *data, size_t size) {
                 size -= n > 0 ? (size_t)n : 0;
         }
         return 0;
+}
+
+int descriptor_copy(int from, int to) {
+        _cleanup_free_ char *buffer = malloc(COPY_BYTES);
+        int r = buffer ? 0 : -ENOMEM;
+
+        while (r == 0) {
+                ssize_t n = read(from, buffer, COPY_BYTES);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return n < 0 ? -errno : 0;
+                r = descriptor_write_all(to, buffer, (size_t)n);
+        }
+        return r;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "interfaces/descriptor.h"
 #include "recording/input.h"
 #include "terminal/message.h"
 #include "trace/stream.h"
@@ -30,25 +31,6 @@ int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *rea
                                 strerror(errno));
         *ret_fd = fd;
         return 0;
-}
-
-/* Appends the content of `from` to `to`. */
-static int input_append(int to, int from) {
-        char buffer[64 * 1024];
-
-        for (;;) {
-                ssize_t n = read(from, buffer, sizeof(buffer));
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return n < 0 ? -errno : 0;
-                for (ssize_t at = 0, done; at < n; at += done) {
-                        done = write(to, buffer + at, (size_t)(n - at));
-                        if (done < 0)
-                                return -errno;
-                }
-        }
 }
 
 /* Checks that the part at offset is a stream, because only streams can be joined. */
@@ -84,7 +66,7 @@ int input_open_all(char **paths, int n, int *ret_fd, const char **ret_name, Reas
                 off_t offset = lseek(all, 0, SEEK_CUR);
 
                 r = input_open(paths[i], &fd, ret_name, reason);
-                r = r ?: input_append(all, fd);
+                r = r ?: descriptor_copy(fd, all);
                 r = r ?: check_part(all, offset, *ret_name, reason);
         }
         if (r == 0 && lseek(all, 0, SEEK_SET) < 0)

@@ -19,8 +19,6 @@
 #include "recording/spool-text.h"
 #include "recording/target.h"
 
-#define CHUNK_BYTES ((size_t)256 * 1024)
-
 static int spool_fetch_list(Proxy *proxy, json_object **ret, Reason *reason) {
         return proxy_get(proxy, NULL, "ListSpool", NULL, ret, reason);
 }
@@ -87,22 +85,6 @@ static int open_pipe(Proxy *proxy, const char *id, const char *file, int *ret_fd
         return r;
 }
 
-static int spool_fetch_copy(int from, int to) {
-        _cleanup_free_ char *buffer = malloc(CHUNK_BYTES);
-        int r = buffer ? 0 : -ENOMEM;
-
-        while (r == 0) {
-                ssize_t n = read(from, buffer, CHUNK_BYTES);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return n < 0 ? -errno : 0;
-                r = descriptor_write_all(to, buffer, (size_t)n);
-        }
-        return r;
-}
-
 /* Every stream begins with its metadata. A worker that cannot read the files sends nothing. */
 static int spool_fetch_check_stream(int fd, json_object *row, Reason *reason) {
         json_object *files = json_object_object_get(row, "files");
@@ -137,7 +119,7 @@ int spool_fetch_into(Proxy *proxy, const char *id, const char *file, int to, Rea
 
         int r = get_daemon(proxy, &before, reason);
         r = r ?: open_pipe(proxy, id, file, &from, reason);
-        r = r ?: spool_fetch_copy(from, to);
+        r = r ?: descriptor_copy(from, to);
         if (r != 0 || (get_daemon(proxy, &after, &ignored) == 0 && after == before))
                 return r;
         return reason_set(reason,
