@@ -48,7 +48,11 @@ static json_object *spool_fetch_find(json_object *rows, const char *name) {
         return found;
 }
 
-int spool_resolve(Proxy *proxy, const char *name, char **ret_id, Reason *reason) {
+int spool_resolve(Proxy *proxy,
+                const char *name,
+                char **ret_id,
+                bool *ret_goes_on,
+                Reason *reason) {
         _cleanup_json_ json_object *rows = NULL;
 
         int r = spool_fetch_list(proxy, &rows, reason);
@@ -60,6 +64,9 @@ int spool_resolve(Proxy *proxy, const char *name, char **ret_id, Reason *reason)
                                 KT_E_NO_SUCH_SESSION,
                                 "%s: no such recording of yours: see 'ktracectl spool list', and name others' by their ids",
                                 name);
+        const char *state = spool_fetch_text_of(row, "state");
+        if (ret_goes_on)
+                *ret_goes_on = strcmp(state, "recording") == 0 || strcmp(state, "waiting") == 0;
         *ret_id = strdup(spool_fetch_text_of(row, "id"));
         return *ret_id ? 0 : -ENOMEM;
 }

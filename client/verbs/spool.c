@@ -102,7 +102,7 @@ static int remove_entries(Context *context _unused_,
         for (; r == 0 && *arguments; arguments++) {
                 _cleanup_free_ char *id = NULL;
 
-                r = spool_resolve(proxy, *arguments, &id, reason);
+                r = spool_resolve(proxy, *arguments, &id, NULL, reason);
                 r = r ?: proxy_order(proxy, NULL, "RemoveSpool", id, reason);
         }
         return r;

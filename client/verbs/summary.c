@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `ktracectl summary`: prints the numbers of a recorded trace on one screen. Reads only the file
- * and never calls the daemon. The numbers come as the JSON object of export-summary.c, which --json
- * prints as it is. Tables show the first rows only, and say how many there are. */
+/* `ktracectl summary`: prints the numbers of a recorded trace, of a session or of a command on one
+ * screen. The events of a session or a command are copied to a file without a name first. The
+ * numbers come as the JSON object of export-summary.c, which --json prints as it is. Tables show
+ * the first rows only, and say how many there are. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include "recording/input.h"
 #include "recording/isolation.h"
 #include "recording/selection-options.h"
+#include "recording/session-copy.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
 #include "verbs/record.h"
@@ -30,6 +32,7 @@ enum {
 typedef struct SummaryWork {
         const Context *context;
         ExportSource source;
+        bool goes_on; /* the recording has no end yet */
 } SummaryWork;
 
 static uint64_t get_number(json_object *object, const char *key) {
@@ -296,6 +299,8 @@ static int summary_work(void *argument) {
         if (r != 0)
                 return input_report_failure(work->source.name, stdout, r, &reason);
         summary.n_lost = 0; /* the first line has said it */
+        if (work->goes_on)
+                return KT_EXIT_OK;
         return input_report_summary(work->context, work->source.name, &summary);
 }
 
@@ -345,6 +350,45 @@ static int summary_read(SummaryWork *work, int n, char **paths) {
                       : summary_print_file(work, fd, name);
 }
 
+static int open_temporary(int *ret) {
+        const char *directory = getenv("TMPDIR");
+
+        *ret = open(directory ?: "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        return *ret < 0 ? -errno : 0;
+}
+
+static int summary_copy(SummaryWork *work, const char *name, int fd, Reason *reason) {
+        Proxy *proxy = NULL;
+        int r = proxy_open(&proxy, reason);
+
+        r = r ?: session_copy(proxy, name, fd, &work->goes_on, reason);
+        proxy_free(proxy);
+        if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+                r = -errno;
+        return r;
+}
+
+static int summary_read_session(SummaryWork *work, const char *name) {
+        _cleanup_close_ int fd = -1;
+        Reason reason = {};
+        int r = open_temporary(&fd);
+
+        r = r ?: summary_copy(work, name, fd, &reason);
+        if (r == KT_E_NO_SUCH_SESSION)
+                r = reason_set(&reason,
+                                KT_E_NO_SUCH_SESSION,
+                                "%s: no such file, and no such session or recording of yours: see "
+                                "'ktracectl list' and 'ktracectl spool list'",
+                                name);
+        return r != 0 ? message_fail(r, &reason) : summary_print_file(work, fd, name);
+}
+
+/* A file comes first. A path is never the name of a session. */
+static bool is_session(int n, char **names) {
+        return n == 1 && strcmp(names[0], "-") != 0 && !strchr(names[0], '/') &&
+               access(names[0], F_OK) < 0 && errno == ENOENT;
+}
+
 static int summary_add_events(RecordOptions *record, bool is_all, Reason *reason) {
         static const char *const of_all[] = { "sched:sched_waking",
                 "sched:sched_wakeup_new",
@@ -384,13 +428,12 @@ static int summary_record(const SummaryOptions *o, const Context *context, int f
 
 /* Returns the command's status, as record does. */
 static int summary_run_command(SummaryWork *work, const SummaryOptions *o) {
-        const char *directory = getenv("TMPDIR");
-        _cleanup_close_ int fd =
-                        open(directory ?: "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        _cleanup_close_ int fd = -1;
         struct stat file = {};
+        int r = open_temporary(&fd);
 
-        if (fd < 0)
-                return message_fail(-errno, NULL);
+        if (r < 0)
+                return message_fail(r, NULL);
         int status = summary_record(o, work->context, fd);
 
         if (fstat(fd, &file) < 0 || file.st_size == 0) /* record has reported why */
@@ -409,8 +452,8 @@ static int summary_run(Context *context, int argc, char **argv) {
         if (summary_parse(context, argc, argv, &o, &status) != OPTIONS_END)
                 return status;
         if (optind >= argc || (o.is_all && !o.command))
-                return message_show_usage(
-                                context, "expected a FILE, '-' for standard input, or [-a] -- CMD");
+                return message_show_usage(context,
+                                "expected a FILE, '-' for standard input, a SESSION, or [-a] -- CMD");
         if (strcmp(o.by, "call") != 0 && strcmp(o.by, "thread") != 0)
                 return message_show_usage(
                                 context, "--by: expected call or thread, got \"%s\"", o.by);
@@ -420,19 +463,23 @@ static int summary_run(Context *context, int argc, char **argv) {
                 return message_fail(r, &reason);
         work.source.selection = &o.selection.selection;
         work.source.by_thread = strcmp(o.by, "thread") == 0;
-        return o.command ? summary_run_command(&work, &o)
-                         : summary_read(&work, argc - optind, argv + optind);
+        if (o.command)
+                return summary_run_command(&work, &o);
+        return is_session(argc - optind, argv + optind)
+                               ? summary_read_session(&work, argv[optind])
+                               : summary_read(&work, argc - optind, argv + optind);
 }
 
 const Verb verb_summary = {
         .name = "summary",
-        .arguments = "FILE... | [-a] -- CMD...",
-        .summary = "Print the numbers of a recorded trace, or of a command, on one screen",
-        .help = "FILE is as for 'report'. With CMD, its system calls are recorded; with -a also the\n"
-                "scheduler, block and network devices of the whole system while it runs. Prints the number of each event, the system calls with "
-                "their\n"
-                "durations, the time of each thread on a CPU, waiting for one and sleeping, and the\n"
-                "requests of block and network devices, as far as the trace has such events.\n"
+        .arguments = "FILE... | SESSION | [-a] -- CMD...",
+        .summary = "Print the numbers of a recorded trace, a session or a command on one screen",
+        .help = "FILE is as for 'report'. A SESSION is a flight recorder or is recorded to disk; it\n"
+                "goes on. With CMD, its system calls and switches are recorded; with -a also\n"
+                "wake-ups, block and network devices of the whole system while it runs. Prints the\n"
+                "number of each event, the system calls with their durations, the time of each\n"
+                "thread on a CPU, waiting for one and sleeping, and the requests of block and\n"
+                "network devices, as far as the trace has such events.\n"
                 "Percentiles are at most 1.6 % away from the exact values.\n"
                 "\n"
                 "  --by WHAT            system calls by call (default), or by thread and call\n"

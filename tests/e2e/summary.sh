@@ -13,6 +13,27 @@ case_summary_command() { # the calls of a command, with their errors and times; 
         refused 2 'expected a FILE' ktracectl summary -a
 }
 
+case_summary_session() { # a flight recorder and a recording on disk are summed up while they go on; a stream is refused
+        ktracectl create black --mode flight --scope system -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl create box --spec - --scope system -e raw_syscalls:sys_enter -f 'id == 1000' <<<'{"spool": {}}'
+        ktracectl create pipe --scope system -e raw_syscalls:sys_enter -f 'id == 1000'
+        for name in black box pipe; do ktracectl start $name; done
+        "$TARGET" calls 100 1000
+        for name in black box; do
+                within 10 sums_up $name 100 || fail "$name: $(cat out err)"
+                same running "$(ktracectl --json=short show $name | jq -r .state)" state
+        done
+        "$TARGET" calls 100 1000
+        within 10 sums_up black 200 || fail "black again: $(cat out err)"
+        refused 1 'the session is read as a stream: snapshots are of sessions with mode flight' ktracectl summary pipe
+        refused 1 'none: no such file, and no such session or recording of yours' ktracectl summary none
+        refused 1 'black: no such file, and no such session or recording of yours' user ktracectl summary black
+        touch black
+        refused 1 'black: ' ktracectl summary black
+}
+# sums_up SESSION N: whether its summary has N events.
+sums_up() { ktracectl summary --json "$1" >out 2>err && [ "$(jq '."total-events"' out)" = "$2" ]; }
+
 case_summary_own() { # [guest] times of own threads are computed from their switches; other tasks are not granted
         # The other task has the CPU in between: some kernels leave out switches from idle CPUs.
         background stranger taskset -c 0 sh -c 'while :; do :; done'

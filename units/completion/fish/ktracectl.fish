@@ -215,6 +215,7 @@ end
 complete -c ktracectl -n '__ktracectl_seen show start stop destroy stream snapshot mark hist clear status set;
     and not __ktracectl_seen probes saved spool' -a '(__ktracectl_sessions)'
 complete -c ktracectl -n '__ktracectl_seen set' -a 'on off buffer-kb (__ktracectl_events)'
+complete -c ktracectl -n '__ktracectl_seen summary' -a '(__ktracectl_sessions) (__ktracectl_recordings)'
 complete -c ktracectl -n '__ktracectl_seen events' -a '(__ktracectl_events)'
 complete -c ktracectl -n '__ktracectl_seen spool; and __ktracectl_seen fetch remove' -a '(__ktracectl_recordings)'
 complete -c ktracectl -n '__ktracectl_seen saved; and __ktracectl_seen show run check' -a '(__ktracectl_saved)'
