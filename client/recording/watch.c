@@ -258,6 +258,15 @@ bool watch_is_cut(const Watch *watch) {
         return watch->ended || watch->daemon_gone || watch->proxy->lost;
 }
 
+bool watch_is_good_end(const char *code) {
+        static const char *const codes[] = { "destroyed", "stopped", "linger-timeout" };
+
+        for (size_t i = 0; i < ELEMENTSOF(codes); i++)
+                if (strcmp(code, codes[i]) == 0)
+                        return true;
+        return false;
+}
+
 void watch_await_daemon(Watch *watch) {
         while (watch->daemon_away && !watch->given_up)
                 if (watch_run(watch, UINT64_MAX) < 0)

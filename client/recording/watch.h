@@ -56,6 +56,8 @@ void watch_set_loyal(Watch *watch);
 void watch_set_patience(Watch *watch, unsigned n_signals);
 /* Whether the session, its daemon or the bus has gone. */
 bool watch_is_cut(const Watch *watch);
+/* Whether a session with this end code ended as its owner intended. */
+bool watch_is_good_end(const char *code);
 /* Runs the loop until a daemon that is being replaced is back, or the wait is given up. */
 void watch_await_daemon(Watch *watch);
 /* Runs the loop once. */

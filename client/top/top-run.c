@@ -178,6 +178,21 @@ static int on_quiet(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
+/* The stream is at its end, although top has not ended the session. */
+static int top_find_end(Top *top) {
+        ExportSummary summary = {};
+        int r = live_export_finish(top->live, &summary, &top->reason);
+
+        if (r != 0 || (summary.complete && watch_is_good_end(summary.end_code)))
+                return r;
+        return reason_set(&top->reason,
+                        KT_E_FAILED,
+                        "the session ended early: %s",
+                        summary.complete
+                                        ? summary.end_reason
+                                        : "its stream worker is gone, 'journalctl -u ktraced' shows why");
+}
+
 static int on_stream(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         Top *top = userdata;
         uint8_t buffer[READ_SIZE];
@@ -189,7 +204,7 @@ static int on_stream(sd_event_source *source, int fd, uint32_t events, void *use
                         break;
                 if (n <= 0) {
                         top->stream = sd_event_source_disable_unref(top->stream);
-                        top_end(top, n < 0 ? -errno : 0);
+                        top_end(top, n < 0 ? -errno : top_find_end(top));
                         return 0;
                 }
                 int r = live_export_feed(top->live, buffer, (size_t)n, &top->reason);

@@ -167,16 +167,6 @@ static int notify_open(Notify *notify, const char *session, Reason *reason) {
         return proxy_subscribe(notify->proxy, notify->id, reason);
 }
 
-/* The session ended as its owner intended. */
-static bool is_good_end(const char *code) {
-        static const char *const codes[] = { "destroyed", "stopped", "linger-timeout" };
-
-        for (size_t i = 0; i < ELEMENTSOF(codes); i++)
-                if (strcmp(code, codes[i]) == 0)
-                        return true;
-        return false;
-}
-
 static int notify_get_status(const Notify *notify) {
         const Watch *watch = &notify->watch;
 
@@ -187,7 +177,8 @@ static int notify_get_status(const Notify *notify) {
         else if (watch->daemon_gone || watch->proxy->lost)
                 message_print("%s is gone; there are no further notifications of the session",
                                 watch->proxy->lost ? "the system bus" : "ktraced");
-        if (watch->ended ? !is_good_end(watch->end_code) : !notify->is_over && watch_is_cut(watch))
+        if (watch->ended ? !watch_is_good_end(watch->end_code)
+                         : !notify->is_over && watch_is_cut(watch))
                 return KT_EXIT_FAILED;
         return notify->has_lost ? KT_EXIT_LOST : KT_EXIT_OK;
 }

@@ -94,6 +94,12 @@ case_cookbook_service() { # [guest] ktrace-cookbook(7): what a service does now
         same "$SERVICE" "$(sed -nE 's/^ *app-([0-9]+) .*/\1/p' out | sort -u)" "who writes"
 }
 
+case_cookbook_top() { # [guest] ktrace-cookbook(7): which process is busy right now
+        cookbook
+        service
+        example ktrace-cookbook.7 'Which process is busy right now?'
+}
+
 case_cookbook_last_seconds() { # ktrace-cookbook(7): what a service did in the last seconds
         cookbook
         service

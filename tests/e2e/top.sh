@@ -121,3 +121,15 @@ case_top_ends() { # ^C gives the screen back and ends the session; NO_COLOR and 
         within 20 shows '^ended 0$' || fail "^C: $(screen)"
         same '[]' "$(ktracectl list --json=short)" sessions
 }
+
+case_top_loses_daemon() { # when ktraced ends, top gives the screen back, says so and exits with 1
+        in_tmux env LC_ALL=C ktracectl top -a -d 0.3
+        within 30 shows ' THREAD NAME +CALLS/s' || fail "$(screen)"
+        kill -KILL "$(daemon_pid)"
+        within 20 shows '^ended 1$' || fail "$(screen)"
+        shows '^ktracectl: the session ended early: ' || fail "no message: $(screen)"
+        ! shows 'THREAD NAME' || fail "the screen was not given back: $(screen)"
+        # The next daemon ends the session.
+        ktracectl list >/dev/null
+        within 20 no_instance || fail "an instance is left"
+}
