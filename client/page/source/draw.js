@@ -4,8 +4,15 @@
 
 const GUTTER = 190, AXIS = 30, LANE = 34, TICKS = 8;
 
-const colourOf = (value, theme) =>
-        `hsl(${(value * 137.508 + 200) % 360} ${theme.saturation} ${theme.lightness})`;
+/* The texts are kept: a canvas accepts a text that it has just seen ten times as fast as a new one. */
+const colourOf = (value, theme) => {
+        let colour = theme.colours.get(value);
+        if (!colour) {
+                colour = `hsl(${(value * 137.508 + 200) % 360} ${theme.saturation} ${theme.lightness})`;
+                theme.colours.set(value, colour);
+        }
+        return colour;
+};
 
 /* So that the same text has the same colour everywhere. */
 const hashOf = (text) => Array.from(text).reduce((hash, c) => (hash * 31 + c.charCodeAt(0)) % 997, 0);
@@ -14,7 +21,8 @@ const readTheme = () => {
         const style = getComputedStyle(document.documentElement);
         const names = ['back', 'panel', 'line', 'text', 'faint', 'accent', 'wait', 'block', 'tick',
                 'loss', 'select', 'found', 'saturation', 'lightness'];
-        return Object.fromEntries(names.map((name) => [name, style.getPropertyValue('--' + name).trim()]));
+        const theme = Object.fromEntries(names.map((name) => [name, style.getPropertyValue('--' + name).trim()]));
+        return { ...theme, colours: new Map() };
 };
 
 const laneNote = (lane) => {
@@ -129,9 +137,13 @@ class Drawing {
                         this.drawShares(slices, y, height, colour);
                         return;
                 }
+                let drawn = 0;
                 for (let i = first; i < last; i++) {
                         const left = Math.max(GUTTER, this.x(slices.start[i]));
                         const right = Math.min(this.width, this.x(slices.end[i]));
+                        if (right <= drawn) /* the slice before has the pixel */
+                                continue;
+                        drawn = left + 0.7;
                         c.fillStyle = colour(slices.value[i]);
                         c.fillRect(left, y, Math.max(0.7, right - left - (right - left > 3 ? 0.5 : 0)), height);
                         if (label && height > 10 && right - left > 44)
@@ -155,8 +167,14 @@ class Drawing {
 
         drawTicks(list, y) {
                 const { context: c, theme } = this, { time } = this.trace.items;
+                /* The first item at this time or later, from `low` on. It is mostly near. */
                 const find = (at, low) => {
-                        let high = list.length;
+                        let step = 1;
+                        while (low + step < list.length && time[list[low + step]] < at) {
+                                low += step;
+                                step *= 2;
+                        }
+                        let high = Math.min(list.length, low + step);
                         while (low < high) {
                                 const middle = (low + high) >>> 1;
                                 if (time[list[middle]] < at)
@@ -166,17 +184,28 @@ class Drawing {
                         }
                         return low;
                 };
+                /* Neighbouring pixels of about the same number of events are one rectangle. */
+                const show = (from, to, level) => {
+                        const size = Math.min(TICKS, 2 + level * 0.9);
+                        c.globalAlpha = Math.min(1, 0.45 + level * 0.09);
+                        c.fillRect(from, y + TICKS - size, to - from, size);
+                };
+                let begin = GUTTER, level = -1, x = GUTTER;
                 c.fillStyle = theme.tick;
-                for (let x = GUTTER, i = find(this.from, 0); x < this.width && i < list.length; x++) {
+                for (let i = find(this.from, 0); x < this.width && i < list.length; x++) {
                         const next = find(this.time(x + 1), i), n = next - i;
-                        if (n > 0) {
-                                const size = Math.min(TICKS, 2 + Math.log2(n) * 0.9);
-                                c.globalAlpha = Math.min(1, 0.45 + Math.log2(n) * 0.09);
-                                c.fillRect(x, y + TICKS - size, 1, size);
-                                this.crowd = Math.max(this.crowd, n);
+                        const now = n > 0 ? Math.round(Math.log2(n)) : -1;
+                        if (now !== level) {
+                                if (level >= 0)
+                                        show(begin, x, level);
+                                begin = x;
+                                level = now;
                         }
+                        this.crowd = Math.max(this.crowd, n);
                         i = next;
                 }
+                if (level >= 0)
+                        show(begin, x, level);
                 c.globalAlpha = 1;
         }
 
