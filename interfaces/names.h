@@ -9,14 +9,15 @@
 #define KT_ERROR_PREFIX      "org.ktrace1.Error."
 #define KT_VARLINK_INTERFACE "org.ktrace1"
 
-#define KT_CONFIG_DIR    "/etc/ktrace"
-#define KT_LIB_DIR       "/usr/lib/ktrace"
-#define KT_STATE_DIR     "/var/lib/ktrace"
-#define KT_RUNTIME_DIR   "/run/ktrace"
-#define KT_TRACEFS_DIR   "/sys/kernel/tracing"
-#define KT_POLICY_SUBDIR "policy.d"
-#define KT_PROBES_SUBDIR "probes.d"
-#define KT_CONFIG_FILE   "ktraced.json"
+#define KT_CONFIG_DIR       "/etc/ktrace"
+#define KT_LIB_DIR          "/usr/lib/ktrace"
+#define KT_STATE_DIR        "/var/lib/ktrace"
+#define KT_RUNTIME_DIR      "/run/ktrace"
+#define KT_TRACEFS_DIR      "/sys/kernel/tracing"
+#define KT_POLICY_SUBDIR    "policy.d"
+#define KT_PROBES_CATALOGUE "ktrace_catalogue" /* system of the catalogue's probes */
+#define KT_PROBES_SUBDIR    "probes.d"
+#define KT_CONFIG_FILE      "ktraced.json"
 
 #define KT_CONSUMER_USER   "ktrace-consumer"
 #define KT_CONSUMER_SOCKET "/run/ktrace/consumer"

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "interfaces/cleanup.h"
+#include "interfaces/names.h"
 #include "names/syscall.h"
 
 /* Errors of the kernel: MAX_ERRNO of include/linux/err.h. */
@@ -33,6 +34,10 @@
 #define ENTRY_MAX 4096U
 /* All entries together. Limits what a small packed file can allocate. */
 #define ENTRIES_MAX ((size_t)256 * 1024 * 1024)
+/* What a probe has in place of a text that it cannot read. */
+#define FAULT "(fault)"
+/* PATH_MAX of the kernel. */
+#define PATH_SIZE_MAX 4096U
 /* Losses of further CPUs are counted together. */
 #define CPUS_MAX 8192U
 
@@ -48,6 +53,7 @@ typedef enum CallEventKind {
         CALL_EVENT_ENTRY,
         CALL_EVENT_EXIT,
         CALL_EVENT_EXEC,       /* sched:sched_process_exec */
+        CALL_EVENT_PATH,       /* the probe file_open of the catalogue */
         CALL_EVENT_THREAD_END, /* sched:sched_process_exit */
 } CallEventKind;
 
@@ -58,6 +64,7 @@ typedef struct CallEvent {
         const char *name;               /* of the call, as the event has it */
         const EventLayoutField *number; /* for EXEC: the thread's number before it */
         const EventLayoutField *result;
+        const EventLayoutField *path; /* EXEC and PATH: a string, or NULL */
 } CallEvent;
 
 typedef struct CallThread {
@@ -67,6 +74,8 @@ typedef struct CallThread {
         uint64_t n_losses;       /* of the trace, when the call began */
         uint8_t *bytes;          /* of the entry */
         size_t n_allocated;
+        char *path; /* of the call; PATH_SIZE_MAX bytes at most */
+        size_t path_size;
 } CallThread;
 
 struct CallPair {
@@ -103,8 +112,9 @@ int call_pair_new(const Decode *decode, CallHandler handler, void *userdata, Cal
 static CallThread *call_thread_free(CallPair *pair, CallThread *thread) {
         if (!thread)
                 return NULL;
-        pair->entries_size -= thread->n_allocated;
+        pair->entries_size -= thread->n_allocated + thread->path_size;
         free(thread->bytes);
+        free(thread->path);
         free(thread);
         return NULL;
 }
@@ -193,6 +203,14 @@ static const EventLayoutField *call_event_find(const EventLayout *layout, const 
         return NULL;
 }
 
+static const EventLayoutField *call_event_find_path(const EventLayout *layout) {
+        for (size_t i = 0; i < layout->n_fields; i++)
+                if (layout->fields[i].kind == EVENT_LAYOUT_STRING &&
+                                strcmp(layout->fields[i].name, "filename") == 0)
+                        return &layout->fields[i];
+        return NULL;
+}
+
 static void call_event_init_call(CallEvent *event, const EventLayout *layout) {
         const char *name = layout->event->name;
         bool is_exit = strncmp(name, "sys_exit", 8) == 0;
@@ -219,12 +237,17 @@ static void call_event_init(CallEvent *event, const EventLayout *layout) {
         *event = (CallEvent){ .kind = CALL_EVENT_OTHER };
         if (strcmp(system, "syscalls") == 0 || strcmp(system, "raw_syscalls") == 0)
                 call_event_init_call(event, layout);
-        else if (strcmp(system, "sched") != 0)
+        else if (strcmp(system, KT_PROBES_CATALOGUE) == 0 && strcmp(name, "file_open") == 0) {
+                event->path = call_event_find_path(layout);
+                if (event->path)
+                        event->kind = CALL_EVENT_PATH;
+        } else if (strcmp(system, "sched") != 0)
                 return;
         else if (strcmp(name, "sched_process_exit") == 0)
                 event->kind = CALL_EVENT_THREAD_END;
         else if (strcmp(name, "sched_process_exec") == 0) {
                 event->number = call_event_find(layout, "old_pid");
+                event->path = call_event_find_path(layout);
                 if (event->number)
                         event->kind = CALL_EVENT_EXEC;
         }
@@ -448,6 +471,36 @@ static int call_pair_exec(CallPair *pair, CallThread *thread, int64_t old_tid) {
         return 0;
 }
 
+/* The kernel reads a path once, between entry and exit of its call. */
+static void call_pair_keep_path(CallPair *pair,
+                CallThread *thread,
+                const EventLayoutField *field,
+                const Record *record) {
+        uint32_t offset, size;
+
+        if (!field || !thread->is_open)
+                return;
+        event_layout_locate(field, record->data, record->size, &offset, &size);
+        const char *text = (const char *)record->data + offset;
+        size = (uint32_t)strnlen(text, MIN_OF(size, PATH_SIZE_MAX));
+        /* The memory was not there when the probe looked. */
+        if (size == strlen(FAULT) && memcmp(text, FAULT, size) == 0)
+                return;
+        if (size + 1 > thread->path_size) {
+                char *path = pair->entries_size <= ENTRIES_MAX ? realloc(thread->path, size + 1)
+                                                               : NULL;
+
+                if (!path) /* the call has its address */
+                        return;
+                pair->entries_size += size + 1 - thread->path_size;
+                thread->path = path;
+                thread->path_size = size + 1;
+        }
+        memcpy(thread->path, text, size);
+        thread->path[size] = '\0';
+        thread->call.path = thread->path;
+}
+
 int call_pair_record(CallPair *pair, const Record *record) {
         const EventLayout *layout = decode_find(pair->decode, record);
         int tid = decode_record_pid(record), r;
@@ -471,7 +524,12 @@ int call_pair_record(CallPair *pair, const Record *record) {
         case CALL_EVENT_EXIT:
                 return call_pair_exit(pair, thread, event, record);
         case CALL_EVENT_EXEC:
-                return call_pair_exec(pair, thread, call_event_number(event->number, record));
+                r = call_pair_exec(pair, thread, call_event_number(event->number, record));
+                call_pair_keep_path(pair, thread, event->path, record);
+                return r;
+        case CALL_EVENT_PATH:
+                call_pair_keep_path(pair, thread, event->path, record);
+                return 0;
         default:
                 thread->is_ended = true;
                 return call_pair_abandon(pair, thread);

@@ -27,6 +27,8 @@ typedef struct Call {
         bool is_doubtful;
         const EventLayout *layout; /* of the entry; NULL: the arguments are unknown */
         Record entry;              /* fits the layout. Borrowed until the handler returns */
+        const char *path; /* the text to which its argument `filename` points; NULL: unknown.
+                             Borrowed until the handler returns */
 } Call;
 
 /* Whether it returned an error. */

@@ -145,7 +145,12 @@ static void call_printer_add_call(CallPrinter *printer, const Call *call) {
         TextBlock *line = &printer->line;
 
         if (call->layout) {
-                text_names_add_entry(printer->decode, call->name, call->layout, &call->entry, line);
+                text_names_add_entry(printer->decode,
+                                &(TextNamesEntry){ .name = call->name,
+                                                .path = call->path,
+                                                .layout = call->layout,
+                                                .record = &call->entry },
+                                line);
                 return;
         }
         if (call->start == 0)

@@ -48,10 +48,11 @@ static void text_names_add_string(const EventLayoutField *field,
 }
 
 static void text_names_add_arguments(const Decode *decode,
-                const EventLayout *layout,
+                const TextNamesEntry *entry,
                 const char *call,
-                const Record *record,
                 TextBlock *block) {
+        const EventLayout *layout = entry->layout;
+        const Record *record = entry->record;
         char text[ARGUMENT_TEXT_MAX];
         const char *separator = "";
 
@@ -68,6 +69,10 @@ static void text_names_add_arguments(const Decode *decode,
                 separator = ", ";
                 if (!is_number(field)) {
                         text_names_add_string(field, record, block);
+                        continue;
+                }
+                if (entry->path && strcmp(field->name, "filename") == 0) {
+                        text_block_add_format(block, "\"%s\"", entry->path);
                         continue;
                 }
                 argument_print(call,
@@ -139,21 +144,17 @@ static bool text_names_print_raw(const Decode *decode,
         return true;
 }
 
-void text_names_add_entry(const Decode *decode,
-                const char *name,
-                const EventLayout *layout,
-                const Record *record,
-                TextBlock *block) {
-        const char *call = layout->event->name;
+void text_names_add_entry(const Decode *decode, const TextNamesEntry *entry, TextBlock *block) {
+        const char *call = entry->layout->event->name, *name;
 
-        if (strcmp(layout->event->system, "raw_syscalls") == 0) {
-                (void)text_names_print_raw(decode, layout, record, block);
+        if (strcmp(entry->layout->event->system, "raw_syscalls") == 0) {
+                (void)text_names_print_raw(decode, entry->layout, entry->record, block);
                 return;
         }
         call += strncmp(call, "sys_enter_", 10) == 0 ? 10 : 0;
-        name = name ?: call;
+        name = entry->name ?: call;
         text_block_add(block, name, strlen(name));
-        text_names_add_arguments(decode, layout, call, record, block);
+        text_names_add_arguments(decode, entry, call, block);
 }
 
 bool text_names_print(const Decode *decode,
@@ -168,7 +169,9 @@ bool text_names_print(const Decode *decode,
         if (strcmp(system, "syscalls") != 0)
                 return false;
         if (strncmp(name, "sys_enter_", 10) == 0) {
-                text_names_add_entry(decode, NULL, layout, record, block);
+                text_names_add_entry(decode,
+                                &(TextNamesEntry){ .layout = layout, .record = record },
+                                block);
                 return true;
         }
         result = text_names_find(layout, "ret");

@@ -12,13 +12,17 @@ bool text_names_print(const Decode *decode,
                 const EventLayout *layout,
                 const Record *record,
                 TextBlock *block);
-/* Appends a call with its arguments, from the record of its entry, which must fit. name: of the
- * call; NULL: as the event has it. */
-void text_names_add_entry(const Decode *decode,
-                const char *name,
-                const EventLayout *layout,
-                const Record *record,
-                TextBlock *block);
+
+/* The entry of a call. */
+typedef struct TextNamesEntry {
+        const char *name; /* NULL: as the event has it */
+        const char *path; /* the text to which its argument `filename` points; NULL: unknown */
+        const EventLayout *layout;
+        const Record *record; /* must fit */
+} TextNamesEntry;
+
+/* Appends a call with its arguments. */
+void text_names_add_entry(const Decode *decode, const TextNamesEntry *entry, TextBlock *block);
 /* Appends " = 3". call: as the event has it; NULL: unknown. */
 void text_names_add_result(const char *call, int64_t result, TextBlock *block);
 /* Appends a number whose name is not proven: "NR 257 [openat if 64-bit]". */

@@ -11,8 +11,8 @@ typedef struct SpoolFetch {
         const char *file;   /* NULL: all streams */
 } SpoolFetch;
 
-/* Finds the recording with this id or, if there is none, the newest with this name. *ret_goes_on: it
- * is still recorded; may be NULL. */
+/* Finds the recording with this id or, if there is none, the newest with this name. *ret_goes_on:
+ * it is still recorded; may be NULL. */
 int spool_resolve(Proxy *proxy, const char *name, char **ret_id, bool *ret_goes_on, Reason *reason);
 /* Returns 0, an exit status when the error is already reported, or a code with reason. */
 int spool_fetch(Context *context, Proxy *proxy, const SpoolFetch *fetch, Reason *reason);

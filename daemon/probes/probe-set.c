@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "define/compile-pair.h"
 #include "define/compile-user.h"
+#include "interfaces/names.h"
 #include "kernel/cred-guard.h"
 #include "kernel/probe-group.h"
 #include "kernel/probe.h"
@@ -146,7 +147,7 @@ int probe_set_add(ProbeSet *set,
                 probe->kind = PROBE_USER;
         probe->uid = source ? (uid_t)-1 : uid;
         if (source)
-                snprintf(probe->group, sizeof(probe->group), PROBE_GROUP_CATALOGUE);
+                snprintf(probe->group, sizeof(probe->group), KT_PROBES_CATALOGUE);
         else
                 snprintf(probe->group, sizeof(probe->group), PROBE_GROUP_PREFIX "u%u", uid);
         probe->set = set;
@@ -193,7 +194,7 @@ Probe *probe_set_find(ProbeSet *set, uid_t uid, const char *name) {
         }
         snprintf(group, sizeof(group), PROBE_GROUP_PREFIX "u%u", uid);
         probe = probe_set_find_event(set, group, name);
-        return probe ?: probe_set_find_event(set, PROBE_GROUP_CATALOGUE, name);
+        return probe ?: probe_set_find_event(set, KT_PROBES_CATALOGUE, name);
 }
 
 static int compile_user(Probe *probe, Reason *reason) {

@@ -15,11 +15,10 @@
 #include "work/turns.h"
 #include "work/worker.h"
 
-#define PROBE_GROUP_PREFIX    "ktrace_"
-#define PROBE_GROUP_CATALOGUE "ktrace_catalogue"
-#define PROBE_SET_MAX         1024 /* for each user, and for the catalogue */
-#define PROBE_FILES_MAX       128  /* for each user, in programs: each needs an open fd */
-#define PROBE_FILES_ALL_MAX   1024 /* of all users except root; part of FileDescriptorStoreMax= */
+#define PROBE_GROUP_PREFIX  "ktrace_"
+#define PROBE_SET_MAX       1024 /* for each user, and for the catalogue */
+#define PROBE_FILES_MAX     128  /* for each user, in programs: each needs an open fd */
+#define PROBE_FILES_ALL_MAX 1024 /* of all users except root; part of FileDescriptorStoreMax= */
 
 typedef struct ProbeSet ProbeSet;
 typedef struct Inspections Inspections;

@@ -16,6 +16,25 @@ case_calls_list() { # [guest] each call of all threads and children has one line
         ! grep -q 'unfinished\|resumed\|uncertain' out || fail "$(grep -m 3 'unfinished\|resumed\|uncertain' out)"
 }
 
+case_calls_paths() { # [guest] the names of files and programs are shown where the kernel and the rules allow it
+        local name
+        name=$(printf 'c\033[2Jt')
+        cp "$(command -v cat)" "$name"
+        # shellcheck disable=SC2016 # the other shell expands it
+        expect 1 user ktracectl calls -e openat,execve -- sh -c '"./$1" /etc/hostname "/no/such/$1"' sh "$name"
+        grep -qF 'execve(filename="./c\x1b[2Jt", ' out || fail "no program: $(grep execve out)"
+        if [ -e "$TRACEFS/kprobe_events" ]; then
+                grep -q 'openat(dfd=AT_FDCWD, filename="/etc/hostname", .* = [0-9]' out || fail "no file: $(cat out)"
+                grep -qF 'filename="/no/such/c\x1b[2Jt", flags=O_RDONLY, mode=0) = -2 ENOENT' out || fail "$(cat out)"
+        else
+                grep -q 'openat(dfd=AT_FDCWD, filename=0x' out || fail "no address: $(cat out)"
+        fi
+        # A rule without the event takes only the names of programs away.
+        grant '"scopes": ["command"], "events": ["syscalls:*"]'
+        expect 0 user ktracectl calls -e openat,execve -- cat /etc/hostname
+        grep -q 'execve(filename=0x.* = 0$' out && grep -q 'openat(' out || fail "$(cat out)"
+}
+
 case_calls_counts() { # the table has the calls and errors that the program makes
         expect 0 user ktracectl calls -c -- "$TARGET" various
         same '20 0' "$(counts out getppid)" "getppid"

@@ -80,6 +80,10 @@ Decode *call_fixture_new(void) {
                         "sched_process_exit",
                         PROCESS_EXIT,
                         "\tfield:pid_t pid;\toffset:8;\tsize:4;\tsigned:1;\n");
+        static const char open[] =
+                        "\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:0;\n";
+        add_event(decode, "ktrace_catalogue", "file_open", FILE_OPEN, open);
+        add_event(decode, "ktrace_u1000", "file_open", FILE_OPEN_OWN, open);
         return decode;
 }
 

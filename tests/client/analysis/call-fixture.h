@@ -14,6 +14,8 @@ enum {
         RAW = 1000,
         PROCESS_EXEC = 1001,
         PROCESS_EXIT = 1002,
+        FILE_OPEN = 1003,     /* of the catalogue; text at 16, behind its location at 8 */
+        FILE_OPEN_OWN = 1004, /* a user's probe with the same name */
 };
 
 #define EXITS 512 /* added to the id of an entry */

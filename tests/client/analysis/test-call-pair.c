@@ -31,6 +31,8 @@ static int on_call(const Call *call, void *userdata) {
                 g_string_append_printf(f->text,
                                 " (%" G_GUINT64_FORMAT ")",
                                 event_layout_number(call->entry.data + 16, 8, false));
+        if (call->path)
+                g_string_append_printf(f->text, " \"%s\"", call->path);
         if (call->end > 0)
                 g_string_append_printf(f->text, " = %" G_GINT64_FORMAT, call->result);
         g_string_append_printf(f->text,
@@ -262,6 +264,37 @@ static void test_failure(Fixture *f, gconstpointer data) {
         g_assert_cmpint(call_pair_finish(f->pair), ==, -EPIPE);
 }
 
+/* size: as the record's location says. */
+static void look_up(Fixture *f, Event event, int id, const char *text, uint32_t size) {
+        uint8_t bytes[64];
+        Record record = call_fixture_record(bytes, &event, id, 16 | size << 16, 0);
+
+        memcpy(bytes + 16, text, strlen(text) + 1);
+        g_assert_cmpint(call_pair_record(f->pair, &record), ==, 0);
+}
+
+/* A path belongs to the call in which it was read, and only the catalogue's probe is believed. */
+static void test_paths(Fixture *f, gconstpointer data) {
+        look_up(f, (Event){ 0, 5, 12 }, FILE_OPEN, "/before", 8);
+        enter(f, (Event){ 0, 10, 12 }, READ, 1);
+        look_up(f, (Event){ 0, 11, 13 }, FILE_OPEN, "/other", 7);
+        look_up(f, (Event){ 0, 12, 12 }, FILE_OPEN, "/own", 5);
+        look_up(f, (Event){ 0, 13, 12 }, FILE_OPEN_OWN, "/made", 6);
+        leave(f, (Event){ 0, 14, 12 }, READ, 3);
+        look_up(f, (Event){ 0, 15, 12 }, FILE_OPEN, "/late", 6);
+        enter(f, (Event){ 0, 20, 12 }, READ, 2);
+        look_up(f, (Event){ 0, 21, 12 }, FILE_OPEN, "(fault)", 8);
+        leave(f, (Event){ 0, 22, 12 }, READ, 4);
+        enter(f, (Event){ 0, 30, 12 }, READ, 3);
+        look_up(f, (Event){ 0, 31, 12 }, FILE_OPEN, "/longer than it says", 5);
+        leave(f, (Event){ 0, 32, 12 }, READ, 5);
+        g_assert_cmpstr(f->text->str,
+                        ==,
+                        "12 read returned (1) \"/own\" = 3 10-14\n"
+                        "12 read returned (2) = 4 20-22\n"
+                        "12 read returned (3) \"/long\" = 5 30-32\n");
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *path;
@@ -273,6 +306,7 @@ int main(int argc, char **argv) {
                 { "/call-pair/raw", test_raw },
                 { "/call-pair/both", test_both },
                 { "/call-pair/scheduler", test_scheduler },
+                { "/call-pair/paths", test_paths },
                 { "/call-pair/damage", test_damage },
                 { "/call-pair/many", test_many },
                 { "/call-pair/failure", test_failure } };
