@@ -44,7 +44,8 @@ parts_of() {
         trixie/*) trixie_parts ;;
         package/1) echo package package-guest ;;
         package/) echo ;;
-        soak/1 | fuzz/1 | arm64/1) echo "$1" ;;
+        soak/1 | fuzz/1) echo "$1" ;;
+        arm64/1) echo arm64-unit arm64-guest ;;
         soak/ | fuzz/ | arm64/) echo ;;
         *) return 1 ;;
         esac
@@ -107,7 +108,7 @@ configure() {
 # build_part PART: builds what the part needs. All is built before the first part runs, because compilers need all CPUs.
 build_part() {
         case $1 in
-        native* | asan-cases | package* | guest* | attack* | trixie* | soak | arm64)
+        native* | asan-cases | package* | guest* | attack* | trixie* | soak | arm64*)
                 [ "$(id -u)" = 0 ] || { echo "$1 requires root: sudo ./test.sh $1"; return 1; }
                 ;;
         esac
@@ -127,7 +128,7 @@ build_part() {
                 CC=clang configure build-fuzz "${fuzzers[*]%.c}" \
                         -Dlibfuzzer=true -Db_sanitize=address,undefined -Db_lundef=false
                 ;;
-        trixie-unit | arm64) ;; # unit.sh builds in the chroot
+        trixie-unit | arm64*) ;; # unit.sh builds in the chroot
         *) configure build all --werror ;;
         esac
 }
@@ -158,7 +159,8 @@ run_part() {
         trixie-*) GUEST_SUITE=trixie tests/guest/suite.sh build "${1#trixie-}/3" ;;
         guest-boots) GUEST_PACKAGES=$(guest_packages) tests/guest/boots.sh build ;;
         guest-*) GUEST_PACKAGES=$(guest_packages) tests/guest/suite.sh build "${1#guest-}/$guest_parts" ;;
-        arm64) tests/arm64/unit.sh ;;
+        arm64-unit) tests/arm64/unit.sh ;;
+        arm64-guest) tests/arm64/guest.sh ;;
         soak) tests/soak.sh 10 ;;
         fuzz) tests/fuzz/libfuzzer.sh build-fuzz 60 ;;
         package) tests/package/suite.sh "$results/packages" ;;

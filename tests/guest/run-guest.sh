@@ -3,6 +3,7 @@
 # run-guest.sh JOB-DIR [RESULT-DIR]: boots the test guest, runs JOB-DIR/run in it as root and exits with its
 # status; prints its output. The job's directory `out` is copied to RESULT-DIR.
 # GUEST_SUITE: the guest's Debian, bookworm or trixie. The default is this machine's.
+# GUEST_ARCHITECTURE: amd64 (the default) or arm64, which is always emulated.
 # GUEST_TIMEOUT: seconds that the job may take (600). GUEST_APPEND: more words for the kernel.
 # GUEST_BOOTS=1: a reset does not end QEMU, so the job may reboot or crash the machine (see image/guest-run). Memory and
 # disk survive until QEMU ends. The reset is a triple fault (reboot=t), the only one that also works after a panic on
@@ -13,7 +14,9 @@ job=$1
 timeout=${GUEST_TIMEOUT:-600}
 no_reboot=-no-reboot
 [ -z "${GUEST_BOOTS:-}" ] || no_reboot='' GUEST_APPEND="reboot=t ${GUEST_APPEND:-}"
-image=$("$here/build-image.sh" ${GUEST_SUITE:+"$GUEST_SUITE"})
+architecture=${GUEST_ARCHITECTURE:-amd64}
+suite=${GUEST_SUITE:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
+image=$("$here/build-image.sh" "$suite" "$architecture")
 work=$(mktemp -d "${TMPDIR:-/tmp}/ktrace-guest.XXXXXX")
 guest=
 trap '[ -z "$guest" ] || kill "$guest" 2>/dev/null; rm -rf "$work"' EXIT
@@ -25,19 +28,32 @@ mkdir -p "$result"
 # norandmaps: emulation translates code once for each address. A program that starts again takes a third of the time if
 # its libraries have the same addresses.
 boot() {
-        exec timeout -k 5 "$3" qemu-system-x86_64 -M microvm,rtc=on -accel "$1" -cpu "$2" -smp 2 -m 2048 \
+        bus=
+        case $architecture in
+        amd64)
+                set -- "$@" qemu-system-x86_64 -M microvm,rtc=on -device isa-debug-exit,iobase=0xf4,iosize=1
+                words="console=ttyS0 tsc=reliable tsc_early_khz=$khz no_timer_check"
+                ;;
+        arm64)
+                set -- "$@" qemu-system-aarch64 -M virt
+                words=console=ttyAMA0
+                bus=,bus=virtio-mmio-bus # without it, the first disk would be /dev/vdc
+                ;;
+        esac
+        root=drive=r${bus:+$bus.0} in=drive=i${bus:+$bus.1} out=drive=o${bus:+$bus.2}
+        accelerator=$1 cpu=$2 seconds=$3
+        shift 3
+        exec timeout -k 5 "$seconds" "$@" -accel "$accelerator" -cpu "$cpu" -smp 2 -m 2048 \
                 -nodefaults -no-user-config $no_reboot -display none \
                 -kernel "$image/vmlinuz" -initrd "$image/initrd.cpio" \
-                -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off systemd.show_status=0 \
+                -append "$words quiet loglevel=4 panic=-1 mitigations=off systemd.show_status=0 \
                         systemd.firstboot=no audit=0 apparmor=0 selinux=0 random.trust_cpu=on \
-                        tsc=reliable tsc_early_khz=$khz no_timer_check nokaslr norandmaps root=/dev/vda rw \
-                        ${GUEST_APPEND:-}" \
+                        nokaslr norandmaps root=/dev/vda rw ${GUEST_APPEND:-}" \
                 -serial "file:$work/console" \
                 -drive "file=$image/root.ext4,format=raw,if=none,id=r,snapshot=on,cache=unsafe,file.locking=off" \
-                -device virtio-blk-device,drive=r \
-                -drive "file=$work/in.tar,format=raw,if=none,id=i,readonly=on" -device virtio-blk-device,drive=i \
-                -drive "file=$work/out.raw,format=raw,if=none,id=o,cache=unsafe" -device virtio-blk-device,drive=o \
-                -device isa-debug-exit,iobase=0xf4,iosize=1
+                -device "virtio-blk-device,$root" \
+                -drive "file=$work/in.tar,format=raw,if=none,id=i,readonly=on" -device "virtio-blk-device,$in" \
+                -drive "file=$work/out.raw,format=raw,if=none,id=o,cache=unsafe" -device "virtio-blk-device,$out"
 }
 
 # disks DIR SECONDS: makes the disks for the guest's input and output.
@@ -54,7 +70,7 @@ disks() {
 accelerator() {
         if [ ! -e "$image/accelerator" ]; then
                 choice='tcg,thread=single,tb-size=512'
-                if [ -r /dev/kvm ] && [ -w /dev/kvm ]; then
+                if [ "$architecture" = amd64 ] && [ -r /dev/kvm ] && [ -w /dev/kvm ]; then
                         mkdir -p "$work/probe"
                         echo true >"$work/probe/run"
                         disks "$work/probe" 10
@@ -66,10 +82,13 @@ accelerator() {
         cat "$image/accelerator"
 }
 
-khz=$("$image/tsc-khz")
+khz=
+[ "$architecture" != amd64 ] || khz=$("$image/tsc-khz")
 accel=$(accelerator)
-case $accel in
-kvm) cpu=host ;;
+case $architecture/$accel in
+*/kvm) cpu=host ;;
+# Without pointer authentication, which costs much time in emulation. It runs 32-bit programs, unlike newer ones.
+arm64/*) cpu=cortex-a72 ;;
 # Four-level page tables, as on most machines: with five, the end of user space looks like a kernel address. CPU
 # features that make hardware faster or safer but emulation slower are off. With cmpxchg16b of QEMU 7.2 Linux 6.12
 # panics.

@@ -14,6 +14,15 @@
 #include "kernel/probe-group.h"
 #include "kernel/probe.h"
 
+/* The registers of the first two arguments. */
+#ifdef __x86_64__
+#define FIRST  "di"
+#define SECOND "si"
+#else
+#define FIRST  "x0"
+#define SECOND "x1"
+#endif
+
 #define GROUP "ktrace_contract"
 
 /* The line that the kernel gives back for a place of this file: a number of all its digits. */
@@ -52,8 +61,8 @@ static void test_reads_back(Instance *instance) {
 
         if (fd < 0)
                 return;
-        g_autofree char *one =
-                        USER_LINE("p", "u", fd, USER_OFFSET, "(0x2010) a=%%di:s64 b=\\-5:s32");
+        g_autofree char *one = USER_LINE(
+                        "p", "u", fd, USER_OFFSET, "(0x2010) a=%%" FIRST ":s64 b=\\-5:s32");
         g_autofree char *two = USER_LINE(
                         "p", "u", fd, USER_OFFSET + 16, "(0x2010) a=-8(%%sp):s64 b=\\5:s32");
         g_autofree char *both = g_strdup_printf("%s\n%s", one, two);
@@ -81,15 +90,15 @@ static void test_refused(Instance *instance) {
         static const struct {
                 const char *args, *reported;
         } refused[] = {
-                { " a=%di:s32", "Argument type or name is different" },
+                { " a=%" FIRST ":s32", "Argument type or name is different" },
                 { " a=%rdi:s64", "Invalid register name" },
                 { " a=$arg1:s64", "" }, /* other words on each kernel */
-                { " a=%di:u7", "Unknown type" },
+                { " a=%" FIRST ":u7", "Unknown type" },
         };
 
         if (fd < 0)
                 return;
-        g_autofree char *one = USER_LINE("p", "u", fd, USER_OFFSET, " a=%%di:s64");
+        g_autofree char *one = USER_LINE("p", "u", fd, USER_OFFSET, " a=%%" FIRST ":s64");
         for (size_t i = 0; i < ELEMENTSOF(refused); i++) {
                 Reason reason = {};
                 g_autofree char *both =
@@ -180,9 +189,9 @@ static void test_groups(Instance *instance) {
 
         if (fd < 0)
                 return;
-        g_autofree char *one = USER_LINE("p", "u", fd, USER_OFFSET, " a=%%di:s64");
+        g_autofree char *one = USER_LINE("p", "u", fd, USER_OFFSET, " a=%%" FIRST ":s64");
         g_autofree char *two = USER_LINE("r", "v", fd, USER_OFFSET, " a=$retval:s64");
-        g_autofree char *three = USER_LINE("p", "u", fd, USER_OFFSET + 16, " a=%%si:s64");
+        g_autofree char *three = USER_LINE("p", "u", fd, USER_OFFSET + 16, " a=%%" SECOND ":s64");
         const char *const lines[] = { one, two, three };
         for (size_t i = 0; i < ELEMENTSOF(lines); i++)
                 g_assert_cmpint(probe_add(instance->tracefs, PROBE_USER, lines[i]), ==, 0);

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # enter-chroot.sh ROOT SOURCE [TEST...]: builds SOURCE in ROOT and runs the unit tests, all but those that the file
-# $LEFT_OUT names. $MESON_OPTIONS has more options for the build. unit.sh starts it as the first
-# process of its own namespaces, so its mounts are private and are gone when it ends.
+# $LEFT_OUT names. $MESON_OPTIONS has more options for the build. With INSTALL=1 it installs the build in the folder
+# `installed` of the build folder and prints the path of the build folder, instead of running tests. unit.sh starts it
+# as the first process of its own namespaces, so its mounts are private and are gone when it ends.
 set -eu -o pipefail
 root=$1 source=$2
 shift 2
@@ -32,6 +33,12 @@ log=$build/unit.log
         { cat "$root$log" >&2; exit 1; }
 in_chroot ninja -C "$build" >"$root$log" 2>&1 ||
         { grep -vE '^\[[0-9]+/' "$root$log" | tail -n 60 >&2; exit 1; }
+if [ -n "${INSTALL:-}" ]; then
+        rm -rf "$root$build/installed"
+        in_chroot env DESTDIR="$build/installed" meson install -C "$build" --no-rebuild --quiet >&2
+        echo "$root$build"
+        exit
+fi
 if [ $# = 0 ] && [ -n "${LEFT_OUT:-}" ]; then
         mapfile -t tests < <(in_chroot meson test -C "$build" --list --suite unit 2>/dev/null |
                 sed -n 's:.* / ::p' | grep -vxFf <(sed '/^#/d; s/ .*//' "$LEFT_OUT"))
