@@ -30,7 +30,7 @@ case_calls_paths() { # [guest] the names of files and programs are shown where t
                 grep -q 'openat(dfd=AT_FDCWD, filename=0x' out || fail "no address: $(cat out)"
         fi
         # A rule without the event takes only the names of programs away.
-        grant '"scopes": ["command"], "events": ["syscalls:*"]'
+        user_rule '"scopes": ["command"], "events": ["syscalls:*"]'
         expect 0 user ktracectl calls -e openat,execve -- cat /etc/hostname
         grep -q 'execve(filename=0x.* = 0$' out && grep -q 'openat(' out || fail "$(cat out)"
 }

@@ -58,7 +58,8 @@ case_grant_filter() { # a user can filter by visible fields
 }
 
 case_grant_cut() { # a field that a rule hides is neither in the file nor usable in a filter
-        grant '"scopes": ["command"], "events": [{"name": "raw_syscalls:sys_exit", "cut": ["id"]}, "raw_syscalls:*"]'
+        user_rule '"scopes": ["command"],
+                "events": [{"name": "raw_syscalls:sys_exit", "cut": ["id"]}, "raw_syscalls:*"]'
         expect 0 user ktracectl record -q -e 'raw_syscalls:*' -o t.kts -- "$TARGET" calls 100 $GETPPID
         same 0 "$(fields t.kts sys_exit .id)" "ids of sys_exit"
         [ "$(count t.kts ".event == \"sys_enter\" and .fields.id == $GETPPID")" = 100 ] ||
@@ -68,7 +69,7 @@ case_grant_cut() { # a field that a rule hides is neither in the file nor usable
 }
 
 case_grant_joined() { # [asan] a rule's filter applies together with the user's; only root sees it
-        grant "\"scopes\": [\"command\"], \"events\": [{
+        user_rule "\"scopes\": [\"command\"], \"events\": [{
                 \"name\": \"raw_syscalls:sys_enter\", \"filter\": \"id == $GETPPID\"}]"
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 100 $GETPPID
         same $GETPPID "$(fields t.kts sys_enter .id)" "ids without a filter"
@@ -84,7 +85,7 @@ case_grant_joined() { # [asan] a rule's filter applies together with the user's;
 }
 
 case_grant_any() { # a rule can allow processes of other users, without kernel addresses
-        grant '"scopes": ["pids"], "processes": "any", "events": ["raw_syscalls:*", "sched:sched_switch"]'
+        user_rule '"scopes": ["pids"], "processes": "any", "events": ["raw_syscalls:*", "sched:sched_switch"]'
         background stranger "$TARGET" paced 20000 5000
         victim=$BACKGROUND
         recording user ktracectl record -q -e raw_syscalls:sys_enter -p "$victim" -o t.kts
@@ -113,7 +114,7 @@ case_grant_group() { # the group ktrace may trace the whole system; kernel addre
 }
 
 case_grant_limits() { # [asan] limits of a rule replace the configured limits
-        grant '"scopes": ["own", "command"], "events": ["raw_syscalls:*"], "lifetimes": ["client", "linger"],
+        user_rule '"scopes": ["own", "command"], "events": ["raw_syscalls:*"], "lifetimes": ["client", "linger"],
                 "max-linger-sec": 60, "limits": {"max-buffer-kb": 64, "max-event-rate": 1000}'
         refused 1 '--buffer: 65 is over .* limit of 64' user ktracectl create x --scope own -b 65 \
                 -e raw_syscalls:sys_enter
@@ -136,7 +137,7 @@ case_grant_limits() { # [asan] limits of a rule replace the configured limits
 }
 
 case_grant_limits_spool() { # a recording to disk without a size gets the maximum size of the rule
-        grant '"scopes": ["own"], "events": ["raw_syscalls:*"], "limits": {"max-spool-kb-per-uid": 2048}'
+        user_rule '"scopes": ["own"], "events": ["raw_syscalls:*"], "limits": {"max-spool-kb-per-uid": 2048}'
         refused 1 'max-spool-kb-per-uid, 2048 allowed' user ktracectl create x --spec - \
                 <<<'{"scope": "own", "events": ["raw_syscalls:*"], "spool": {"rotate-bytes": 2097152}}'
         expect 0 user ktracectl create x --scope own --spool -e raw_syscalls:sys_enter
@@ -146,7 +147,7 @@ case_grant_limits_spool() { # a recording to disk without a size gets the maximu
 
 case_grant_allow_setuid() { # [guest] with allow-setuid a process is traced until it gains privileges
         [ -e "$TRACEFS/kprobe_events" ] || skip "the kernel has no kprobes"
-        grant '"scopes": ["command"], "events": ["raw_syscalls:*", "sched:*"], "allow-setuid": true'
+        user_rule '"scopes": ["command"], "events": ["raw_syscalls:*", "sched:*"], "allow-setuid": true'
         status=0
         user ktracectl record -q --allow-setuid -e raw_syscalls:sys_enter -e sched:sched_process_exec -o t.kts -- \
                 sh -c 'su --version; true' >out 2>err || status=$?
@@ -162,7 +163,7 @@ case_grant_unit() { # [guest] a rule for a unit applies only to callers in that 
         mkdir -p "${RULES%/*}"
         printf '{"rules": [{"name": "unit", "subjects": [{"uid": %s, "unit": "agent-*.service"}], "scopes": ["own"],
                 "events": ["task:task_rename"], "limits": {"max-pids": 3}}]}\n' "$USER_UID" >"$RULES"
-        trap grant_end EXIT
+        trap user_rule_end EXIT
         ktracectl policy reload
         echo '{"scope": "own", "events": ["task:task_rename"]}' >spec.json
         chmod 644 spec.json

@@ -62,8 +62,8 @@ case_page_own() { # [deep] the page of a user's recording shows the times of own
         browse t.html sched_switch
         jq -e '.summary.threads | length > 0' page.json || fail "no times of threads"
         jq -e '.selection.text | contains("Other tasks: not granted")' page.json || fail "$(cat page.json)"
-        grant '"scopes": ["command"], "events": [{"name": "sched:sched_switch", "class": "others", "keep": ["prev_*"],
-                "members": {"next_pid": ["next_*"]}}]'
+        user_rule '"scopes": ["command"], "events": [{"name": "sched:sched_switch", "class": "others",
+                "keep": ["prev_*"], "members": {"next_pid": ["next_*"]}}]'
         expect 0 user ktracectl record -q -e sched:sched_switch -o t.kts -- "$TARGET" paced 50 5000
         expect 0 ktracectl convert t.kts --to html -o t.html
         browse t.html sched_switch

@@ -78,8 +78,8 @@ EOS
         expect 0 ktracectl summary t.kts
         grep -q '^Other tasks: not granted' out || fail "$(cat out)"
         # A rule may hide the switches to own threads. Then no time is known, and none is shown as 0.
-        grant '"scopes": ["command"], "events": [{"name": "sched:sched_switch", "class": "others", "keep": ["prev_*"],
-                "members": {"next_pid": ["next_*"]}}]'
+        user_rule '"scopes": ["command"], "events": [{"name": "sched:sched_switch", "class": "others",
+                "keep": ["prev_*"], "members": {"next_pid": ["next_*"]}}]'
         expect 0 user ktracectl record -q -e sched:sched_switch -o t.kts -- "$TARGET" paced 50 5000
         same 0 "$(count t.kts '.event == "sched_switch" and .pid == 0')" "switches from others"
         expect 0 ktracectl summary t.kts

@@ -259,15 +259,15 @@ session_id() { user ktracectl list --json=short | jq -r ".[] | select(.name == \
 
 RULES=$CONFIG_DIR/policy.d/10-case.json
 
-# grant KEYS: adds a first rule for the user with these keys, for this case.
-grant() {
+# user_rule KEYS: adds a first rule for the user with these keys, for this case.
+user_rule() {
         mkdir -p "${RULES%/*}"
         printf '{"rules": [{"name": "case", "subjects": [{"uid": %s}], %s}]}\n' "$USER_UID" "$1" >"$RULES"
         chmod 0644 "$RULES"
-        trap grant_end EXIT
+        trap user_rule_end EXIT
         ktracectl policy reload
 }
-grant_end() {
+user_rule_end() {
         rm -f "$RULES"
         ktracectl policy reload || true
         leave_case
