@@ -290,6 +290,13 @@ static void test_refused(void) {
                 { EVENT("{\"name\":\"a:b\",\"class\":\"others\",\"members\":{\"pid\":\"comm\"}}"),
                                 KT_E_INVALID_SPEC,
                                 "rules[0].events[1].members.pid: expected a list" },
+                { EVENT("{\"name\":\"a:b\",\"class\":\"others\",\"members\":{\"pid\":[\"comm\"]},"
+                        "\"also-of\":\"tid\"}"),
+                                KT_E_INVALID_SPEC,
+                                "rules[0].events[1]: also-of: tid: expected one of the fields in members" },
+                { EVENT("{\"name\":\"a:b\",\"also-of\":[\"pid\"]}"),
+                                KT_E_INVALID_SPEC,
+                                "rules[0].events[1].also-of: expected a string, got" },
                 { EVENT("{\"name\":\"a:b\",\"filter\":\"pid == 1 &&\"}"),
                                 KT_E_INVALID_SPEC,
                                 "rules[0].events[1].filter: filter column 12:" },

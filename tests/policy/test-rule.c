@@ -243,6 +243,23 @@ static void test_members_cover(void) {
         grant_free(now);
 }
 
+/* Records by others that were shown and no longer are is less. An approved question was about one
+ * or the other. */
+static void test_also_of_cover(void) {
+#define SHARED ",\"members\":{\"hidden\":[\"h*\"]}"
+        Grant *then = grant_of(OTHERS(SHARED ",\"also-of\":\"hidden\""), ASK),
+              *now = grant_of(OTHERS(SHARED), ASK);
+
+        g_assert_cmpstr(then->events[0].also_of, ==, "hidden");
+        g_assert_cmpint(grant_check_covers(now, then, NULL), ==, KT_E_ACCESS_DENIED);
+        g_assert_cmpint(grant_check_covers(then, now, NULL), ==, 0);
+        g_assert_cmpint(grant_check_covers(then, then, NULL), ==, 0);
+        g_assert_false(grant_is_same(then, now));
+        g_assert_true(grant_is_same(then, then));
+        grant_free(then);
+        grant_free(now);
+}
+
 static void test_members(void) {
         Grant *grant = grant_of(
                         "\"scopes\":[\"own\"],\"events\":[{\"name\":\"sched:*\",\"class\":"
@@ -563,6 +580,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/rule/comm", test_comm);
         g_test_add_func("/rule/memory-of-others", test_memory_of_others);
         g_test_add_func("/rule/members-cover", test_members_cover);
+        g_test_add_func("/rule/also-of-cover", test_also_of_cover);
         g_test_add_func("/rule/members", test_members);
         g_test_add_func("/rule/limits", test_limits);
         g_test_add_func("/rule/lifetimes", test_lifetimes);
