@@ -173,7 +173,8 @@ static void test_many_events(void) {
                         "events");
 }
 
-/* At worst they are matched one against the other, on the loop that serves everybody. */
+/* At worst they are matched one against the other, on the loop that serves everybody: that would
+ * take minutes. */
 static void test_many_globs(void) {
         gint64 begin = g_get_monotonic_time();
 
@@ -184,7 +185,7 @@ static void test_many_globs(void) {
                         many_events(4000, "*s*y*s*c*a*l*l*s*:*s*y*s*_*e*n*t*e*r*[!", "]*"),
                         KT_ERROR_PREFIX "LimitReached",
                         "events");
-        g_assert_cmpint(g_get_monotonic_time() - begin, <, 2 * G_USEC_PER_SEC);
+        g_assert_cmpint(g_get_monotonic_time() - begin, <, 20 * G_USEC_PER_SEC);
 }
 
 static void test_long_strings(void) {

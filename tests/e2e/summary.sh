@@ -30,7 +30,10 @@ case_summary_session() { # a flight recorder and a recording on disk are summed 
         refused 1 'black: no such file, and no such session or recording of yours' user ktracectl summary black
         touch black
         refused 1 'black: ' ktracectl summary black
+        for name in black box pipe; do ktracectl destroy $name; done
+        within 20 box_is_removed || fail "a recording is left: $(spooled)"
 }
+box_is_removed() { ktracectl spool remove box; }
 # sums_up SESSION N: whether its summary has N events.
 sums_up() { ktracectl summary --json "$1" >out 2>err && [ "$(jq '."total-events"' out)" = "$2" ]; }
 
