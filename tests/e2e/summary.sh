@@ -73,7 +73,7 @@ rows = {row["thread"]: [row[key] for key in keys] for row in scheduler["threads"
 expected = {tid: [n[key] for key in keys] for tid, n in threads.items() if n["switches"] > 0}
 others = [(wait["other-thread"], wait["other-name"]) for wait in scheduler["longest-waits"]]
 foreign = [other for other in others if other[0] not in expected and other != (None, None)]
-wrong = ends < 1 or rows != expected or not any(row[3] >= 50 and row[2] > 200000000 for row in rows.values())
+wrong = ends < 1 or rows != expected or not any(row[3] >= 20 and row[2] > 100000000 for row in rows.values())
 if wrong or foreign or scheduler["others-granted"] is not False:
     print(rows, expected, others, file=open("difference", "w"))
     raise SystemExit(1)
