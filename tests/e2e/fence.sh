@@ -76,7 +76,7 @@ case_fence_setuid() { # [guest smoke] a session ends when a traced process gains
         has_calls || fail "nothing was recorded before"
 }
 
-case_fence_setuid_while_stopped() { # [guest] a session ends when a process gains privileges while it is stopped
+case_fence_setuid_while_stopped() { # [deep guest] a session ends when a process gains privileges while it is stopped
         needs_kprobes
         fence_su
         expect 0 user ktracectl create halted --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter
