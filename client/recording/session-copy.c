@@ -13,21 +13,23 @@
 #include "interfaces/descriptor.h"
 #include "recording/spool-fetch.h"
 
-static int copy_snapshot(Proxy *proxy, const char *name, int to, Reason *reason) {
-        _cleanup_free_ char *id = NULL;
+static int copy_snapshot(Proxy *proxy, const char *id, int to, Reason *reason) {
         _cleanup_close_ int from = -1;
 
-        int r = proxy_resolve(proxy, name, &id, reason);
-        r = r ?: proxy_open_fd(proxy, id, "Snapshot", NULL, &from, reason);
+        int r = proxy_open_fd(proxy, id, "Snapshot", NULL, &from, reason);
         return r ?: descriptor_copy(from, to);
 }
 
+/* A session comes before older recordings that have its name. */
 int session_copy(Proxy *proxy, const char *name, int to, bool *ret_goes_on, Reason *reason) {
-        _cleanup_free_ char *id = NULL;
+        _cleanup_free_ char *session = NULL, *recording = NULL;
 
         *ret_goes_on = false;
-        int r = spool_resolve(proxy, name, &id, ret_goes_on, reason);
+        int r = proxy_resolve(proxy, name, &session, reason);
+        if (r != 0 && r != KT_E_NO_SUCH_SESSION)
+                return r;
+        r = spool_resolve(proxy, session ?: name, &recording, ret_goes_on, reason);
         if (r == 0)
-                return spool_fetch_into(proxy, id, NULL, to, reason);
-        return r == KT_E_NO_SUCH_SESSION ? copy_snapshot(proxy, name, to, reason) : r;
+                return spool_fetch_into(proxy, recording, NULL, to, reason);
+        return r == KT_E_NO_SUCH_SESSION && session ? copy_snapshot(proxy, session, to, reason) : r;
 }
