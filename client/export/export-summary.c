@@ -202,8 +202,7 @@ static void put_waits(SummaryExport *export,
 }
 
 /* Without the switches to own tasks, neither the time on a CPU nor the waits are known. */
-static void put_scheduler(SummaryExport *export, ReceiptSwitches switches) {
-        bool is_granted = switches != RECEIPT_SWITCHES_LEAVING;
+static void put_scheduler(SummaryExport *export, bool is_granted) {
         const SchedTable *sched = &export->summary->sched;
         json_object *scheduler;
 
@@ -219,7 +218,7 @@ static void put_scheduler(SummaryExport *export, ReceiptSwitches switches) {
         put(export,
                         scheduler,
                         "others-granted",
-                        json_object_new_boolean(switches == RECEIPT_SWITCHES_ALL));
+                        json_object_new_boolean(!export->trace->decode->hides_tasks));
         put(export, scheduler, "has-wakeups", json_object_new_boolean(sched->has_wakeups));
         put_number(export, scheduler, "switches", sched->n_switches);
         put_waits(export, scheduler, "waits", &sched->waits);
@@ -314,7 +313,10 @@ static void put_head(SummaryExport *export, const char *missing) {
 
 static int summary_end(void *state, const char *missing) {
         SummaryExport *export = state;
+        bool lacks_switches = false;
+
         int r = summary_finish(export->summary);
+        r = r ?: receipt_lacks_switches(&export->trace->stream, &lacks_switches);
         if (r < 0)
                 return r;
         export->root = json_object_new_object();
@@ -323,7 +325,7 @@ static int summary_end(void *state, const char *missing) {
         put_head(export, missing);
         put_events(export);
         put_calls(export);
-        put_scheduler(export, receipt_get_switches(&export->trace->stream));
+        put_scheduler(export, !lacks_switches);
         put_io(export, IO_BLOCK, "block");
         put_io(export, IO_NET, "network");
         if (export->is_short_of_memory)

@@ -103,38 +103,16 @@ int receipt_make(const Stream *stream, bool is_whole, json_object **ret) {
         return r;
 }
 
-static json_object *find_event(json_object *metadata, const char *system, const char *name) {
-        json_object *events = json_object_object_get(metadata, "events");
-        size_t n = json_object_is_type(events, json_type_array) ? json_object_array_length(events)
-                                                                : 0;
+int receipt_lacks_switches(const Stream *stream, bool *ret) {
+        _cleanup_json_ json_object *receipt = NULL;
 
-        for (size_t i = 0; i < n; i++) {
-                json_object *event = json_object_array_get_idx(events, i);
-                const char *of = stream_string(event, "system"), *is = stream_string(event, "name");
-
-                if (of && is && strcmp(of, system) == 0 && strcmp(is, name) == 0)
-                        return event;
-        }
-        return NULL;
-}
-
-ReceiptSwitches receipt_get_switches(const Stream *stream) {
-        json_object *receipt = stream->receipt
-                                               ?: json_object_object_get(
-                                                                  stream->metadata, "receipt"),
-                    *also_of = stream->receipt ? json_object_object_get(
-                                                                 json_object_object_get(receipt,
-                                                                                 "also-of"),
-                                                                 "sched:sched_switch")
-                                               : json_object_object_get(
-                                                                 find_event(stream->metadata,
-                                                                                 "sched",
-                                                                                 "sched_switch"),
-                                                                 "also-of");
-
-        if (!json_object_get_boolean(json_object_object_get(receipt, "fenced")))
-                return RECEIPT_SWITCHES_ALL;
-        return also_of ? RECEIPT_SWITCHES_OWN : RECEIPT_SWITCHES_LEAVING;
+        int r = receipt_make(stream, false, &receipt);
+        if (r < 0)
+                return r;
+        *ret = json_object_get_boolean(json_object_object_get(receipt, "fenced")) &&
+               !json_object_object_get(
+                               json_object_object_get(receipt, "also-of"), "sched:sched_switch");
+        return 0;
 }
 
 json_object *receipt_find(const char *text) {

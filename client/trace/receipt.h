@@ -8,14 +8,9 @@
  * Returns 0 or -ENOMEM. */
 int receipt_make(const Stream *stream, bool is_whole, json_object **ret);
 
-/* What a recording shows of the switches between tasks. */
-typedef enum ReceiptSwitches {
-        RECEIPT_SWITCHES_ALL,
-        RECEIPT_SWITCHES_OWN,     /* those from and to own tasks; other tasks read as task 0 */
-        RECEIPT_SWITCHES_LEAVING, /* only those from own tasks */
-} ReceiptSwitches;
-
-ReceiptSwitches receipt_get_switches(const Stream *stream);
+/* Whether a recording of own tasks has no switches from other tasks to them: then neither their
+ * time on a CPU nor their waits are known. Returns 0 or -ENOMEM. */
+int receipt_lacks_switches(const Stream *stream, bool *ret);
 
 /* Marks the receipt in the text of a trace.dat's version option. */
 #define RECEIPT_MARK "\nreceipt "
