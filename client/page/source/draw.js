@@ -4,7 +4,7 @@
 
 const GUTTER = 190, AXIS = 30, LANE = 34, TICKS = 8;
 
-/* The texts are kept: a canvas accepts a text that it has just seen ten times as fast as a new one. */
+/* The text of each colour is made once. */
 const colourOf = (value, theme) => {
         let colour = theme.colours.get(value);
         if (!colour) {
@@ -141,7 +141,7 @@ class Drawing {
                 for (let i = first; i < last; i++) {
                         const left = Math.max(GUTTER, this.x(slices.start[i]));
                         const right = Math.min(this.width, this.x(slices.end[i]));
-                        if (right <= drawn) /* the slice before has the pixel */
+                        if (right <= drawn) /* the slice before covers it */
                                 continue;
                         drawn = left + 0.7;
                         c.fillStyle = colour(slices.value[i]);
