@@ -10,13 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "call/proxy-session.h"
 #include "export/export.h"
-#include "interfaces/spec-json.h"
 #include "recording/input.h"
 #include "recording/isolation.h"
 #include "recording/selection-options.h"
 #include "terminal/message.h"
+#include "verbs/activity.h"
 #include "verbs/record.h"
 #include "verbs/verb.h"
 
@@ -204,51 +203,21 @@ static int calls_add_events(Calls *calls, Reason *reason) {
         return r;
 }
 
-/* Makes the spec of the recording, and asks ktraced whether it would also record this. */
-static int calls_ask(Calls *calls, Proxy *proxy, const char *key, const char *name, bool *ret) {
-        _cleanup_spec_ Spec *spec = NULL;
-        _cleanup_json_ json_object *object = NULL, *answer = NULL, *names = json_object_new_array();
-        Reason reason;
-
-        /* The command does not exist yet: it will be like this process. */
-        int r = spec_options_build(&calls->record.spec,
-                        calls->record.command ? getpid() : 0,
-                        NULL,
-                        NULL,
-                        &spec,
-                        &reason);
-        r = r ?: spec_complete(spec, &reason);
-        r = r ?: spec_to_json(spec, &object);
-        if (r == 0 && (!names || json_object_array_add(names, json_object_new_string(name)) != 0 ||
-                                      json_object_object_add(object, key, json_object_get(names)) !=
-                                                      0))
-                r = -ENOMEM;
-        r = r ?: proxy_check(proxy, object, &answer, &reason);
-        *ret = r == 0 && json_object_get_boolean(json_object_object_get(answer, "allowed"));
-        return r == -ENOMEM ? r : 0; /* record reports every other failure */
-}
-
 /* Chooses what shows the texts in place of their addresses, where the policy and the kernel allow
  * it: a probe of the catalogue for open, an event for execve. */
 static int calls_add_paths(Calls *calls, Reason *reason) {
         const CallFilter *filter = calls->filter;
-        bool has_open = !filter || call_filter_admits(filter, "openat"),
-             has_exec = !filter || call_filter_admits(filter, "execve");
-        Proxy *proxy = NULL;
-        Reason ignored;
+        SpecOptions *spec = &calls->record.spec;
+        bool is_command = calls->record.command;
         int r = 0;
 
-        if (!calls->style.has_list || (!has_open && !has_exec) || proxy_open(&proxy, &ignored) != 0)
+        if (!calls->style.has_list)
                 return 0;
-        if (has_open)
-                r = calls_ask(calls, proxy, "probes", "file_open", &has_open);
-        if (r == 0 && has_exec)
-                r = calls_ask(calls, proxy, "events", "sched:sched_process_exec", &has_exec);
-        proxy_free(proxy);
-        if (r == 0 && has_open)
-                r = spec_options_take(&calls->record.spec, OPTION_PROBE, "file_open", reason);
-        if (r == 0 && has_exec)
-                r = spec_options_take(&calls->record.spec, 'e', "sched:sched_process_exec", reason);
+        if (!filter || call_filter_admits(filter, "openat"))
+                r = activity_add_optional(spec, is_command, OPTION_PROBE, "file_open", reason);
+        if (r == 0 && (!filter || call_filter_admits(filter, "execve")))
+                r = activity_add_optional(
+                                spec, is_command, 'e', "sched:sched_process_exec", reason);
         return r;
 }
 
@@ -329,6 +298,7 @@ const Verb verb_calls = {
                 "line is printed when its call returns, so the lines are in the order of the\n"
                 "returns. Calls that are open at the end, or at ^C, have <unfinished ...>. CMD\n"
                 "runs as with record. FILE is a recording of syscalls:* or raw_syscalls:*.\n"
+                "Names of opened files and started programs are shown if policy and kernel allow it.\n"
                 "\n"
                 "  -p, --pid PID          these processes (PID,PID or repeated) and their new\n"
                 "                         threads and children; of a FILE only these threads\n"

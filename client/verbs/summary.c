@@ -19,6 +19,7 @@
 #include "recording/session-copy.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
+#include "verbs/activity.h"
 #include "verbs/record.h"
 #include "verbs/verb.h"
 
@@ -389,22 +390,6 @@ static bool is_session(int n, char **names) {
                access(names[0], F_OK) < 0 && errno == ENOENT;
 }
 
-static int summary_add_events(RecordOptions *record, bool is_all, Reason *reason) {
-        static const char *const of_all[] = { "sched:sched_waking",
-                "sched:sched_wakeup_new",
-                "block:block_rq_issue",
-                "block:block_rq_complete",
-                "net:net_dev_xmit",
-                "net:netif_receive_skb" };
-        int r = spec_options_take(&record->spec, 'e', "syscalls:*", reason);
-
-        r = r ?: spec_options_take(&record->spec, 'e', "sched:sched_switch", reason);
-        r = r ?: spec_options_take(&record->spec, 'e', "sched:sched_process_exit", reason);
-        for (size_t i = 0; r == 0 && is_all && i < ELEMENTSOF(of_all); i++)
-                r = spec_options_take(&record->spec, 'e', of_all[i], reason);
-        return r == 0 && is_all ? spec_options_take(&record->spec, 'a', NULL, reason) : r;
-}
-
 /* Records the command into a file without a name. Returns the status of record. */
 static int summary_record(const SummaryOptions *o, const Context *context, int fd) {
         Context quiet = *context;
@@ -420,7 +405,8 @@ static int summary_record(const SummaryOptions *o, const Context *context, int f
         record.format = "kts";
         record.command = o->command;
         quiet.quiet = true;
-        r = summary_add_events(&record, o->is_all, &reason);
+        r = o->is_all ? spec_options_take(&record.spec, 'a', NULL, &reason) : 0;
+        r = r ?: activity_add_events(&record.spec, true, o->is_all, &reason);
         status = r == 0 ? record_conduct(&record, &quiet) : message_fail(r, &reason);
         record_done(&record);
         return status;
@@ -475,11 +461,11 @@ const Verb verb_summary = {
         .arguments = "FILE... | SESSION | [-a] -- CMD...",
         .summary = "Print the numbers of a recorded trace, a session or a command on one screen",
         .help = "FILE is as for 'report'. A SESSION is a flight recorder or is recorded to disk; it\n"
-                "goes on. With CMD, its system calls and switches are recorded; with -a also\n"
-                "wake-ups, block and network devices of the whole system while it runs. Prints the\n"
-                "number of each event, the system calls with their durations, the time of each\n"
-                "thread on a CPU, waiting for one and sleeping, and the requests of block and\n"
-                "network devices, as far as the trace has such events.\n"
+                "goes on. With CMD, its system calls and, if policy allows it, its switches are\n"
+                "recorded; with -a also wake-ups, block and network devices of the whole system\n"
+                "while it runs. Prints the number of each event, the system calls with their\n"
+                "durations, the time of each thread on a CPU, waiting for one and sleeping, and the\n"
+                "requests of block and network devices, as far as the trace has such events.\n"
                 "Percentiles are at most 1.6 % away from the exact values.\n"
                 "\n"
                 "  --by WHAT            system calls by call (default), or by thread and call\n"

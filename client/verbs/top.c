@@ -10,6 +10,7 @@
 #include "top/top-keys.h"
 #include "top/top-run.h"
 #include "top/top-terminal.h"
+#include "verbs/activity.h"
 #include "verbs/verb.h"
 
 #define INTERVAL_USEC UINT64_C(3000000)
@@ -89,17 +90,6 @@ static int top_set_times(TopOptions *top, const TopWords *words, Reason *reason)
 
 /* Without a target: root sees the whole system, other users their own processes. */
 static int top_set_target(TopOptions *top, Reason *reason) {
-        /* Exec events have the names of short programs. */
-        static const char *const of_own[] = { "syscalls:*",
-                "sched:sched_switch",
-                "sched:sched_process_exec",
-                "sched:sched_process_exit" };
-        static const char *const of_all[] = { "sched:sched_waking",
-                "sched:sched_wakeup_new",
-                "block:block_rq_issue",
-                "block:block_rq_complete",
-                "net:net_dev_xmit",
-                "net:netif_receive_skb" };
         SpecOptions *spec = &top->spec;
         int r = 0;
 
@@ -112,10 +102,9 @@ static int top_set_target(TopOptions *top, Reason *reason) {
                      : spec->pids ? "chosen processes"
                      : spec->unit ? spec->unit
                                   : "own processes";
-        for (size_t i = 0; r == 0 && i < ELEMENTSOF(of_own); i++)
-                r = spec_options_take(spec, 'e', of_own[i], reason);
-        for (size_t i = 0; r == 0 && is_all && i < ELEMENTSOF(of_all); i++)
-                r = spec_options_take(spec, 'e', of_all[i], reason);
+        r = r ?: activity_add_events(spec, false, is_all, reason);
+        /* Exec events have the names of short programs. */
+        r = r ?: activity_add_optional(spec, false, 'e', "sched:sched_process_exec", reason);
         return r;
 }
 

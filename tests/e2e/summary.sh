@@ -14,6 +14,12 @@ case_summary_command() { # the calls of a command, with their errors and times; 
 }
 
 case_summary_session() { # a flight recorder and a recording on disk are summed up while they go on; a stream is refused
+        # An older recording with the name of a session does not hide it.
+        ktracectl create black --spec - --scope system -e raw_syscalls:sys_enter -f 'id == 1000' <<<'{"spool": {}}'
+        ktracectl start black
+        "$TARGET" calls 7 1000
+        ktracectl destroy black
+        within 20 sums_up black 7 || fail "the older recording: $(cat out err)"
         ktracectl create black --mode flight --scope system -e raw_syscalls:sys_enter -f 'id == 1000'
         ktracectl create box --spec - --scope system -e raw_syscalls:sys_enter -f 'id == 1000' <<<'{"spool": {}}'
         ktracectl create pipe --scope system -e raw_syscalls:sys_enter -f 'id == 1000'
@@ -31,9 +37,9 @@ case_summary_session() { # a flight recorder and a recording on disk are summed 
         touch black
         refused 1 'black: ' ktracectl summary black
         for name in black box pipe; do ktracectl destroy $name; done
-        within 20 box_is_removed || fail "a recording is left: $(spooled)"
+        within 20 recordings_are_removed || fail "a recording is left: $(spooled)"
 }
-box_is_removed() { ktracectl spool remove box; }
+recordings_are_removed() { ktracectl spool remove black box; }
 # sums_up SESSION N: whether its summary has N events.
 sums_up() { ktracectl summary --json "$1" >out 2>err && [ "$(jq '."total-events"' out)" = "$2" ]; }
 
@@ -89,6 +95,12 @@ EOS
         grep -q '^Scheduler: not granted' out || fail "$(cat out)"
         ! grep -q '^Threads' out || fail "times of threads: $(cat out)"
         same '{"granted":false}' "$(ktracectl summary --json t.kts | jq -c .scheduler)" scheduler
+        # A rule may have no switches at all: the rest is shown.
+        user_rule '"scopes": ["command", "own"], "events": ["syscalls:*"]'
+        expect 0 user ktracectl summary --json -- "$TARGET" calls 50 1000
+        same null "$(jq -c .scheduler out)" scheduler
+        [ "$(jq '."total-events"' out)" -ge 100 ] || fail "$(cat out)"
+        expect 0 user ktracectl top -b -n 1 -d 0.5
 }
 
 case_summary_numbers() { # each number equals one that another program computes from the same events
