@@ -42,7 +42,7 @@ parts_of() {
         attack/) echo attack-closed ;;
         attack/1) echo attack-closed attack-open ;;
         trixie/*) trixie_parts ;;
-        package/1) echo package package-guest ;;
+        package/1) echo package package-guest package-trixie-guest ;;
         package/) echo ;;
         soak/1 | fuzz/1) echo "$1" ;;
         arm64/1) echo arm64-unit arm64-guest ;;
@@ -165,6 +165,7 @@ run_part() {
         fuzz) tests/fuzz/libfuzzer.sh build-fuzz 60 ;;
         package) tests/package/suite.sh "$results/packages" ;;
         package-guest) tests/package/guest.sh build bookworm "$results/packages/bookworm" ;;
+        package-trixie-guest) tests/package/guest.sh build trixie "$results/packages/trixie" ;;
         attack-closed) tests/attack/suite.sh build build-attack closed ;;
         attack-open) tests/attack/suite.sh build build-attack open ;;
         esac
