@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The names of system calls by number. make-syscalls.sh makes the tables from the installed headers
- * of the kernel. Called where a trace has numbers only. A build on another architecture lacks the
- * tables whose headers are not installed there; then the number is all that is shown. */
+ * of the kernel. Called where a trace has numbers only. A table whose headers were missing is
+ * empty: then the number is all that is shown. */
 
 #include "names/syscall.h"
 

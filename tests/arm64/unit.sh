@@ -16,10 +16,11 @@ keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 [ "$(id -u)" = 0 ] || { echo "unit.sh: only root can make a chroot: sudo $0" >&2; exit 1; }
 
-# The libraries are arm64's, the tools are this machine's. Instructions of arm64 need no decoder: no Zydis.
+# The libraries are arm64's, the tools are this machine's. Instructions of arm64 need no decoder: no Zydis. The numbers
+# of x86's system calls are in headers of their own.
 names=$("$source/tests/packages.sh" --list build | tr ' ' '\n' |
         sed -e '/^libzydis-dev$/d' -e 's/^gcc$/gcc-aarch64-linux-gnu/' -e 's/-dev$/-dev:arm64/' | tr '\n' ',')
-names=$names$("$source/tests/packages.sh" --list run chroot | tr ' ' ','),qemu-user-static
+names=${names}linux-libc-dev-amd64-cross,$("$source/tests/packages.sh" --list run chroot | tr ' ' ','),qemu-user-static
 recipe=$( (cat "$here/../trixie/build-chroot.sh"; echo "$names $suite") | sha256sum | cut -c1-16)
 cache=${XDG_CACHE_HOME:-/var/cache}/ktrace-arm64
 chroot=$cache/$recipe

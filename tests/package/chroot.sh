@@ -11,9 +11,11 @@ keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 [ "$(id -u)" = 0 ] || { echo "chroot.sh: only root can make a chroot: sudo $0 $suite" >&2; exit 1; }
 
-# The field Build-Depends of debian/control without versions, profiles and architectures.
+# The field Build-Depends of debian/control without versions, profiles and architectures, and without what only other
+# architectures need.
 depends() {
         sed -n '/^Build-Depends:/,/^[^ B]/p' "$source/debian/control" | grep -E '^(Build-Depends:| )' |
+                grep -vF '[!amd64' |
                 sed -E 's/^Build-Depends://; s/\([^)]*\)|<[^>]*>|\[[^]]*\]//g; s/debhelper-compat/debhelper/' |
                 tr -d ' \n'
 }
