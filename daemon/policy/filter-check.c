@@ -230,6 +230,13 @@ static void take_glob(FilterNode *node) {
         }
 }
 
+/* The bytes that printing adds to a glob: brackets around a digit, or a backslash. */
+static size_t count_escapes(const FilterNode *node) {
+        char first = node->string_size > 0 ? node->string[0] : '\0';
+
+        return first >= '0' && first <= '9' ? 2 : first == '!' ? 1 : 0;
+}
+
 static int check_string(FilterTree *tree, FilterNode *node, size_t size) {
         const FilterToken *value = &node->value;
         bool is_glob = node->op.op == OPERATOR_GLOB;
@@ -238,14 +245,6 @@ static int check_string(FilterTree *tree, FilterNode *node, size_t size) {
                 return refuse_operator(tree, node, "strings have == != ~");
         if (value->type != TOKEN_STRING)
                 return refuse_value(tree, node, "a string, in quotes");
-        /* Two bytes are reserved for the brackets around a leading digit. */
-        if (value->size > STRING_MAX - 2)
-                return filter_refuse(tree,
-                                KT_E_INVALID_SPEC,
-                                value->p - 1,
-                                "the string has %zu bytes, the maximum is %d",
-                                value->size,
-                                STRING_MAX - 2);
         if (!is_glob && size > 0 && value->size > size)
                 return filter_refuse(tree,
                                 KT_E_INVALID_SPEC,
@@ -259,7 +258,15 @@ static int check_string(FilterTree *tree, FilterNode *node, size_t size) {
         node->string_size = value->size;
         if (is_glob)
                 take_glob(node);
-        return 0;
+        size_t max = STRING_MAX - (is_glob ? count_escapes(node) : 0);
+        if (node->string_size <= max)
+                return 0;
+        return filter_refuse(tree,
+                        KT_E_INVALID_SPEC,
+                        value->p - 1,
+                        "the string has %zu bytes, the maximum is %zu",
+                        value->size,
+                        max + value->size - node->string_size);
 }
 
 static int check_pointed(FilterTree *tree, FilterNode *node) {

@@ -61,8 +61,7 @@ static void print_string(FilterText *out, const FilterNode *node) {
                 filter_print_text(out, "[");
                 filter_print_bytes(out, p++, 1);
                 filter_print_text(out, "]");
-        }
-        if (node->op.op == OPERATOR_GLOB && p < end && *p == '!')
+        } else if (node->op.op == OPERATOR_GLOB && p < end && *p == '!')
                 filter_print_text(out, "\\");
         filter_print_bytes(out, p, (size_t)(end - p));
         filter_print_text(out, quote);

@@ -202,16 +202,26 @@ static void test_globs(void) {
         assert_compiles("!name ~ '!a*'", "name ~ \"a*\"");
         assert_compiles("name == '!a*'", "name == \"!a*\"");
         assert_compiles("name ~ '!2'", "!(name ~ \"[2]\")");
+        assert_compiles("name ~ '2!a'", "name ~ \"[2]!a\"");
         assert_compiles("name ~ '!!a*'", "!(name ~ \"\\!a*\")");
 }
 
 static void test_string_length(void) {
-        g_autofree char *longest = g_strnfill(253, 'a'), *over = g_strnfill(254, 'a');
+        g_autofree char *longest = g_strnfill(255, 'a'), *over = g_strnfill(256, 'a');
         g_autofree char *fits = g_strdup_printf("filename == \"%s\"", longest);
         g_autofree char *does_not = g_strdup_printf("filename == \"%s\"", over);
+        /* The printed string is as long as the kernel allows, too. */
+        g_autofree char *glob = g_strdup_printf("name ~ \"1!%s\"", longest + 4);
+        g_autofree char *printed = g_strdup_printf("name ~ \"[1]!%s\"", longest + 4);
+        g_autofree char *long_glob = g_strdup_printf("name ~ \"1!%s\"", longest + 3);
+        g_autofree char *negated = g_strdup_printf("name ~ \"!!%s\"", longest + 1);
 
         assert_compiles(fits, fits);
-        assert_refused(does_not, "13: the string has 254 bytes, the maximum is 253");
+        assert_refused(does_not, "13: the string has 256 bytes, the maximum is 255");
+        assert_compiles(glob, printed);
+        assert_compiles(printed, printed);
+        assert_refused(long_glob, "8: the string has 254 bytes, the maximum is 253");
+        assert_refused(negated, "8: the string has 256 bytes, the maximum is 255");
 }
 
 static void test_fields(void) {
