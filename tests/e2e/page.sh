@@ -31,7 +31,7 @@ case_page_attack() { # names that look like HTML reach the page as base64 only
         expect 0 ktracectl convert t.kts --to html -o t.html
         same 0 "$(grep -c 'onerror\|<img' t.html)" "lines with the name"
         same 1 "$(grep -c '^<script>$' t.html)" "scripts that run"
-        head -c 100000 t.kts >cut.kts
+        head -c -1000 t.kts >cut.kts
         expect 4 ktracectl convert cut.kts --to html -o cut.html
         tail -n 1 cut.html | grep -qx '</html>' || fail "the page of a cut recording is not complete"
 }
