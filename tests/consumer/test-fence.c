@@ -195,8 +195,8 @@ static void test_younger_than_the_end(void) {
         rig_free(&rig);
 }
 
-/* Two records on both sides of a loss. The consumer asks who lives. The times are after the start of
- * the machine, which may have been a few seconds ago. */
+/* Two records on both sides of a loss. The consumer asks who lives. The times are after the start
+ * of the machine, which may have been a few seconds ago. */
 static void lose(Rig *rig) {
         rig_add_member(rig, 12, 0);
         rig_give_guard(rig);
