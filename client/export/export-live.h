@@ -5,17 +5,7 @@
 #include "export/export.h"
 #include "trace/decode.h"
 
-/* Takes the records of a stream instead of a format. All functions return 0 or -errno. */
-typedef struct LiveReader {
-        int (*begin)(const Decode *decode, void *userdata); /* the formats are known */
-        int (*record)(const Record *record, void *userdata);
-        int (*loss)(uint32_t cpu, int64_t lost, void *userdata); /* -1: an unknown number */
-} LiveReader;
-
 int live_export_new(ExportFormat format, FILE *out, LiveExport **ret);
-/* Prints nothing. Records come in time order, except after a loss with the number 0: then some of
- * this CPU come too late. */
-int live_export_new_reader(const LiveReader *reader, void *userdata, LiveExport **ret);
 /* Prints only these CPUs. Call it before the first byte. Borrowed. Not for EXPORT_KTS. */
 void live_export_set_cpus(LiveExport *live, const CpuList *cpus);
 /* EXPORT_CALLS: how calls are printed. Call it before the first byte. Borrowed. */

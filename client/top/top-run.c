@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "call/proxy-session.h"
-#include "export/export-live.h"
 #include "interfaces/spec-json.h"
 #include "recording/watch.h"
 #include "spec/caret.h"
@@ -28,12 +27,13 @@
 #include "top/top-frame.h"
 #include "top/top-keys.h"
 #include "top/top-terminal.h"
+#include "trace/live-trace.h"
 
 #define READ_SIZE  ((size_t)64 * 1024)
 #define READS_MAX  16 /* then other event sources run */
 #define FLUSH_USEC UINT64_C(8000)
 #define TIMER_USEC UINT64_C(1000)
-/* Records of the last moments may still be on their way: export-live.c, HOLD_NS. */
+/* Records of the last moments may still be on their way: live-trace.c, HOLD_NS. */
 #define HOLD_NS UINT64_C(200000000)
 
 typedef struct Top {
@@ -43,7 +43,7 @@ typedef struct Top {
         Watch watch;
         char *session;
         int stream_fd;
-        LiveExport *live;
+        LiveTrace *live;
         TopTable *table;
         bool is_mono;    /* the trace's clock is CLOCK_MONOTONIC */
         uint64_t newest; /* time of the newest record */
@@ -75,7 +75,7 @@ static void top_end(Top *top, int result) {
         top->result = top->result ?: result;
 }
 
-static int on_formats(const Decode *decode, void *userdata) {
+static int on_formats(Decode *decode, void *userdata, Reason *reason _unused_) {
         Top *top = userdata;
 
         top->is_mono = strcmp(decode->clock, "mono") == 0;
@@ -89,13 +89,22 @@ static int on_record(const Record *record, void *userdata) {
         return top_table_record(top->table, record);
 }
 
-static int on_loss(uint32_t cpu, int64_t lost, void *userdata) {
+static int on_loss(const Record *at, int64_t lost, void *userdata) {
         Top *top = userdata;
 
-        return top_table_loss(top->table, cpu, lost);
+        return top_table_loss(top->table, at->cpu, lost);
 }
 
-static const LiveReader top_reader = { on_formats, on_record, on_loss };
+static int on_late(uint32_t cpu, void *userdata) {
+        Top *top = userdata;
+
+        return top_table_loss(top->table, cpu, 0);
+}
+
+static const LiveReader top_reader = { .begin = on_formats,
+        .record = on_record,
+        .loss = on_loss,
+        .late = on_late };
 
 static int top_print_json(Top *top) {
         _cleanup_json_ json_object *object = top_view_to_json(&top->numbers, top->interval_nsec);
@@ -171,7 +180,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
 
 static int on_quiet(sd_event_source *source, uint64_t usec, void *userdata) {
         Top *top = userdata;
-        int r = live_export_flush(top->live);
+        int r = live_trace_flush(top->live);
 
         if (r < 0)
                 top_end(top, r);
@@ -180,16 +189,16 @@ static int on_quiet(sd_event_source *source, uint64_t usec, void *userdata) {
 
 /* The stream is at its end, although top has not ended the session. */
 static int top_find_end(Top *top) {
-        ExportSummary summary = {};
-        int r = live_export_finish(top->live, &summary, &top->reason);
+        const Stream *stream = live_trace_get_stream(top->live);
+        int r = live_trace_finish(top->live);
 
-        if (r != 0 || (summary.complete && watch_is_good_end(summary.end_code)))
+        if (r != 0 || (stream->is_ended && watch_is_good_end(stream->end_code)))
                 return r;
         return reason_set(&top->reason,
                         KT_E_FAILED,
                         "the session ended early: %s",
-                        summary.complete
-                                        ? summary.end_reason
+                        stream->is_ended
+                                        ? stream->end_reason
                                         : "its stream worker is gone, 'journalctl -u ktraced' shows why");
 }
 
@@ -207,7 +216,7 @@ static int on_stream(sd_event_source *source, int fd, uint32_t events, void *use
                         top_end(top, n < 0 ? -errno : top_find_end(top));
                         return 0;
                 }
-                int r = live_export_feed(top->live, buffer, (size_t)n, &top->reason);
+                int r = live_trace_feed(top->live, buffer, (size_t)n, &top->reason);
                 if (r != 0) {
                         top_end(top, r);
                         return 0;
@@ -364,7 +373,7 @@ static void top_done(Top *top) {
                 close(top->stream_fd);
         watch_done(&top->watch);
         proxy_free(top->proxy);
-        live_export_free(top->live);
+        live_trace_free(top->live);
         top_table_free(top->table);
         top_numbers_clear(&top->numbers);
         text_block_clear(&top->block);
@@ -387,7 +396,7 @@ static int top_init(Top *top) {
                 r = -errno;
         (void)signal(SIGPIPE, SIG_IGN);
         r = r ?: top_table_new(&top->table);
-        return r ?: live_export_new_reader(&top_reader, top, &top->live);
+        return r ?: live_trace_new(&top_reader, top, false, &top->live);
 }
 
 int top_run(const TopOptions *options, const Context *context) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Names of tasks for a stream that is printed live, because the stream's own list comes only at
- * its end. Called by the live export, which runs on the traced machine. Names come from records
+/* Names of tasks for a stream that is read live, because the stream's own list comes only at
+ * its end. Called by live-trace.c, which runs on the traced machine. Names come from records
  * of scheduler and exec events, else from /proc while the task still exists. An unknown name is
  * printed as "<...>". Files contain the list and do not need this. */
 
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/comm.h"
+#include "trace/comm.h"
 
 #define COMM_SIZE 16 /* TASK_COMM_LEN */
 
