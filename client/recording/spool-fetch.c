@@ -92,20 +92,28 @@ static int open_pipe(Proxy *proxy, const char *id, const char *file, int *ret_fd
         return r;
 }
 
-/* Every stream begins with its metadata. A worker that cannot read the files sends nothing. */
+/* Every stream begins with its metadata. A worker that cannot read the files sends nothing, and one
+ * that was killed before its first write leaves none. */
 static int spool_fetch_check_stream(int fd, json_object *row, Reason *reason) {
-        json_object *files = json_object_object_get(row, "files");
+        const char *id = spool_fetch_text_of(row, "id");
         struct stat status;
 
         if (fstat(fd, &status) < 0)
                 return -errno;
-        if (!S_ISREG(status.st_mode) || status.st_size > 0 || json_object_array_length(files) == 0)
+        if (!S_ISREG(status.st_mode) || status.st_size > 0)
                 return 0;
+        if (json_object_array_length(json_object_object_get(row, "files")) == 0)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "%s: nothing of it was written to the disk: state %s, end \"%s\"",
+                                id,
+                                spool_fetch_text_of(row, "state"),
+                                spool_fetch_text_of(row, "reason"));
         return reason_set(reason,
                         KT_E_FAILED,
                         "%s: expected a stream, got nothing: no complete frame was written to the "
                         "disk, or ktrace-consumer cannot read it, see 'journalctl -u ktraced'",
-                        spool_fetch_text_of(row, "id"));
+                        id);
 }
 
 static int get_daemon(Proxy *proxy, uint64_t *ret_pid, Reason *reason) {
