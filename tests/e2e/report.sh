@@ -143,7 +143,7 @@ EOS
 }
 
 case_report_names() { # names of calls, flags, errors and signals: on a terminal, or with --names always
-        expect 0 ktracectl record -q -e 'syscalls:*openat' -o t.kts -- \
+        expect 0 ktracectl record -q -e 'syscalls:*openat' -e signal:signal_generate -o t.kts -- \
                 sh -c 'cat /nowhere; kill -WINCH $$'
         expect 0 ktracectl report --names always t.kts
         grep -Eq 'openat: +openat\(dfd=AT_FDCWD, filename=0x[0-9a-f]+, flags=O_RDONLY\|O_CLOEXEC, mode=0\)$' out ||
