@@ -20,6 +20,9 @@ case_summary_session() { # a flight recorder and a recording on disk are summed 
         "$TARGET" calls 7 1000
         ktracectl destroy black
         within 20 sums_up black 7 || fail "the older recording: $(cat out err)"
+        user sh -c "ktracectl create black --mode flight --lifetime linger --scope own -e sched:sched_switch"
+        sums_up black 7 || fail "a session of another user was taken: $(cat out err)"
+        user ktracectl destroy black
         ktracectl create black --mode flight --scope system -e raw_syscalls:sys_enter -f 'id == 1000'
         ktracectl create box --spec - --scope system -e raw_syscalls:sys_enter -f 'id == 1000' <<<'{"spool": {}}'
         ktracectl create pipe --scope system -e raw_syscalls:sys_enter -f 'id == 1000'
@@ -37,9 +40,8 @@ case_summary_session() { # a flight recorder and a recording on disk are summed 
         touch black
         refused 1 'black: ' ktracectl summary black
         for name in black box pipe; do ktracectl destroy $name; done
-        within 20 recordings_are_removed || fail "a recording is left: $(spooled)"
+        for name in black box; do within 20 ktracectl spool remove $name || fail "left: $(spooled)"; done
 }
-recordings_are_removed() { ktracectl spool remove black box; }
 # sums_up SESSION N: whether its summary has N events.
 sums_up() { ktracectl summary --json "$1" >out 2>err && [ "$(jq '."total-events"' out)" = "$2" ]; }
 
