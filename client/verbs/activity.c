@@ -9,29 +9,24 @@
 
 #include "call/proxy-session.h"
 #include "interfaces/spec-json.h"
+#include "interfaces/spec-list.h"
 
-/* Makes the spec of the recording with this event instead of its own, or with this probe, too. */
+/* Makes the spec of the recording with this event or probe, too. One rule must allow the whole. */
 static int activity_make_spec(const SpecOptions *options,
                 bool is_command,
-                const char *key,
+                bool is_probe,
                 const char *name,
                 json_object **ret,
                 Reason *reason) {
         _cleanup_spec_ Spec *spec = NULL;
-        json_object *names;
 
         /* The command does not exist yet: it will be like this process. */
         int r = spec_options_build(options, is_command ? getpid() : 0, NULL, NULL, &spec, reason);
+        if (r == 0)
+                r = is_probe ? spec_add_probe(spec, name, NULL, reason)
+                             : spec_add_event(spec, name, NULL, reason);
         r = r ?: spec_complete(spec, reason);
-        r = r ?: spec_to_json(spec, ret);
-        if (r != 0)
-                return r;
-        names = json_object_new_array();
-        if (!names || json_object_object_add(*ret, key, names) != 0) {
-                json_object_put(names);
-                return -ENOMEM;
-        }
-        return json_object_array_add(names, json_object_new_string(name)) == 0 ? 0 : -ENOMEM;
+        return r ?: spec_to_json(spec, ret);
 }
 
 int activity_add_optional(SpecOptions *options,
@@ -43,12 +38,8 @@ int activity_add_optional(SpecOptions *options,
         Proxy *proxy = NULL;
         Reason ignored;
 
-        int r = activity_make_spec(options,
-                        is_command,
-                        option == OPTION_PROBE ? "probes" : "events",
-                        name,
-                        &spec,
-                        &ignored);
+        int r = activity_make_spec(
+                        options, is_command, option == OPTION_PROBE, name, &spec, &ignored);
         r = r ?: proxy_open(&proxy, &ignored);
         r = r ?: proxy_check(proxy, spec, &answer, &ignored);
         proxy_free(proxy);
