@@ -95,7 +95,7 @@ static int open_pipe(Proxy *proxy, const char *id, const char *file, int *ret_fd
 /* Every stream begins with its metadata. A worker that cannot read the files sends nothing, and one
  * that was killed before its first write leaves none. */
 static int spool_fetch_check_stream(int fd, json_object *row, Reason *reason) {
-        const char *id = spool_fetch_text_of(row, "id");
+        const char *id = spool_fetch_text_of(row, "id"), *end = spool_fetch_text_of(row, "reason");
         struct stat status;
 
         if (fstat(fd, &status) < 0)
@@ -105,10 +105,10 @@ static int spool_fetch_check_stream(int fd, json_object *row, Reason *reason) {
         if (json_object_array_length(json_object_object_get(row, "files")) == 0)
                 return reason_set(reason,
                                 KT_E_FAILED,
-                                "%s: nothing of it was written to the disk: state %s, end \"%s\"",
+                                "%s: nothing of it is on the disk%s%s",
                                 id,
-                                spool_fetch_text_of(row, "state"),
-                                spool_fetch_text_of(row, "reason"));
+                                *end ? "; it ended: " : " yet: fetch it again later",
+                                end);
         return reason_set(reason,
                         KT_E_FAILED,
                         "%s: expected a stream, got nothing: no complete frame was written to the "

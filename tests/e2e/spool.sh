@@ -264,14 +264,13 @@ case_spool_links() { # symbolic links in the spool directory are neither followe
         ln -s "$T/victim" "$SPOOL_DIR/00000000deadbeef"
         mkdir -m 700 "$SPOOL_DIR/00000000deadbee1"
         echo '{"version": 1, "uid": 0, "name": "planted", "kind": "session",
-                "created-usec": 1, "ended-usec": 2, "code": "x", "reason": "of someone"}' \
+                "created-usec": 1, "ended-usec": 2, "code": "x", "reason": "planted"}' \
                 >"$SPOOL_DIR/00000000deadbee1/session.json"
         ln -s "$T/victim/file" "$SPOOL_DIR/00000000deadbee1/000001.kts"
         mkfifo "$SPOOL_DIR/00000000deadbee1/000002.kts"
         same 00000000deadbee1 "$(spooled | jq -r '.[].id')" list
         same 0 "$(entry 'files | length')" files
-        refused 1 'nothing of it was written to the disk: state ended, end "of someone"' \
-                ktracectl spool fetch planted -o t.kts
+        refused 1 'nothing of it is on the disk; it ended: planted' ktracectl spool fetch planted -o t.kts
         [ ! -e t.kts ] || fail "an empty file is left"
         expect 0 ktracectl spool remove planted
         same secret "$(cat "$T/victim/file")" "the victim"
