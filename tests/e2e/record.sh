@@ -190,8 +190,9 @@ case_stream_worker_killed() { # [guest asan] a stream whose worker was killed is
         "$TARGET" calls 60000 1000
         ktracectl destroy box
         kill -KILL "$worker" || true # or the daemon has lost its patience already
-        cat slow >t.kts &
-        exec 9>&-
+        exec 8<slow
+        cat <&8 >t.kts 8<&- 9>&- & # it ends when the stream's end is closed
+        exec 8<&- 9>&-
         wait "$pid" || status=$?
         same 4 "$status" "status: $(cat stream.err)"
         same 1 "$(grep -c 'standard output: the stream has no end: cut after' stream.err)" "lines: $(cat stream.err)"
