@@ -86,6 +86,11 @@ static void print_daemon(json_object *status) {
                         status_get(status, "streams"),
                         status_get(status, "streams") == 1 ? "" : "s",
                         table_format_bytes(memory, status_get(status, "kernel-buffer-kb") * 1024));
+        if (status_get(status, "prepared-kb") > 0)
+                printf("The buffers of the instances that are ready for the next sessions take "
+                       "%s.\n",
+                                table_format_bytes(
+                                                memory, status_get(status, "prepared-kb") * 1024));
         print_workers(status);
 }
 

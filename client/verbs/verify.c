@@ -34,6 +34,7 @@ typedef struct Verify {
         const char *path;
         int tracefs_fd;
         json_object *sessions; /* NULL: no daemon runs */
+        json_object *status;   /* NULL: the same; has the ids of prepared instances */
         json_object *probes;   /* NULL: the same */
         json_object *findings; /* [{"kind","name"}] */
 } Verify;
@@ -78,9 +79,18 @@ static int verify_ask_daemon(Verify *verify, Reason *reason) {
         if (r != 0 || !proxy)
                 return r;
         r = proxy_list(proxy, &verify->sessions, reason);
-        if (r == 0)
-                r = proxy_get(proxy, NULL, "ListProbes", NULL, &verify->probes, reason);
+        r = r ?: proxy_get(proxy, NULL, "GetStatus", NULL, &verify->status, reason);
+        r = r ?: proxy_get(proxy, NULL, "ListProbes", NULL, &verify->probes, reason);
         return r;
+}
+
+static bool verify_is_prepared(const Verify *verify, const char *id) {
+        json_object *ids = json_object_object_get(verify->status, "prepared");
+
+        for (size_t i = 0; ids && i < json_object_array_length(ids); i++)
+                if (strcmp(json_object_get_string(json_object_array_get_idx(ids, i)), id) == 0)
+                        return true;
+        return false;
 }
 
 static bool verify_has_session(const Verify *verify, const char *id) {
@@ -140,7 +150,8 @@ static int verify_instances(Verify *verify, Reason *reason) {
         }
         while (r == 0 && (errno = 0, entry = readdir(directory)))
                 if (strncmp(entry->d_name, KT_INSTANCE_PREFIX, n) == 0 &&
-                                !verify_has_session(verify, entry->d_name + n))
+                                !verify_has_session(verify, entry->d_name + n) &&
+                                !verify_is_prepared(verify, entry->d_name + n))
                         r = verify_add(verify, "instance", entry->d_name);
         if (r == 0 && errno != 0)
                 r = verify_refuse(verify->path, errno, reason);
@@ -256,7 +267,8 @@ static int verify_look(Verify *verify, Reason *reason) {
         json_object_put(verify->findings);
         json_object_put(verify->sessions);
         json_object_put(verify->probes);
-        verify->sessions = verify->probes = NULL;
+        json_object_put(verify->status);
+        verify->sessions = verify->probes = verify->status = NULL;
         verify->findings = json_object_new_array();
         if (!verify->findings)
                 return -ENOMEM;
@@ -298,6 +310,7 @@ static int verify_run(Context *context, int argc, char **argv) {
                 status = verify_execute(context, &verify);
         json_object_put(verify.sessions);
         json_object_put(verify.probes);
+        json_object_put(verify.status);
         json_object_put(verify.findings);
         if (verify.tracefs_fd >= 0)
                 close(verify.tracefs_fd);

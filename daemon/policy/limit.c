@@ -66,6 +66,16 @@ const LimitField limit_fields[] = {
                         "kB",
                         "Ring buffers of all sessions, summed over the CPUs; mode flight counts "
                         "three times. Includes the memory of probes made of two events."),
+        LIMIT("max-prepared-kb",
+                        max_prepared_kb,
+                        0,
+                        1024ULL * 1024,
+                        65536,
+                        "kB",
+                        "Ring buffers, summed over the CPUs, of up to two instances that are kept "
+                        "ready for the next sessions. They are made after the first session, count "
+                        "in both totals only while no session needs the room, and are removed when "
+                        "ktraced ends. 0: none."),
         LIMIT_OF_RULES("max-events",
                         max_events,
                         1,

@@ -16,6 +16,7 @@ typedef struct Limits {
         uint64_t max_buffer_kb;         /* kB per CPU of one session */
         uint64_t max_buffer_kb_per_uid; /* kB, times CPUs, over all sessions of a uid */
         uint64_t max_buffer_kb_total;   /* kB, times CPUs, over all sessions */
+        uint64_t max_prepared_kb;       /* kB, times CPUs, of instances for the next sessions */
         uint64_t max_events;            /* enabled in one session */
         uint64_t max_events_per_uid;    /* enabled in all sessions of a uid */
         uint64_t max_event_rate; /* recorded per second in one session, on average; 0: no limit */

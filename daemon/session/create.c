@@ -13,9 +13,7 @@
 #include "session/create.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "policy/grant.h"
 #include "policy/same.h"
@@ -23,6 +21,7 @@
 #include "session/check.h"
 #include "session/judgement.h"
 #include "session/keep.h"
+#include "session/pool.h"
 #include "session/quota.h"
 #include "session/registry-idle.h"
 #include "session/registry-tracefs.h"
@@ -55,18 +54,13 @@ static Creation *creation_free(Creation *creation) {
 
 DEFINE_CLEANUP(Creation, creation_free);
 
-static int session_make_id(char id[static KT_ID_DIGITS + 1]) {
-        uint64_t random;
-
-        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-                return errno ? -errno : -EIO;
-        snprintf(id, KT_ID_DIGITS + 1, "%016" PRIx64, random);
-        return 0;
-}
-
-static int session_new_of(Registry *registry, const Request *request, Session **ret) {
-        char id[KT_ID_DIGITS + 1];
+/* Takes an instance from the pool, if there is one for this spec. */
+static int session_new_of(Registry *registry,
+                const Request *request,
+                const Spec *spec,
+                Session **ret) {
         Session *session = NULL;
+        char id[KT_ID_DIGITS + 1];
 
         int r = session_make_id(id);
         r = r ?: session_new(registry, id, &session);
@@ -79,6 +73,7 @@ static int session_new_of(Registry *registry, const Request *request, Session **
                 session_free(session);
                 return r;
         }
+        session->trace.prepared = pool_take(registry->pool, spec, session->id);
         *ret = session;
         return 0;
 }
@@ -159,12 +154,14 @@ static int creation_make(Creation *creation, Reason *reason) {
 
         int r = creation_admit(creation, &grant, reason);
         r = r ?: probe_events_hold(registry->probes, grant, &probes, &n_probes);
-        r = r ?: session_new_of(registry, creation->request, &session);
+        if (r == 0)
+                registry_settle_defaults(
+                                registry, &creation->request->subject, grant, creation->spec);
+        r = r ?: session_new_of(registry, creation->request, creation->spec, &session);
         if (r != 0) {
                 probe_events_release(&probes, &n_probes);
                 return r;
         }
-        registry_settle_defaults(registry, &creation->request->subject, grant, creation->spec);
         creation_submit(creation, session, TAKE_PTR(grant), probes, n_probes);
         registry_idle_changed(registry);
         return 0;

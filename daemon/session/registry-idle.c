@@ -4,15 +4,19 @@
 
 #include "session/registry-idle.h"
 
+#include "session/pool.h"
+
 void registry_idle_changed(Registry *registry) {
-        if (!registry->is_closing)
-                registry->options.handlers.on_idle_changed(registry, registry->options.userdata);
+        if (registry->is_closing)
+                return;
+        pool_settle(registry->pool);
+        registry->options.handlers.on_idle_changed(registry, registry->options.userdata);
 }
 
 bool registry_is_idle(const Registry *registry) {
         return (!registry->spool || spool_is_idle(registry->spool)) && !registry->boot &&
-               !registry->orphans && crash_is_idle(registry->crash) &&
-               turns_is_idle(registry->turns) && TAILQ_EMPTY(&registry->sessions) &&
-               TAILQ_EMPTY(&registry->drains) && probe_set_is_idle(registry->probes) &&
-               inspections_are_idle(registry->inspections);
+               !registry->orphans && pool_is_idle(registry->pool) &&
+               crash_is_idle(registry->crash) && turns_is_idle(registry->turns) &&
+               TAILQ_EMPTY(&registry->sessions) && TAILQ_EMPTY(&registry->drains) &&
+               probe_set_is_idle(registry->probes) && inspections_are_idle(registry->inspections);
 }

@@ -13,6 +13,7 @@
 #include "base/describe.h"
 #include "scope/process-cost.h"
 #include "session/drain.h"
+#include "session/pool.h"
 #include "session/registry.h"
 
 #define USEC_PER_SEC 1000000ULL
@@ -98,6 +99,8 @@ static int put_sessions(json_object *object, const Registry *registry, const Sub
         r = r ?: registry_status_put(object, "sessions", totals.n_sessions);
         r = r ?: registry_status_put(object, "running", totals.n_running);
         r = r ?: registry_status_put(object, "streams", totals.n_streams);
+        if (r == 0 && subject->uid == 0)
+                r = pool_describe(registry->pool, object);
         return r ?: registry_status_put(object, "kernel-buffer-kb", totals.buffer_kb);
 }
 

@@ -20,6 +20,7 @@
 #include "session/drain.h"
 #include "session/keep.h"
 #include "session/orphans.h"
+#include "session/pool.h"
 #include "session/registry-idle.h"
 #include "session/registry-tracefs.h"
 #include "session/session-end.h"
@@ -197,6 +198,9 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         int r = worker_new(options->event, &registry->worker);
         if (r < 0)
                 return r;
+        r = pool_new(registry, &registry->pool);
+        if (r < 0)
+                return r;
         r = turns_new(options->event, &turns_handlers, registry, &registry->turns);
         if (r < 0)
                 return r;
@@ -249,6 +253,7 @@ static void registry_close_work(Registry *registry) {
 static Registry *free_rest(Registry *registry) {
         drain_free_all(registry);
         orphans_free(registry->orphans);
+        pool_free(registry->pool);
         boot_free(registry->boot);
         crash_free(registry->crash);
         spool_free(registry->spool);

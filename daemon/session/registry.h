@@ -39,6 +39,7 @@ typedef struct Snapshot Snapshot;
 typedef struct HistCall HistCall;
 typedef struct Look Look;
 typedef struct Orphans Orphans;
+typedef struct Pool Pool;
 typedef struct Judgement Judgement;
 typedef struct Creation Creation;
 typedef struct Reload Reload;
@@ -136,6 +137,7 @@ struct Registry {
         unsigned n_adopting; /* sessions of the previous daemon, in progress */
         Boot *boot;          /* NULL: not in progress */
         Orphans *orphans;    /* NULL: none left */
+        Pool *pool;
         Crash *crash;
         Spool *spool; /* NULL: none */
         bool is_closing;

@@ -42,8 +42,6 @@
 /* How often the daemon tries to remove an instance while it ends. Consumers may still hold it. */
 #define END_NOW_TRIES 40
 
-static void session_remove(Session *session);
-
 /* The kernel no longer holds anything of the session. */
 static void session_finish(Session *session) {
         Registry *registry = session->registry;
@@ -91,7 +89,7 @@ static bool session_is_over(const Session *session) {
         return !session->has_holder && trace_is_over(&session->trace);
 }
 
-static void session_remove(Session *session) {
+void session_remove(Session *session) {
         bool is_over = session_is_over(session);
         Probe **probes = NULL;
         size_t n_probes = 0;

@@ -19,6 +19,8 @@ void session_peer_gone(Session *session, const char *why);
 int session_destroy(Session *session, Request *request, Reason *reason);
 /* Ends the session without a notice to its owner. */
 void session_begin_end(Session *session, const char *code, const char *reason);
+/* Removes the instance and frees the session. Tries again while a process holds the instance. */
+void session_remove(Session *session);
 /* Does the next step of an end in progress. Does nothing while a plan is in flight. */
 void session_end_continue(Session *session);
 /* For the timer of set-up, linger or the next rmdir. */

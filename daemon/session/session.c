@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "policy/grant.h"
 #include "probes/probe-events.h"
@@ -133,14 +134,17 @@ bool session_record_other(const Session *session, const Request *request, const 
 /* Create */
 
 void session_then_created(Session *session, int result, const Reason *reason) {
-        if (result != 0) { /* undone: the kernel has nothing of it */
+        if (result != 0) { /* undone */
                 session_unkeep(session);
                 if (session->end != END_NOT)
                         request_answer_cancelled(&session->request, session->end_reason);
                 else
                         request_answer(&session->request, result, reason);
                 request_answer(&session->destroyer, 0, NULL);
-                session_free(session);
+                if (trace_has_leftover(&session->trace))
+                        session_remove(session);
+                else
+                        session_free(session);
                 return;
         }
         if (session->end != END_NOT) {
@@ -188,6 +192,15 @@ static void session_on_own_writes(bool begins, void *userdata) {
                 interference_end(session->interference);
                 ledger_end(session->ledger);
         }
+}
+
+int session_make_id(char id[static KT_ID_DIGITS + 1]) {
+        uint64_t random;
+
+        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+                return errno ? -errno : -EIO;
+        snprintf(id, KT_ID_DIGITS + 1, "%016" PRIx64, random);
+        return 0;
 }
 
 int session_new(Registry *registry, const char *id, Session **ret) {

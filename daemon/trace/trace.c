@@ -71,6 +71,7 @@ static void trace_forget_instance(Trace *trace) {
         close_cleanup(&trace->marker_fd);
         trace->watch = watch_free(trace->watch);
         trace->instance = instance_free(trace->instance);
+        trace->prepared = instance_free(trace->prepared);
 }
 
 void trace_clear(Trace *trace) {
@@ -154,6 +155,17 @@ static int step_instance(void *context, Reason *reason) {
 
         if (trace_is_borrowed(trace))
                 return trace_borrow(trace, reason);
+        if (trace->prepared && instance_get_tracing(trace->prepared, &trace->is_prepared) == 0 &&
+                        trace->is_prepared) {
+                trace->instance = TAKE_PTR(trace->prepared);
+                return 0;
+        }
+        if (trace->prepared) { /* another program has changed or removed it */
+                int r = trace_remove_instance(trace);
+
+                if (r < 0)
+                        return r;
+        }
         return instance_create(trace->tracefs, trace->id, &trace->instance);
 }
 
@@ -167,17 +179,24 @@ static void undo_instance(void *context) {
         trace_report_undo(trace, r, "the instance");
 }
 
+bool trace_has_leftover(const Trace *trace) {
+        return trace->is_leftover || trace->prepared;
+}
+
+int trace_size_buffer(const Instance *instance, uint64_t kb) {
+        int r = kb >= SUBBUF_MIN_BUFFER_KB ? instance_set_subbuf_kb(instance, SUBBUF_KB) : 0;
+
+        return r < 0 && r != -EOPNOTSUPP ? r : instance_set_buffer_kb(instance, kb);
+}
+
 static int step_buffer(void *context, Reason *reason) {
         Trace *trace = context;
         int r = 0;
 
         if (trace_is_borrowed(trace))
                 return instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
-        if (trace->spec->buffer_kb >= SUBBUF_MIN_BUFFER_KB)
-                r = instance_set_subbuf_kb(trace->instance, SUBBUF_KB);
-        if (r < 0 && r != -EOPNOTSUPP)
-                return r;
-        r = instance_set_buffer_kb(trace->instance, trace->spec->buffer_kb);
+        if (!trace->is_prepared)
+                r = trace_size_buffer(trace->instance, trace->spec->buffer_kb);
         if (r == 0 && trace->spec->mode == MODE_FLIGHT) {
                 r = instance_allocate_snapshot(trace->instance);
                 trace->has_snapshot = r == 0;
@@ -203,7 +222,7 @@ static int step_options(void *context, Reason *reason) {
         /* In mode stream the kernel keeps unread records, and drops and counts new ones. */
         bool is_flight = trace->spec->mode == MODE_FLIGHT;
         int r = instance_set_option(trace->instance, "overwrite", is_flight);
-        if (r == 0)
+        if (r == 0 && !trace->is_prepared)
                 r = instance_set_clock(trace->instance, trace->spec->clock, reason);
         if (r == 0 && trace_lists_pids(trace))
                 r = instance_set_option(trace->instance, "event-fork", true);

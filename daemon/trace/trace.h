@@ -72,7 +72,9 @@ typedef struct Trace {
         size_t n_triggers, next_trigger; /* cursor, in addition to `next` */
 
         Instance *instance; /* NULL: not in the kernel */
+        Instance *prepared; /* NULL, or what becomes the instance: clock and buffer are set */
         bool is_leftover;   /* undo failed to remove the instance */
+        bool is_prepared;   /* the instance was `prepared` */
         size_t subbuf_size; /* bytes */
         unsigned n_cpus;
         int *stats_fds; /* per_cpu/cpuN/stats of n_cpus; reading takes no kernel lock */
@@ -134,6 +136,11 @@ int trace_disable_all(const Trace *trace);
  * a tracer, triggers or probes made of two events. */
 bool trace_is_over(const Trace *trace);
 
+/* Returns whether a failed creation has left an instance in the kernel. */
+bool trace_has_leftover(const Trace *trace);
+
+/* Sets the sizes of the sub-buffers and of the buffer. */
+int trace_size_buffer(const Instance *instance, uint64_t kb);
 /* Makes the instance and sets buffers and options; all events are disabled. Undo removes the
  * instance. */
 void trace_plan_create(Trace *trace, Plan *plan);

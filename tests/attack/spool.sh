@@ -5,12 +5,13 @@ QUOTA=2048 # kB, of a user
 
 # a_spool: mounts a small disk for the spool.
 a_spool() {
-        echo "{\"spool-keep-free-kb\": 1024, \"max-spool-kb-per-uid\": $QUOTA}" >"$CONFIG/ktraced.json"
+        printf '{"max-prepared-kb": 0, "spool-keep-free-kb": 1024, "max-spool-kb-per-uid": %s}\n' "$QUOTA" \
+                >"$CONFIG/ktraced.json"
         trap a_spool_end EXIT
         renew
 }
 a_spool_end() {
-        rm -f "$CONFIG/ktraced.json"
+        echo '{"max-prepared-kb": 0}' >"$CONFIG/ktraced.json"
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
         within 10 nothing_records || true
         spooled | jq -r '.[].id' | xargs -r ktracectl spool remove || true

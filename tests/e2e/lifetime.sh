@@ -74,10 +74,13 @@ case_daemon_killed() { # [guest] if the daemon is killed and does not return, th
         within 30 user ktracectl status || fail "the daemon does not start again"
 }
 
-case_daemon_exits_idle() { # [deep] an idle daemon exits
-        user ktracectl status >/dev/null
+case_daemon_exits_idle() { # [deep] an idle daemon exits and removes the instances that it has prepared
+        with_pool
+        user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- true
+        within 20 is_filled || fail "not prepared: $(ktracectl status --json)"
         within 60 sh -c "! busctl --list --unique --acquired --no-legend list 2>/dev/null | grep -q '^org.ktrace1 '" ||
                 fail "still on the bus after a minute"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
 }
 
 case_restart_while_sessions() { # a starting daemon removes what a killed one has left

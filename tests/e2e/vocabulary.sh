@@ -140,6 +140,23 @@ instances() {
 }
 no_instance() { [ "$(instances)" = 0 ]; }
 n_instances() { [ "$(instances)" = "$1" ]; }
+# with_pool: from now on, until the end of the case.
+with_pool() {
+        cp "$CONFIG_DIR/ktraced.json" before.json
+        trap pool_end EXIT
+        jq '."max-prepared-kb" = 65536' before.json >"$CONFIG_DIR/ktraced.json"
+        ktracectl policy reload
+}
+pool_end() {
+        cat before.json >"$CONFIG_DIR/ktraced.json"
+        ktracectl policy reload || true
+        within 20 no_instance || echo "left: $(ls "$TRACEFS/instances")"
+        leave_case
+}
+is_filled() { # and no session is left
+        ktracectl status --json=short |
+                jq -e '.daemon | .sessions == 0 and (.prepared | length == 2) and ."prepared-kb" >= 2048'
+}
 
 is_running() { ktracectl list --json=short | jq -e 'any(.state == "running")'; }
 # recorded N: whether the only session has recorded at least N events.

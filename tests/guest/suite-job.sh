@@ -5,7 +5,7 @@ chmod 755 . tools
 sh guest/install.sh
 mkdir -p /etc/ktrace
 # The machine has a small disk.
-echo '{"setup-timeout-usec": 20000000, "spool-keep-free-kb": 4096}' >/etc/ktrace/ktraced.json
+echo '{"setup-timeout-usec": 20000000, "spool-keep-free-kb": 4096, "max-prepared-kb": 0}' >/etc/ktrace/ktraced.json
 modprobe -a fuse loop
 IFS=/ read -r part parts <part
 . ./selection

@@ -5,5 +5,6 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 e2e=$here/../e2e
 # shellcheck disable=SC2046 # names without blanks
-KTRACED_JSON='{"setup-timeout-usec": 8000000}' exec "$here/stage.sh" "$1" "$e2e/tap.sh" "$here/environment.sh" \
+export KTRACED_JSON='{"setup-timeout-usec": 8000000, "max-prepared-kb": 0}'
+exec "$here/stage.sh" "$1" "$e2e/tap.sh" "$here/environment.sh" \
         $(grep -l '^case_' "$e2e"/*.sh) "$here/play.sh"

@@ -27,5 +27,6 @@ meson setup "$UPGRADES/source/build" "$UPGRADES/source" --prefix=/usr --sysconfd
 another second
 sed -i 's/^\(#define CONTROL_VERSION\) .*/\1 65535/' "$UPGRADES/source/interfaces/control.h"
 another other
-KTRACED_JSON='{"setup-timeout-usec": 8000000}' "$here/stage.sh" "$build" "$here/../e2e/tap.sh" "$here/environment.sh" \
+KTRACED_JSON='{"setup-timeout-usec": 8000000, "max-prepared-kb": 0}' \
+        "$here/stage.sh" "$build" "$here/../e2e/tap.sh" "$here/environment.sh" \
         "$here/../upgrade/cases.sh"

@@ -123,6 +123,7 @@ static void open_registry(Fixture *f, const char *bus_id) {
         limits_init(&options.limits);
         options.limits.max_sessions_per_uid = 3;
         options.limits.max_sessions = 5;
+        options.limits.max_prepared_kb = f->max_prepared_kb;
         g_assert_cmpint(registry_new(&options, &f->registry), ==, 0);
         registry_open(f->registry);
 }

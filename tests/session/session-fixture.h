@@ -16,6 +16,7 @@ typedef struct Fixture {
         GString *reported;  /* "state STATE" and "ended CODE" a line */
         char *baseline;     /* fake_kernel_describe before anything */
         unsigned n_reloads; /* that are not over */
+        uint64_t max_prepared_kb; /* of the next registry; at first none */
 } Fixture;
 
 /* Of this run alone: other tests make processes at the same time, and scope own sees all of a user.

@@ -241,6 +241,7 @@ static void test_setup_timeout(Fixture *f, gconstpointer userdata) {
         (void)userdata;
         limits_init(&limits);
         limits.setup_timeout_usec = 300000;
+        limits.max_prepared_kb = 0;
         fixture_set_rules(f, NULL, &limits);
         fixture_create(f,
                         &call,

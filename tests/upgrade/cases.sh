@@ -9,7 +9,7 @@ upgrade_begin() { # BUILD
         trap upgrade_end EXIT
         # The machine may have a small disk.
         [ ! -f "$CONFIG_DIR/ktraced.json" ] || cp "$CONFIG_DIR/ktraced.json" before.json
-        echo '{"spool-keep-free-kb": 1024}' >"$CONFIG_DIR/ktraced.json"
+        echo '{"spool-keep-free-kb": 1024, "max-prepared-kb": 0}' >"$CONFIG_DIR/ktraced.json"
         ktracectl policy reload
 }
 upgrade_end() {
