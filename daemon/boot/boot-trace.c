@@ -14,10 +14,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/random-id.h"
 #include "interfaces/defence.h"
 #include "interfaces/spec-list.h"
 #include "kernel/buffer.h"
@@ -33,11 +33,10 @@
 
 static int boot_trace_fill(BootTrace *boot, Tracefs *tracefs) {
         Trace *trace = &boot->trace;
-        uint64_t random;
 
-        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-                return -EIO;
-        (void)snprintf(trace->id, sizeof(trace->id), "%016" PRIx64, random);
+        int r = random_id_make(trace->id);
+        if (r < 0)
+                return r;
         trace->tracefs = tracefs;
         trace->spec = boot->spec;
         trace->grant = boot->grant;

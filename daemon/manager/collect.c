@@ -15,16 +15,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/random-id.h"
 #include "policy/digest.h"
 
 #define DEPTH_MAX  4   /* of the archive: systemd uses two levels */
@@ -194,14 +193,13 @@ static void visit(Collect *collect,
 
 /* Renames the batch into place, so that the daemon sees it complete or not at all. */
 static int publish(Collect *collect) {
-        uint64_t random;
-        char name[32];
+        char name[KT_ID_DIGITS + 1];
 
         if (collect->target_fd < 0)
                 return 0;
-        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-                return -EIO;
-        (void)snprintf(name, sizeof(name), "%016" PRIx64, random);
+        int r = random_id_make(name);
+        if (r < 0)
+                return r;
         return renameat(collect->crash_fd, FRESH_NAME, collect->crash_fd, name) < 0 ? -errno : 0;
 }
 

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/random-id.h"
 #include "policy/grant.h"
 #include "policy/same.h"
 #include "probes/probe-events.h"
@@ -62,7 +63,7 @@ static int session_new_of(Registry *registry,
         Session *session = NULL;
         char id[KT_ID_DIGITS + 1];
 
-        int r = session_make_id(id);
+        int r = random_id_make(id);
         r = r ?: session_new(registry, id, &session);
         r = r ?: subject_copy(&session->owner, &request->subject);
         if (r == 0 && request->peer) {

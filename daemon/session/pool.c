@@ -16,6 +16,7 @@
 
 #include "base/describe.h"
 #include "base/log.h"
+#include "base/random-id.h"
 #include "session/quota.h"
 #include "session/registry-idle.h"
 #include "trace/trace.h"
@@ -85,7 +86,7 @@ static int pool_step_make(void *context, Reason *reason _unused_) {
         Pool *pool = context;
         char id[KT_ID_DIGITS + 1];
 
-        int r = session_make_id(id);
+        int r = random_id_make(id);
         return r ?: instance_create(pool->registry->tracefs, id, &pool->made);
 }
 

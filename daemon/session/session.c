@@ -12,9 +12,7 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "policy/grant.h"
 #include "probes/probe-events.h"
@@ -192,15 +190,6 @@ static void session_on_own_writes(bool begins, void *userdata) {
                 interference_end(session->interference);
                 ledger_end(session->ledger);
         }
-}
-
-int session_make_id(char id[static KT_ID_DIGITS + 1]) {
-        uint64_t random;
-
-        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-                return errno ? -errno : -EIO;
-        snprintf(id, KT_ID_DIGITS + 1, "%016" PRIx64, random);
-        return 0;
 }
 
 int session_new(Registry *registry, const char *id, Session **ret) {

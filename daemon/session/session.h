@@ -70,7 +70,6 @@ typedef void (*RulesHandler)(int result, void *userdata);
 /* The verbs of a session are in session-*.h. If a verb does not return 0, its return value is the
  * answer, and the request stays the caller's. */
 
-int session_make_id(char id[static KT_ID_DIGITS + 1]);
 /* The new session has its id and nothing else. */
 int session_new(Registry *registry, const char *id, Session **ret);
 /* Fills in the trace. Spec, grant and owner must be set. */
