@@ -121,7 +121,7 @@ static void call_printer_add_time(CallPrinter *printer, const Call *call) {
         if (time == CALL_TIME_NONE)
                 return;
         if (time != CALL_TIME_EPOCH && printer->decode->has_wall &&
-                        wall_clock_format(printer->decode, ts, 6, wall) && strlen(wall) > 26) {
+                        wall_clock_format(printer->decode, ts, 6, wall) > 26) {
                 text_block_add(line, wall + 11, time == CALL_TIME_SECONDS ? 8 : 15);
         } else {
                 if (printer->decode->has_wall)

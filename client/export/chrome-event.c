@@ -5,7 +5,7 @@
 
 #include "export/chrome-event.h"
 
-#include "trace/json-value.h"
+#include "trace/json-string.h"
 
 static void chrome_event_add_usec(TextBlock *block, uint64_t ns) {
         text_block_add_decimal(block, ns / 1000);
@@ -22,7 +22,7 @@ static void chrome_event_add_track(TextBlock *block, ChromeTrack track) {
 
 static void chrome_event_add_head(TextBlock *block, char phase, const char *name, size_t size) {
         text_block_add_format(block, ",\n{\"ph\":\"%c\",\"name\":", phase);
-        json_value_add_string(block, name, size);
+        json_string_add(block, name, size);
 }
 
 void chrome_event_begin_slice(TextBlock *block,
@@ -62,6 +62,6 @@ void chrome_event_add_name(TextBlock *block,
         chrome_event_add_head(block, 'M', kind, strlen(kind));
         chrome_event_add_track(block, track);
         text_block_add(block, ",\"args\":{\"name\":", 16);
-        json_value_add_string(block, name, strlen(name));
+        json_string_add(block, name, strlen(name));
         chrome_event_end(block);
 }

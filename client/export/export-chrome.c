@@ -27,6 +27,7 @@
 #include "interfaces/json-text.h"
 #include "interfaces/json.h"
 #include "trace/field-value.h"
+#include "trace/json-string.h"
 #include "trace/json-value.h"
 #include "trace/receipt.h"
 
@@ -206,7 +207,7 @@ static void chrome_add_instant(Chrome *chrome, const ExporterItem *item) {
         text_block_add_format(&chrome->block, "\"cpu\":%" PRIu32, item->record.cpu);
         if (layout) {
                 text_block_add_format(&chrome->block, ",\"system\":");
-                json_value_add_string(&chrome->block,
+                json_string_add(&chrome->block,
                                 layout->event->system,
                                 strlen(layout->event->system));
                 text_block_add_format(&chrome->block, ",\"fields\":");
@@ -342,7 +343,7 @@ static int chrome_end(void *state, const char *missing) {
                 chrome_end_run(chrome, cpu, chrome->last);
         r = r ?: chrome_name_tracks(chrome);
         text_block_add_format(&chrome->block, "\n],\"otherData\":{\"missing\":");
-        json_value_add_string(&chrome->block, missing, strlen(missing));
+        json_string_add(&chrome->block, missing, strlen(missing));
         r = r ?: chrome_add_receipt(chrome);
         text_block_add_format(&chrome->block, "}}\n");
         return r ?: chrome_flush(chrome, 0);

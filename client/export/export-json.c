@@ -14,6 +14,7 @@
 #include "export/printer.h"
 #include "export/wall-clock.h"
 #include "interfaces/json-text.h"
+#include "trace/json-string.h"
 #include "trace/json-value.h"
 #include "trace/receipt.h"
 
@@ -21,14 +22,18 @@ static void add_key_string(Printer *printer, const char *key, const char *text) 
         text_block_add(&printer->block, ",\"", 2);
         text_block_add(&printer->block, key, strlen(key));
         text_block_add(&printer->block, "\":", 2);
-        json_value_add_string(&printer->block, text, strlen(text));
+        json_string_add(&printer->block, text, strlen(text));
 }
 
 static void add_wall(Printer *printer, uint64_t ts) {
         char wall[WALL_CLOCK_TEXT_MAX];
+        size_t size = wall_clock_format(printer->decode, ts, 9, wall);
 
-        if (wall_clock_format(printer->decode, ts, 9, wall))
-                add_key_string(printer, "wall", wall);
+        if (size == 0)
+                return;
+        text_block_add(&printer->block, ",\"wall\":\"", 9);
+        text_block_add(&printer->block, wall, size);
+        text_block_add_char(&printer->block, '"');
 }
 
 static void export_json_add_time(Printer *printer, uint64_t ts) {
@@ -62,8 +67,7 @@ void json_record(Printer *printer, const PrinterLine *line) {
                 add_error(printer, "a record of an event with an unknown format");
                 return;
         }
-        add_key_string(printer, "system", layout->event->system);
-        add_key_string(printer, "event", layout->event->name);
+        text_block_add(&printer->block, layout->json_heading.data, layout->json_heading.used);
         if (!line->is_whole) {
                 add_error(printer, "a record that is not as its format says");
                 return;
@@ -113,13 +117,13 @@ int json_end(Printer *printer, const Stream *stream, const char *missing) {
                 return r;
         if (stream->is_ended) {
                 text_block_add(&printer->block, "{\"end\":{\"code\":", 15);
-                json_value_add_string(&printer->block, stream->end_code, strlen(stream->end_code));
+                json_string_add(&printer->block, stream->end_code, strlen(stream->end_code));
                 add_key_string(printer, "reason", stream->end_reason);
                 text_block_add(&printer->block, "}}\n", 3);
         }
         if (missing[0] != '\0') {
                 text_block_add(&printer->block, "{\"error\":", 9);
-                json_value_add_string(&printer->block, missing, strlen(missing));
+                json_string_add(&printer->block, missing, strlen(missing));
                 text_block_add(&printer->block, "}\n", 2);
         }
         return 0;

@@ -15,7 +15,7 @@
 #include "analysis/call-pair.h"
 #include "analysis/stack-count.h"
 #include "export/frame-table.h"
-#include "trace/json-value.h"
+#include "trace/json-string.h"
 
 #define BLOCK_SIZE ((size_t)64 * 1024)
 /* All calls together take at most 768 MB. */
@@ -147,7 +147,7 @@ static void speedscope_begin_profile(Speedscope *scope,
                         type);
         scope->has_profile = true;
         /* "comm (41)", as one string. */
-        json_value_add_string(&scope->block,
+        json_string_add(&scope->block,
                         decode_command(scope->decode, tid),
                         strlen(decode_command(scope->decode, tid)));
         scope->block.used--;
@@ -297,7 +297,7 @@ static int speedscope_end(void *state, const char *missing _unused_) {
         text_block_add_format(&scope->block,
                         "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
                         "\"exporter\":\"ktracectl\",\"name\":");
-        json_value_add_string(&scope->block, scope->name, strlen(scope->name));
+        json_string_add(&scope->block, scope->name, strlen(scope->name));
         text_block_add_format(&scope->block, ",\"profiles\":[");
         if (r == 0 && scope->stacks)
                 r = speedscope_add_stacks(scope);

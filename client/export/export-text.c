@@ -67,11 +67,12 @@ static void export_text_add_time(Printer *printer, uint64_t ts) {
         static const TextNumber seconds = { .base = 10, .bytes = 8, .width = 5, .precision = -1 };
         TextBlock *block = &printer->block;
         char wall[WALL_CLOCK_TEXT_MAX];
+        size_t size = printer->is_wall ? wall_clock_format(printer->decode, ts, 6, wall) : 0;
         uint64_t usec;
 
-        if (printer->is_wall && wall_clock_format(printer->decode, ts, 6, wall)) {
+        if (size > 0) {
                 text_block_add_char(block, ' ');
-                text_block_add(block, wall, strlen(wall));
+                text_block_add(block, wall, size);
         } else if (!printer->decode->is_usec)
                 text_block_add_number(block, &count, ts);
         else {

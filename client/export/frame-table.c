@@ -9,7 +9,7 @@
 #include <search.h>
 #include <stdlib.h>
 
-#include "trace/json-value.h"
+#include "trace/json-string.h"
 
 #define BLOCK_SIZE ((size_t)64 * 1024)
 
@@ -78,8 +78,7 @@ int frame_table_print(const FrameTable *table, TextBlock *block, FILE *out) {
         text_block_add_char(block, '[');
         for (size_t i = 0; r == 0 && i < table->n; i++) {
                 text_block_add_format(block, "%s\n{\"name\":", i > 0 ? "," : "");
-                json_value_add_string(
-                                block, table->frames[i]->name, strlen(table->frames[i]->name));
+                json_string_add(block, table->frames[i]->name, strlen(table->frames[i]->name));
                 text_block_add_char(block, '}');
                 if (block->used >= BLOCK_SIZE)
                         r = text_block_write(block, out);

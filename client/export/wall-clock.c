@@ -34,30 +34,29 @@ int wall_clock_check(const Decode *decode, Reason *reason) {
                         decode->clock[0] ? decode->clock : "unknown");
 }
 
-bool wall_clock_format(const Decode *decode,
+size_t wall_clock_format(const Decode *decode,
                 uint64_t ts,
                 unsigned digits,
                 char out[static WALL_CLOCK_TEXT_MAX]) {
         /* Seconds change rarely, so the date is not formatted for each record. */
         static __thread time_t last_second;
         static __thread char last_date[32];
+        static __thread size_t size; /* of last_date */
         int64_t wall = (int64_t)(ts + (uint64_t)decode->wall_offset_ns);
         time_t second = wall / INT64_C(1000000000);
         int64_t ns = wall % INT64_C(1000000000);
         struct tm tm;
-        size_t size;
 
         if (ns < 0) {
                 ns += INT64_C(1000000000);
                 second--;
         }
-        if (second != last_second || last_date[0] == '\0') {
+        if (second != last_second || size == 0) {
                 if (!gmtime_r(&second, &tm) || tm.tm_year > 8099 || tm.tm_year < -1900)
-                        return false;
-                strftime(last_date, sizeof(last_date), "%Y-%m-%dT%H:%M:%S", &tm);
+                        return 0;
+                size = strftime(last_date, sizeof(last_date), "%Y-%m-%dT%H:%M:%S", &tm);
                 last_second = second;
         }
-        size = strlen(last_date);
         memcpy(out, last_date, size);
         out[size] = '.';
         if (digits == 6)
@@ -65,5 +64,5 @@ bool wall_clock_format(const Decode *decode,
         for (unsigned i = digits; i > 0; i--, ns /= 10)
                 out[size + i] = (char)('0' + ns % 10);
         memcpy(out + size + digits + 1, "Z", 2);
-        return true;
+        return size + digits + 2;
 }

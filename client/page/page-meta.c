@@ -10,11 +10,11 @@
 #include <inttypes.h>
 
 #include "interfaces/json.h"
-#include "trace/json-value.h"
+#include "trace/json-string.h"
 #include "trace/receipt.h"
 
 static void page_meta_add_text(TextBlock *block, const char *text) {
-        json_value_add_string(block, text, strlen(text));
+        json_string_add(block, text, strlen(text));
 }
 
 static void page_meta_add_separator(TextBlock *block) {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "trace/event-layout.h"
+#include "trace/json-string.h"
 
 /* A record fits into one sub-buffer, and offsets in __data_loc have 16 bits. */
 #define OFFSET_MAX 65536
@@ -107,7 +108,7 @@ static int collect_fields(EventLayout *layout, Reason *reason) {
                 if (!field_is_sane(f))
                         goto insane;
                 field_init(field, f);
-                r = asprintf(&field->key, "\"%s\":", f->name);
+                r = asprintf(&field->key, "%c\"%s\":", layout->n_fields == 1 ? '{' : ',', f->name);
                 if (r < 0)
                         return -ENOMEM;
                 field->key_size = (uint32_t)r;
@@ -153,6 +154,17 @@ static void collect_names(EventLayout *layout) {
         }
 }
 
+static int event_layout_make_json_heading(EventLayout *layout) {
+        const struct tep_event *event = layout->event;
+        TextBlock *heading = &layout->json_heading;
+
+        text_block_add(heading, ",\"system\":", 10);
+        json_string_add(heading, event->system, strlen(event->system));
+        text_block_add(heading, ",\"event\":", 9);
+        json_string_add(heading, event->name, strlen(event->name));
+        return heading->is_short_of_memory ? -ENOMEM : 0;
+}
+
 int event_layout_new(struct tep_event *event, EventLayout **ret, Reason *reason) {
         _cleanup_(event_layout_free_cleanup) EventLayout *layout = NULL;
         int r;
@@ -179,6 +191,9 @@ int event_layout_new(struct tep_event *event, EventLayout **ret, Reason *reason)
         layout->is_multiline = strcmp(event->system, "ftrace") == 0 &&
                                (strcmp(event->name, "kernel_stack") == 0 ||
                                                strcmp(event->name, "user_stack") == 0);
+        r = event_layout_make_json_heading(layout);
+        if (r < 0)
+                return r;
         *ret = TAKE_PTR(layout);
         return 0;
 }
@@ -190,6 +205,7 @@ EventLayout *event_layout_free(EventLayout *layout) {
                 free(layout->fields[i].key);
         free(layout->fields);
         free(layout->heading);
+        text_block_clear(&layout->json_heading);
         free(layout);
         return NULL;
 }

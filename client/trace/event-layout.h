@@ -9,6 +9,7 @@
 #include <traceevent/event-parse.h>
 
 #include "interfaces/error.h"
+#include "trace/text-block.h"
 
 typedef enum EventLayoutKind {
         EVENT_LAYOUT_NUMBER,
@@ -19,7 +20,7 @@ typedef enum EventLayoutKind {
 
 typedef struct EventLayoutField {
         const char *name, *type; /* borrowed from libtraceevent */
-        char *key;               /* of JSON: "name": */
+        char *key;               /* of JSON: {"name": of the first field, ,"name": of others */
         uint32_t key_size;
         EventLayoutKind kind;
         uint32_t offset;
@@ -48,7 +49,8 @@ typedef struct EventLayout {
         size_t n_names;
         char *heading; /* of a line of text: the event's name */
         size_t heading_size;
-        bool is_multiline; /* newlines in its text come from the kernel's format */
+        TextBlock json_heading; /* of a line of JSON: ,"system":"...","event":"..." */
+        bool is_multiline;      /* newlines in its text come from the kernel's format */
 } EventLayout;
 
 /* Fails with KT_E_FAILED and a reason when fields are outside of any record. */

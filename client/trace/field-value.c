@@ -52,16 +52,14 @@ uint64_t field_value_get_number(const EventLayoutField *field, const Record *rec
 void field_value_add(TextBlock *block, const EventLayoutField *field, const Record *record) {
         uint32_t offset, size;
 
-        event_layout_locate(field, record->data, record->size, &offset, &size);
-        const uint8_t *data = record->data + offset;
-        if (field->kind == EVENT_LAYOUT_ARRAY || size == 0) {
-                field_value_add_array(block, field, data, size);
-                return;
-        }
-        if (field->kind == EVENT_LAYOUT_POINTER) {
-                text_block_add(block, "0x", 2);
-                text_block_add_hex(block, field_value_get_number(field, record));
-        } else
+        if (field->kind == EVENT_LAYOUT_NUMBER)
                 field_value_add_number(
                                 block, field_value_get_number(field, record), field->is_signed);
+        else if (field->kind == EVENT_LAYOUT_POINTER) {
+                text_block_add(block, "0x", 2);
+                text_block_add_hex(block, field_value_get_number(field, record));
+        } else {
+                event_layout_locate(field, record->data, record->size, &offset, &size);
+                field_value_add_array(block, field, record->data + offset, size);
+        }
 }

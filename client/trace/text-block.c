@@ -122,7 +122,10 @@ static void put_hex_word(char *out, uint32_t word) {
 }
 
 void text_block_add_decimal(TextBlock *block, uint64_t number) {
-        text_block_add_digits(block, number, 1);
+        if (number < 10)
+                text_block_add_char(block, (char)('0' + number));
+        else
+                text_block_add_digits(block, number, 1);
 }
 
 void text_block_add_signed(TextBlock *block, int64_t number) {

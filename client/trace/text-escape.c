@@ -19,15 +19,6 @@ static size_t text_escape_harmless(const char *text, size_t size) {
         return length;
 }
 
-/* Whether each of 8 bytes is printable ASCII: neither below a space nor above a tilde. */
-static bool text_escape_word_is_plain(const char *text) {
-        static const uint64_t ones = UINT64_C(0x0101010101010101);
-        uint64_t word;
-
-        memcpy(&word, text, 8);
-        return (((word - ones * ' ') | (word + ones) | word) & ones * 0x80) == 0;
-}
-
 /* Counts the ASCII at the start, which is nearly always the whole text. */
 size_t text_escape_count_plain(const char *text, size_t size) {
         size_t n = 0;
