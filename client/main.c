@@ -146,15 +146,9 @@ static int fill_closed_descriptors(void) {
         return 0;
 }
 
-static void use_varlink(void) {
-        proxy_set_door(PROXY_DOOR_VARLINK);
-}
-
 int main(int argc, char **argv) {
         static const struct option options[] = { OPTIONS_GLOBAL, {} };
-        Context context = {
-                .legend = true, .pager = true, .ask_password = true, .use_varlink = use_varlink
-        };
+        Context context = { .legend = true, .pager = true, .ask_password = true };
         int option, status;
 
         if (fill_closed_descriptors() < 0)

@@ -29,12 +29,6 @@
 #define PATIENCE_USEC ((uint64_t)300 * 1000 * 1000)
 #define PACE_TRIES    30 /* one per second */
 
-static ProxyDoor door = PROXY_DOOR_BUS;
-
-void proxy_set_door(ProxyDoor wanted) {
-        door = wanted;
-}
-
 /* Early at boot the bus's socket does not exist yet and the environment names no other bus. Then
  * Varlink is used. */
 static bool is_before_bus(void) {
@@ -42,18 +36,19 @@ static bool is_before_bus(void) {
                errno == ENOENT && proxy_varlink_is_there();
 }
 
-static bool is_over_varlink(void) {
+static bool is_over_varlink(ProxyDoor door) {
         return door == PROXY_DOOR_VARLINK || is_before_bus();
 }
 
-int proxy_open(Proxy **ret, Reason *reason) {
-        return is_over_varlink() ? proxy_varlink_open(ret, reason) : proxy_bus_open(ret, reason);
+int proxy_open(ProxyDoor door, Proxy **ret, Reason *reason) {
+        return is_over_varlink(door) ? proxy_varlink_open(ret, reason)
+                                     : proxy_bus_open(ret, reason);
 }
 
-int proxy_open_running(Proxy **ret, Reason *reason) {
+int proxy_open_running(ProxyDoor door, Proxy **ret, Reason *reason) {
         *ret = NULL;
-        return is_over_varlink() ? proxy_varlink_open_running(ret, reason)
-                                 : proxy_bus_open_running(ret, reason);
+        return is_over_varlink(door) ? proxy_varlink_open_running(ret, reason)
+                                     : proxy_bus_open_running(ret, reason);
 }
 
 Proxy *proxy_free(Proxy *proxy) {

@@ -13,7 +13,7 @@ typedef struct ProxyRequest ProxyRequest;
  * names of interfaces/org.ktrace1.*.xml. proxy-method.c lists the methods that are used; to use
  * another one, add a line there. Sessions are named by id. */
 typedef enum ProxyDoor {
-        PROXY_DOOR_BUS,
+        PROXY_DOOR_BUS, /* Varlink early at boot, before there is a bus */
         PROXY_DOOR_VARLINK,
 } ProxyDoor;
 
@@ -37,11 +37,8 @@ typedef struct Proxy {
         bool may_ask; /* a call may ask for a password if it needs one */
 } Proxy;
 
-/* Sets the way that proxy_open() uses. The default is the bus. */
-void proxy_set_door(ProxyDoor door);
-
 /* Functions that can fail return 0, -errno, or KT_E_* with a reason that says what to do. */
-int proxy_open(Proxy **ret, Reason *reason);
+int proxy_open(ProxyDoor door, Proxy **ret, Reason *reason);
 Proxy *proxy_free(Proxy *proxy);
 DEFINE_CLEANUP(Proxy, proxy_free);
 /* From now on calls run the loop while they wait. They end with KT_E_CANCELLED when *cancelled is
@@ -124,7 +121,7 @@ ProxyPending *proxy_pending_free(ProxyPending *pending);
 DEFINE_CLEANUP(ProxyPending, proxy_pending_free);
 
 /* Like proxy_open, but does not start ktraced. Sets *ret to NULL when ktraced does not run. */
-int proxy_open_running(Proxy **ret, Reason *reason);
+int proxy_open_running(ProxyDoor door, Proxy **ret, Reason *reason);
 /* Turns an errno of the connection into a code and a reason. */
 int proxy_refuse(const Proxy *proxy, int r, Reason *reason);
 

@@ -172,7 +172,7 @@ int hist_run(const Context *context,
         (void)signal(SIGPIPE, SIG_IGN);
         run.child = child;
         hist->spec.origins = &run.origins;
-        r = r ?: proxy_open(&run.proxy, &reason);
+        r = r ?: proxy_open(context->door, &run.proxy, &reason);
         if (r == 0) {
                 run.proxy->may_ask = context->ask_password;
                 r = MIN_OF(watch_init(&run.watch, run.proxy), 0);

@@ -142,7 +142,7 @@ static int recording_publish(Recording *recording, Reason *reason) {
 }
 
 static int recording_open(Recording *recording, Reason *reason) {
-        int r = proxy_open(&recording->proxy, reason);
+        int r = proxy_open(recording->options->door, &recording->proxy, reason);
 
         if (r != 0)
                 return r;

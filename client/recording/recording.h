@@ -16,6 +16,7 @@ typedef struct RecordingOptions {
         Child *child;              /* not yet released; NULL: none */
         const char *command;
         bool quiet;
+        ProxyDoor door;
         bool ask_password; /* when policy requires one */
 } RecordingOptions;
 

@@ -210,7 +210,7 @@ int saved_run(Context *context, const SavedDirs *dirs, const char *name) {
 
         int r = saved_run_load(dirs, name, &spec, &reason);
         r = r ?: watch_block_signals(&(sigset_t){});
-        r = r ?: proxy_open(&proxy, &reason);
+        r = r ?: proxy_open(context->door, &proxy, &reason);
         if (r == 0) {
                 proxy->may_ask = context->ask_password;
                 run.proxy = proxy;

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "call/proxy.h"
+
 typedef struct Verb Verb;
 
 typedef enum JsonMode {
@@ -21,7 +23,7 @@ typedef struct Context {
         bool quiet;
         bool ask_password;
         bool administrator; /* also sessions of other users, for verbs that manage sessions */
-        void (*use_varlink)(void); /* is called for --varlink */
+        ProxyDoor door;     /* how ktraced is reached */
 } Context;
 
 /* One command. Each verb's file defines its own as `const Verb verb_NAME`; main.c lists them. */

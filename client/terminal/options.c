@@ -69,7 +69,7 @@ static bool options_take_global(Context *context, int option, int *ret_status) {
                 context->administrator = true;
                 return true;
         case OPTION_VARLINK:
-                context->use_varlink();
+                context->door = PROXY_DOOR_VARLINK;
                 return true;
         case OPTION_NO_LEGEND:
                 context->legend = false;

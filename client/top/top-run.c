@@ -342,7 +342,7 @@ static int top_show(Top *top) {
 
 static int top_conduct(Top *top) {
         Reason *reason = &top->reason;
-        int r = proxy_open(&top->proxy, reason);
+        int r = proxy_open(top->context->door, &top->proxy, reason);
 
         if (r != 0)
                 return r;

@@ -30,6 +30,7 @@ static int activity_make_spec(const SpecOptions *options,
 }
 
 int activity_add_optional(SpecOptions *options,
+                const Context *context,
                 bool is_command,
                 int option,
                 const char *name,
@@ -40,7 +41,7 @@ int activity_add_optional(SpecOptions *options,
 
         int r = activity_make_spec(
                         options, is_command, option == OPTION_PROBE, name, &spec, &ignored);
-        r = r ?: proxy_open(&proxy, &ignored);
+        r = r ?: proxy_open(context->door, &proxy, &ignored);
         r = r ?: proxy_check(proxy, spec, &answer, &ignored);
         proxy_free(proxy);
         if (r != 0)
@@ -50,7 +51,11 @@ int activity_add_optional(SpecOptions *options,
         return spec_options_take(options, option, name, reason);
 }
 
-int activity_add_events(SpecOptions *options, bool is_command, bool is_all, Reason *reason) {
+int activity_add_events(SpecOptions *options,
+                const Context *context,
+                bool is_command,
+                bool is_all,
+                Reason *reason) {
         static const char *const of_threads[] = { "sched:sched_switch",
                 "sched:sched_process_exit" };
         static const char *const of_all[] = { "sched:sched_waking",
@@ -63,7 +68,12 @@ int activity_add_events(SpecOptions *options, bool is_command, bool is_all, Reas
 
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(of_threads); i++)
                 r = is_all ? spec_options_take(options, 'e', of_threads[i], reason)
-                           : activity_add_optional(options, is_command, 'e', of_threads[i], reason);
+                           : activity_add_optional(options,
+                                             context,
+                                             is_command,
+                                             'e',
+                                             of_threads[i],
+                                             reason);
         for (size_t i = 0; r == 0 && is_all && i < ELEMENTSOF(of_all); i++)
                 r = spec_options_take(options, 'e', of_all[i], reason);
         return r;

@@ -205,7 +205,7 @@ static int calls_add_events(Calls *calls, Reason *reason) {
 
 /* Chooses what shows the texts in place of their addresses, where the policy and the kernel allow
  * it: a probe of the catalogue for open, an event for execve. */
-static int calls_add_paths(Calls *calls, Reason *reason) {
+static int calls_add_paths(Calls *calls, const Context *context, Reason *reason) {
         const CallFilter *filter = calls->filter;
         SpecOptions *spec = &calls->record.spec;
         bool is_command = calls->record.command;
@@ -214,10 +214,11 @@ static int calls_add_paths(Calls *calls, Reason *reason) {
         if (!calls->style.has_list)
                 return 0;
         if (!filter || call_filter_admits(filter, "openat"))
-                r = activity_add_optional(spec, is_command, OPTION_PROBE, "file_open", reason);
+                r = activity_add_optional(
+                                spec, context, is_command, OPTION_PROBE, "file_open", reason);
         if (r == 0 && (!filter || call_filter_admits(filter, "execve")))
                 r = activity_add_optional(
-                                spec, is_command, 'e', "sched:sched_process_exec", reason);
+                                spec, context, is_command, 'e', "sched:sched_process_exec", reason);
         return r;
 }
 
@@ -225,7 +226,7 @@ static int calls_record(Calls *calls, Context *context) {
         Reason reason = {};
         int r = calls_add_events(calls, &reason);
 
-        r = r ?: calls_add_paths(calls, &reason);
+        r = r ?: calls_add_paths(calls, context, &reason);
 
         if (r != 0)
                 return message_fail(r, &reason);

@@ -39,7 +39,7 @@ static int control_call(Context *context, int argc, char **argv, const char *mem
 
         if (options_parse(context, argc, argv, 1, SESSIONS_MAX, &status) != OPTIONS_END)
                 return status;
-        int r = proxy_open(&proxy, &reason);
+        int r = proxy_open(context->door, &proxy, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
         status = KT_EXIT_OK;
@@ -108,7 +108,7 @@ static int set_run(Context *context, int argc, char **argv) {
                                 how);
                 return KT_EXIT_USAGE;
         }
-        r = proxy_open(&proxy, &reason);
+        r = proxy_open(context->door, &proxy, &reason);
         r = r ?: proxy_resolve(proxy, argv[optind], &session, &reason);
         if (r == 0)
                 r = is_size ? proxy_configure(proxy,

@@ -90,7 +90,7 @@ static int create_execute(SpecOptions *options, const Context *context, const ch
         if (r == 0)
                 r = spec_to_json(spec, &object);
         if (r == 0)
-                r = proxy_open(&proxy, &reason);
+                r = proxy_open(context->door, &proxy, &reason);
         if (r == 0) {
                 proxy->may_ask = context->ask_password;
                 r = proxy_create(proxy, object, &id, &reason);

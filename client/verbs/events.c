@@ -169,7 +169,7 @@ static int events_execute(const Context *context, const char *text, bool verbose
 
         if (!found.names || (verbose && !found.descriptions))
                 return message_fail(-ENOMEM, &reason);
-        int r = proxy_open(&proxy, &reason);
+        int r = proxy_open(context->door, &proxy, &reason);
         r = r ?: found_fill(&found, proxy, text, &reason);
         if (r == 0 && json_object_array_length(found.names) == 0)
                 r = events_refuse_empty(proxy, text, &reason);

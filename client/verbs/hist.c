@@ -176,13 +176,13 @@ static int hist_parse_options(HistJob *job,
 }
 
 /* Prints the histogram of an existing session. */
-static int hist_show(HistJob *job, const char *session, const char *name) {
+static int hist_show(HistJob *job, const Context *context, const char *session, const char *name) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         _cleanup_json_ json_object *rows = NULL;
         _cleanup_free_ char *id = NULL;
         Reason reason = {};
 
-        int r = proxy_open(&proxy, &reason);
+        int r = proxy_open(context->door, &proxy, &reason);
         r = r ?: proxy_resolve(proxy, session, &id, &reason);
         if (r == 0 && job->verb)
                 r = proxy_configure(proxy, id, job->verb, json_object_new_string(name), &reason);
@@ -204,6 +204,7 @@ static int hist_execute(HistJob *job, Context *context, int argc, char **argv) {
         if (!is_new)
                 return options_count(context, argc, argv, 1, 2, &status) == OPTIONS_END
                                        ? hist_show(job,
+                                                         context,
                                                          argv[optind],
                                                          optind + 1 < argc ? argv[optind + 1] : "")
                                        : status;

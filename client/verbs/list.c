@@ -26,7 +26,7 @@ static int list_run(Context *context, int argc, char **argv) {
         if (options_next(context, argc, argv, "hq", list_options, &status) != OPTIONS_END ||
                         options_count(context, argc, argv, 0, 0, &status) != OPTIONS_END)
                 return status;
-        r = proxy_open(&proxy, &reason);
+        r = proxy_open(context->door, &proxy, &reason);
         if (r == 0 && context->administrator)
                 r = administrator_begin(context, proxy, &reason);
         if (r == 0)

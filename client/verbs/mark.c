@@ -36,7 +36,7 @@ static int mark_run(Context *context, int argc, char **argv) {
         if (options_parse(context, argc, argv, 2, INT_MAX, &status) != OPTIONS_END)
                 return status;
         r = mark_join(argv + optind + 1, &text);
-        r = r ?: proxy_open(&proxy, &reason);
+        r = r ?: proxy_open(context->door, &proxy, &reason);
         r = r ?: proxy_resolve(proxy, argv[optind], &session, &reason);
         r = r ?: proxy_order(proxy, session, "Mark", text, &reason);
         return r == 0 ? KT_EXIT_OK : message_fail(r, &reason);

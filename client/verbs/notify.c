@@ -151,7 +151,7 @@ static void notify_on_signal(json_object *signal, void *userdata) {
 
 static int notify_open(Notify *notify, const char *session, Reason *reason) {
         sigset_t mask;
-        int r = proxy_open(&notify->proxy, reason);
+        int r = proxy_open(notify->context->door, &notify->proxy, reason);
 
         r = r ?: proxy_resolve(notify->proxy, session, &notify->id, reason);
         if (r != 0)

@@ -284,7 +284,7 @@ static int policy_explain(const Context *context, const char *path, const char *
         if (r == 0 && user &&
                         json_object_object_add(spec, "as-user", json_object_new_uint64(uid)) < 0)
                 r = -ENOMEM;
-        r = r ?: proxy_open(&proxy, &reason);
+        r = r ?: proxy_open(context->door, &proxy, &reason);
         r = r ?: proxy_check(proxy, spec, &answer, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
@@ -301,7 +301,7 @@ static int reload(const Context *context) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         Reason reason = {};
 
-        int r = proxy_open(&proxy, &reason);
+        int r = proxy_open(context->door, &proxy, &reason);
         if (r == 0) {
                 proxy->may_ask = context->ask_password;
                 r = proxy_order(proxy, NULL, "Reload", NULL, &reason);

@@ -40,7 +40,7 @@ int probes_load_run(const Context *context, const char *path) {
         Reason reason = {};
 
         int r = probes_load_file(path, &file, &reason);
-        r = r ?: proxy_open(&proxy, &reason);
+        r = r ?: proxy_open(context->door, &proxy, &reason);
         r = r ?: definitions_send(proxy, json_object_object_get(file, "probes"), &events, &reason);
         if (r != 0)
                 return message_fail(r, &reason);

@@ -103,7 +103,7 @@ static int probes_resolve(const Context *context,
         int r = elf_place_find(argv[1], &program);
         if (r == 0 && program)
                 return probes_user_resolve(context, program);
-        r = r ?: proxy_open(&proxy, &reason);
+        r = r ?: proxy_open(context->door, &proxy, &reason);
         if (r == 0)
                 r = proxy_get(proxy, NULL, "ResolveFunction", argv[1], &answer, &reason);
         if (r != 0)
@@ -152,7 +152,7 @@ static int probes_add(const Context *context, const ProbeOptions *options, int a
         }
         definition.file = file;
         r = r ?: probes_origin_add(&origins, &definition, options->on);
-        r = r ?: proxy_open(&proxy, &reason);
+        r = r ?: proxy_open(context->door, &proxy, &reason);
         if (r == 0)
                 proxy->may_ask = context->ask_password;
         r = r ?: definition_send(proxy, &definition, &event, &reason);
@@ -172,14 +172,14 @@ static int probes_add(const Context *context, const ProbeOptions *options, int a
         return KT_EXIT_OK;
 }
 
-static int probes_remove(const Context *context _unused_,
+static int probes_remove(const Context *context,
                 const ProbeOptions *options _unused_,
                 int argc _unused_,
                 char **argv) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
         Reason reason = {};
 
-        int r = proxy_open(&proxy, &reason);
+        int r = proxy_open(context->door, &proxy, &reason);
         if (r == 0)
                 r = proxy_order(proxy, NULL, "RemoveProbe", argv[1], &reason);
         return r == 0 ? KT_EXIT_OK : message_fail(r, &reason);
@@ -187,10 +187,10 @@ static int probes_remove(const Context *context _unused_,
 
 /* list, show */
 
-static int load_list(json_object **ret, Reason *reason) {
+static int load_list(const Context *context, json_object **ret, Reason *reason) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
 
-        int r = proxy_open(&proxy, reason);
+        int r = proxy_open(context->door, &proxy, reason);
         if (r == 0)
                 r = proxy_get(proxy, NULL, "ListProbes", NULL, ret, reason);
         return r;
@@ -301,7 +301,7 @@ static int probes_list(const Context *context,
 
         if (options->usdt)
                 return probes_user_list(context, options->usdt);
-        int r = load_list(&list, &reason);
+        int r = load_list(context, &list, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
         if (!options->verbose || context->json != JSON_OFF) {
@@ -328,7 +328,7 @@ static int probes_show(const Context *context,
         _cleanup_json_ json_object *list = NULL;
         Reason reason = {};
 
-        int r = load_list(&list, &reason);
+        int r = load_list(context, &list, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
         for (size_t i = 0; i < json_object_array_length(list); i++) {

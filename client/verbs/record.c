@@ -176,9 +176,10 @@ static int record_execute(RecordOptions *record,
         _cleanup_(child_free_cleanup) Child *child = NULL;
         _cleanup_json_ json_object *object = NULL;
         _cleanup_spec_ Spec *spec = NULL;
-        RecordingOptions options = {
-                .output = output, .quiet = context->quiet, .ask_password = context->ask_password
-        };
+        RecordingOptions options = { .output = output,
+                .quiet = context->quiet,
+                .door = context->door,
+                .ask_password = context->ask_password };
         Reason reason = {};
         int status, r = watch_block_signals(&child_options.mask);
 

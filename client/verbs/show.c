@@ -15,7 +15,7 @@ static int show_run(Context *context, int argc, char **argv) {
 
         if (options_parse(context, argc, argv, 1, 1, &status) != OPTIONS_END)
                 return status;
-        r = proxy_open(&proxy, &reason);
+        r = proxy_open(context->door, &proxy, &reason);
         if (r == 0)
                 r = describe_session(context, proxy, argv[optind], true, &reason);
         return r == 0 ? KT_EXIT_OK : message_fail(r, &reason);

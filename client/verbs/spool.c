@@ -163,7 +163,7 @@ static int spool_execute(Context *context, const SpoolOptions *o, int n, char **
                 return message_show_usage(context,
                                 "--to %s: no such format; there are " EXPORT_FORMAT_NAMES,
                                 o->format);
-        int r = proxy_open(&proxy, &reason);
+        int r = proxy_open(context->door, &proxy, &reason);
         if (r == 0 && context->administrator && words[i].manages)
                 r = administrator_begin(context, proxy, &reason);
         r = r ?: words[i].run(context, proxy, o, arguments + 1, &reason);

@@ -171,7 +171,7 @@ static int status_run(Context *context, int argc, char **argv) {
 
         if (options_parse(context, argc, argv, 0, 1, &status) != OPTIONS_END)
                 return status;
-        r = proxy_open(&proxy, &reason);
+        r = proxy_open(context->door, &proxy, &reason);
         if (r == 0 && optind < argc) {
                 r = describe_session(context, proxy, argv[optind], false, &reason);
                 return r == 0 ? KT_EXIT_OK : message_fail(r, &reason);

@@ -76,7 +76,7 @@ static int stream_parse(StreamJob *job, Context *context, int argc, char **argv,
         return option == OPTIONS_END ? stream_check(job, context, ret_status) : option;
 }
 
-static int stream_open(StreamJob *job, Reason *reason) {
+static int stream_open(StreamJob *job, const Context *context, Reason *reason) {
         _cleanup_free_ char *session = NULL;
         sigset_t mask;
         int r = output_open(job->path, job->format, &job->output, reason);
@@ -84,7 +84,7 @@ static int stream_open(StreamJob *job, Reason *reason) {
         if (r == 0 && job->cpus)
                 r = output_set_cpus(job->output, job->cpus, reason);
         if (r == 0)
-                r = proxy_open(&job->proxy, reason);
+                r = proxy_open(context->door, &job->proxy, reason);
         if (r == 0)
                 r = proxy_resolve(job->proxy, job->session, &session, reason);
         if (r != 0)
@@ -169,7 +169,7 @@ static int stream_finish(StreamJob *job, const Context *context, bool *ret_lost,
 static int stream_conduct(StreamJob *job, const Context *context) {
         Reason reason = {};
         bool lost = false;
-        int finished, r = stream_open(job, &reason);
+        int finished, r = stream_open(job, context, &reason);
 
         if (r != 0) {
                 if (job->output)

@@ -360,7 +360,7 @@ static int open_temporary(int *ret) {
 
 static int summary_copy(SummaryWork *work, const char *name, int fd, Reason *reason) {
         Proxy *proxy = NULL;
-        int r = proxy_open(&proxy, reason);
+        int r = proxy_open(work->context->door, &proxy, reason);
 
         r = r ?: session_copy(proxy, name, fd, &work->goes_on, reason);
         proxy_free(proxy);
@@ -406,7 +406,7 @@ static int summary_record(const SummaryOptions *o, const Context *context, int f
         record.command = o->command;
         quiet.quiet = true;
         r = o->is_all ? spec_options_take(&record.spec, 'a', NULL, &reason) : 0;
-        r = r ?: activity_add_events(&record.spec, true, o->is_all, &reason);
+        r = r ?: activity_add_events(&record.spec, &quiet, true, o->is_all, &reason);
         status = r == 0 ? record_conduct(&record, &quiet) : message_fail(r, &reason);
         record_done(&record);
         return status;

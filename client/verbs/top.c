@@ -89,7 +89,7 @@ static int top_set_times(TopOptions *top, const TopWords *words, Reason *reason)
 }
 
 /* Without a target: root sees the whole system, other users their own processes. */
-static int top_set_target(TopOptions *top, Reason *reason) {
+static int top_set_target(TopOptions *top, const Context *context, Reason *reason) {
         SpecOptions *spec = &top->spec;
         int r = 0;
 
@@ -102,9 +102,15 @@ static int top_set_target(TopOptions *top, Reason *reason) {
                      : spec->pids ? "chosen processes"
                      : spec->unit ? spec->unit
                                   : "own processes";
-        r = r ?: activity_add_events(spec, false, is_all, reason);
+        r = r ?: activity_add_events(spec, context, false, is_all, reason);
         /* Exec events have the names of short programs. */
-        r = r ?: activity_add_optional(spec, false, 'e', "sched:sched_process_exec", reason);
+        r = r
+                            ?: activity_add_optional(spec,
+                                               context,
+                                               false,
+                                               'e',
+                                               "sched:sched_process_exec",
+                                               reason);
         return r;
 }
 
@@ -177,7 +183,7 @@ static int top_verb_run(Context *context, int argc, char **argv) {
                 r = top_set_view(&top, &words, &reason);
                 r = r ?: top_set_color(&top, words.color, &reason);
                 r = r ?: top_set_times(&top, &words, &reason);
-                r = r ?: top_set_target(&top, &reason);
+                r = r ?: top_set_target(&top, context, &reason);
                 status = r == 0 ? top_run(&top, context) : message_fail(r, &reason);
         }
         spec_options_done(&top.spec);

@@ -31,6 +31,7 @@ enum {
 };
 
 typedef struct Verify {
+        const Context *context;
         const char *path;
         int tracefs_fd;
         json_object *sessions; /* NULL: no daemon runs */
@@ -75,7 +76,7 @@ static int verify_open(Verify *verify, Reason *reason) {
 static int verify_ask_daemon(Verify *verify, Reason *reason) {
         _cleanup_(proxy_free_cleanup) Proxy *proxy = NULL;
 
-        int r = proxy_open_running(&proxy, reason);
+        int r = proxy_open_running(verify->context->door, &proxy, reason);
         if (r != 0 || !proxy)
                 return r;
         r = proxy_list(proxy, &verify->sessions, reason);
@@ -299,7 +300,7 @@ static int verify_run(Context *context, int argc, char **argv) {
         static const struct option options[] = {
                 OPTIONS_GLOBAL, { "tracefs", required_argument, NULL, OPTION_TRACEFS }, {}
         };
-        Verify verify = { .path = KT_TRACEFS_DIR, .tracefs_fd = -1 };
+        Verify verify = { .context = context, .path = KT_TRACEFS_DIR, .tracefs_fd = -1 };
         int option, status;
 
         while ((option = options_next(context, argc, argv, "hq", options, &status)) >= 0)

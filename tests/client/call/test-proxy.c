@@ -68,7 +68,7 @@ static void assert_no_bus(const char *address, const char *said) {
         Reason reason = {};
 
         g_assert_true(g_setenv("DBUS_SYSTEM_BUS_ADDRESS", address, true));
-        g_assert_cmpint(proxy_open(&proxy, &reason), ==, KT_E_FAILED);
+        g_assert_cmpint(proxy_open(PROXY_DOOR_BUS, &proxy, &reason), ==, KT_E_FAILED);
         g_assert_null(proxy);
         g_assert_nonnull(strstr(reason.text, said));
         g_assert_nonnull(strstr(reason.text, address));
@@ -94,9 +94,9 @@ static void test_no_daemon(void) {
         bus = g_test_dbus_new(G_TEST_DBUS_NONE);
         g_test_dbus_up(bus);
         g_assert_true(g_setenv("DBUS_SYSTEM_BUS_ADDRESS", g_test_dbus_get_bus_address(bus), true));
-        g_assert_cmpint(proxy_open_running(&proxy, &reason), ==, 0);
+        g_assert_cmpint(proxy_open_running(PROXY_DOOR_BUS, &proxy, &reason), ==, 0);
         g_assert_null(proxy);
-        g_assert_cmpint(proxy_open(&proxy, &reason), ==, 0);
+        g_assert_cmpint(proxy_open(PROXY_DOOR_BUS, &proxy, &reason), ==, 0);
         g_assert_cmpint(proxy_list(proxy, &rows, &reason), ==, KT_E_FAILED);
         g_assert_nonnull(strstr(reason.text, "systemctl start ktraced"));
         proxy_free(proxy);

@@ -22,8 +22,7 @@ static Proxy *open_proxy(void) {
         Proxy *proxy = NULL;
         Reason reason = {};
 
-        proxy_set_door(PROXY_DOOR_VARLINK);
-        g_assert_cmpint(proxy_open(&proxy, &reason), ==, 0);
+        g_assert_cmpint(proxy_open(PROXY_DOOR_VARLINK, &proxy, &reason), ==, 0);
         return proxy;
 }
 
@@ -310,9 +309,8 @@ static void assert_no_service(const char *address, const char *said) {
         Proxy *proxy = NULL;
         Reason reason = {};
 
-        proxy_set_door(PROXY_DOOR_VARLINK);
         g_assert_true(g_setenv("KTRACE_VARLINK_ADDRESS", address, true));
-        g_assert_cmpint(proxy_open(&proxy, &reason), ==, KT_E_FAILED);
+        g_assert_cmpint(proxy_open(PROXY_DOOR_VARLINK, &proxy, &reason), ==, KT_E_FAILED);
         g_assert_null(proxy);
         assert_said(&reason, said);
 }
