@@ -227,18 +227,19 @@ static void judge_page(const Hold *hold, Lane *lane, size_t at) {
 }
 
 /* Judges the sub-buffers of one frame, starting with the lane's first. The last of them may be cut
- * after its used bytes. *ret_n: number of judged sub-buffers. The last one may not belong to the
- * frame. Then it is dropped, and *ret_cut is the number of its records that exceeded the rate
- * limit. */
-static size_t make_frame(Hold *hold,
+ * after its used bytes. Sets the size and the number of records of the frame; a size of 0 is no
+ * frame. *ret_n: number of judged sub-buffers. The last one may not belong to the frame. Then it is
+ * dropped, and *ret_cut is the number of its records that exceeded the rate limit. */
+static void make_frame(Hold *hold,
                 Lane *lane,
                 uint64_t horizon,
+                HoldData *data,
                 size_t *ret_n,
                 uint64_t *ret_cut) {
-        size_t size = 0, n = 0;
+        size_t n = 0;
 
         *ret_cut = 0;
-        while (n < lane->n && size + hold->subbuf_size <= hold->batch_size) {
+        while (n < lane->n && data->size + hold->subbuf_size <= hold->batch_size) {
                 HeldPage *page = &lane->pages[lane->first + n];
 
                 if (page->summary.last_nsec >= horizon)
@@ -251,13 +252,13 @@ static size_t make_frame(Hold *hold,
                         *ret_cut = page->summary.n_records;
                         break;
                 }
-                size = (n - 1) * hold->subbuf_size + page->used;
+                data->n_records += page->summary.n_records;
+                data->size = (n - 1) * hold->subbuf_size + page->used;
                 if (hold->subbuf_size - page->used > hold->subbuf_size / 4)
                         break;
-                size = n * hold->subbuf_size;
+                data->size = n * hold->subbuf_size;
         }
         *ret_n = n;
-        return size;
 }
 
 static int lane_release(Hold *hold, unsigned cpu, uint64_t horizon, HoldPut put, void *userdata) {
@@ -267,15 +268,16 @@ static int lane_release(Hold *hold, unsigned cpu, uint64_t horizon, HoldPut put,
         int r = 0;
 
         while (r == 0 && lane->n > 0) {
-                size_t size = make_frame(hold, lane, horizon, &n, &n_cut);
+                HoldData data = { .cpu = cpu,
+                        .bytes = lane->bytes + lane->first * hold->subbuf_size };
+
+                make_frame(hold, lane, horizon, &data, &n, &n_cut);
                 if (n == 0)
                         break;
-                if (size > 0)
-                        r = put(cpu,
-                                        lane->bytes + lane->first * hold->subbuf_size,
-                                        size,
-                                        hold_take_lost(hold, cpu),
-                                        userdata);
+                if (data.size > 0) {
+                        data.lost = hold_take_lost(hold, cpu);
+                        r = put(&data, userdata);
+                }
                 lane->lost += n_cut;
                 hold->tally->n_limited += n_cut;
                 lane->first += n;

@@ -31,9 +31,17 @@ typedef struct Hold {
         void *visit_userdata;
 } Hold;
 
-/* Puts a data frame. It may overwrite the rest of the last sub-buffer. Returns 1 when the sink
- * takes no more for now, or -errno. */
-typedef int (*HoldPut)(unsigned cpu, uint8_t *data, size_t size, uint64_t lost, void *userdata);
+/* Sub-buffers of one CPU for a data frame. */
+typedef struct HoldData {
+        unsigned cpu;
+        uint8_t *bytes; /* the rest of the last sub-buffer may be overwritten */
+        size_t size;
+        uint64_t n_records;
+        uint64_t lost; /* events lost before */
+} HoldData;
+
+/* Returns 1 when the sink takes no more for now, or -errno. */
+typedef int (*HoldPut)(const HoldData *data, void *userdata);
 
 /* The caller has set subbuf_size, batch_size, judge, tally and bucket. Fails with -ENOMEM. */
 int hold_init(Hold *hold, unsigned n_cpus);

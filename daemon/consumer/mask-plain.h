@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,6 +13,11 @@
  * cost more than the cut. */
 
 #define MASK_NAME_SIZE 16 /* TASK_COMM_LEN */
+
+/* WORDS_BEGIN: no kernel address is lower, even on arm64 with 52 bits and on x86-64 with five
+ * levels. KERNEL_END: only error numbers are higher. */
+#define WORDS_BEGIN 0xff00000000000000
+#define KERNEL_END  0xfffffffffffff000
 
 /* The bytes that a processor handles at once. */
 typedef uint64_t Bits __attribute__((vector_size(16)));
@@ -87,4 +93,37 @@ static inline void name_cut(uint8_t *name) {
 #else
         name_cut_words(name);
 #endif
+}
+
+#ifdef __SSE2__
+/* Sets the sign of each word from WORDS_BEGIN to KERNEL_END. SSE2 compares no words of 64 bits. So
+ * the upper halves are compared with 0xff000000, and words whose upper half is 0xffffffff and whose
+ * lower half is at least 0xfffff000 are left out. */
+static inline __m128i find_kernel_words(__m128i words) {
+        const __m128i ones = _mm_set1_epi32(-1);
+        __m128i is_high = _mm_cmpeq_epi32(_mm_srai_epi32(words, 24), ones),
+                is_last = _mm_cmpeq_epi32(words, ones),
+                is_error = _mm_cmpeq_epi32(_mm_srai_epi32(words, 12), ones);
+
+        return _mm_andnot_si128(_mm_and_si128(is_last, _mm_slli_epi64(is_error, 32)), is_high);
+}
+#endif
+
+/* Most records have no such word. One test for all words is cheaper than a branch for each. */
+static inline bool has_kernel_words(const uint8_t *at, size_t n) {
+        uint64_t found = 0, word;
+
+#ifdef __SSE2__
+        __m128i pairs = _mm_setzero_si128();
+
+        for (; n >= 2; n -= 2, at += sizeof(pairs))
+                pairs = _mm_or_si128(
+                                pairs, find_kernel_words(_mm_loadu_si128((const __m128i *)at)));
+        found = (unsigned)_mm_movemask_pd(_mm_castsi128_pd(pairs));
+#endif
+        for (size_t i = 0; i < n; i++) {
+                memcpy(&word, at + i * sizeof(word), sizeof(word));
+                found |= word - WORDS_BEGIN < KERNEL_END - WORDS_BEGIN;
+        }
+        return found;
 }

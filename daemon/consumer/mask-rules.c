@@ -384,11 +384,21 @@ static int find_start(const Format *format, Mask *mask) {
         return 0;
 }
 
+/* Returns whether a search of whole words finds all that this run cuts. */
+static bool is_searched_by_word(const Run *run) {
+        uint32_t size = run->range.end - run->range.begin;
+
+        return run->cut != CUT_PSEUDONYM && run->step == sizeof(uint64_t) &&
+               size % sizeof(uint64_t) == 0;
+}
+
 /* For events whose records have all their data in the fixed part. */
 static void find_short_cut(const MaskRules *rules, Mask *mask) {
         uint32_t size = rules->fixed_end;
 
-        if (mask->holes.n + rules->n_strings == 0)
+        if (rules->n_runs > 1 || (rules->n_runs == 1 && !is_searched_by_word(&rules->runs[0])))
+                return;
+        if (mask->holes.n + rules->n_strings + rules->n_runs == 0)
                 mask->whole_size = size;
         if (size < sizeof(Bits) || rules->n_strings > MASK_NAMES_MAX)
                 return;
@@ -400,6 +410,12 @@ static void find_short_cut(const MaskRules *rules, Mask *mask) {
                 mask->names[i] = range.begin;
         }
         mask->n_names = (uint32_t)rules->n_strings;
+        if (rules->n_runs == 1) {
+                Range range = rules->runs[0].range;
+
+                mask->words_begin = range.begin;
+                mask->n_words = (range.end - range.begin) / (uint32_t)sizeof(uint64_t);
+        }
         mask->plain_size = size;
 }
 
@@ -452,7 +468,7 @@ static int mask_new(json_object *event,
         if (r < 0)
                 return r;
         mask->has_members = has_members && mask->n_groups > 0;
-        if (rules->n_located + rules->n_runs == 0 && !rules->is_open && rules->fixed_end % 4 == 0)
+        if (rules->n_located == 0 && !rules->is_open && rules->fixed_end % 4 == 0)
                 find_short_cut(rules, mask);
         r = find_also_of(&maker, mask);
         if (r == 0)

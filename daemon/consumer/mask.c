@@ -15,13 +15,9 @@
 #include "interfaces/cleanup.h"
 #include "interfaces/defence.h"
 
-/* WORDS_BEGIN: no kernel address is lower, even on arm64 with 52 bits and on x86-64 with five
- * levels. KERNEL_END: only error numbers are higher. BYTES_BEGIN is for data that is not made of
- * words, where every byte 0xff would match WORDS_BEGIN. It is the begin of both architectures with
- * 48 bits. */
-#define WORDS_BEGIN 0xff00000000000000
+/* For data that is not made of words, where every byte 0xff would match WORDS_BEGIN. It is the
+ * begin of both architectures with 48 bits. */
 #define BYTES_BEGIN 0xffff800000000000
-#define KERNEL_END  0xfffffffffffff000
 
 static uint32_t mask_get_u32(const uint8_t *at) {
         uint32_t value;
@@ -80,39 +76,6 @@ static void cut_word(Pseudonyms *pseudonyms, const Run *run, uint8_t *at) {
                 return;
         word = run->cut == CUT_WORDS ? 0 : pseudonym_get(pseudonyms, word);
         memcpy(at, &word, sizeof(word));
-}
-
-#ifdef __SSE2__
-/* Sets the sign of each word from WORDS_BEGIN to KERNEL_END. SSE2 compares no words of 64 bits. So
- * the upper halves are compared with 0xff000000, and words whose upper half is 0xffffffff and whose
- * lower half is at least 0xfffff000 are left out. */
-static inline __m128i find_kernel_words(__m128i words) {
-        const __m128i ones = _mm_set1_epi32(-1);
-        __m128i is_high = _mm_cmpeq_epi32(_mm_srai_epi32(words, 24), ones),
-                is_last = _mm_cmpeq_epi32(words, ones),
-                is_error = _mm_cmpeq_epi32(_mm_srai_epi32(words, 12), ones);
-
-        return _mm_andnot_si128(_mm_and_si128(is_last, _mm_slli_epi64(is_error, 32)), is_high);
-}
-#endif
-
-/* Most records have no such word. One test for all words is cheaper than a branch for each. */
-static inline bool has_kernel_words(const uint8_t *at, size_t n) {
-        uint64_t found = 0, word;
-
-#ifdef __SSE2__
-        __m128i pairs = _mm_setzero_si128();
-
-        for (; n >= 2; n -= 2, at += sizeof(pairs))
-                pairs = _mm_or_si128(
-                                pairs, find_kernel_words(_mm_loadu_si128((const __m128i *)at)));
-        found = (unsigned)_mm_movemask_pd(_mm_castsi128_pd(pairs));
-#endif
-        for (size_t i = 0; i < n; i++) {
-                memcpy(&word, at + i * sizeof(word), sizeof(word));
-                found |= word - WORDS_BEGIN < KERNEL_END - WORDS_BEGIN;
-        }
-        return found;
 }
 
 static void cut_range(Pseudonyms *pseudonyms, const Run *run, uint8_t *record, Range range) {

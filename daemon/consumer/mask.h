@@ -16,11 +16,13 @@
 /* The rules for the records of one event. */
 typedef struct Mask {
         uint32_t whole_size; /* a record of this size passes unchanged; 0: no size does */
-        uint32_t plain_size; /* a record of this size needs only the rules in this struct; 0: no
-                                size does */
+        uint32_t plain_size; /* a record of this size usually needs only the rules in this struct;
+                                0: no size does */
         Stencil holes;
         uint32_t n_names, names[MASK_NAMES_MAX];
-        uint8_t interrupts; /* common_flags that mean interrupt context; 0: none does */
+        uint32_t words_begin, n_words; /* of plain_size: one of these words may be an address of the
+                                          kernel; then all rules are needed */
+        uint8_t interrupts;            /* common_flags that mean interrupt context; 0: none does */
         bool has_members; /* some fields depend on the task that they describe: mask_cut_others() */
         uint32_t n_groups, groups[MASK_GROUPS_MAX]; /* per described task: the offset of its pid */
         Stencil others[1 << MASK_GROUPS_MAX]; /* index: a bit per group whose task is a member */
@@ -48,10 +50,12 @@ static inline const Mask *masks_find(const Masks *masks, uint16_t id) {
 void mask_clean(const Masks *masks, const Mask *mask, uint8_t *record, size_t size);
 
 /* The same, for a record of plain_size. */
-static inline void mask_clean_plain(const Mask *mask, uint8_t *record) {
+static inline void mask_clean_plain(const Masks *masks, const Mask *mask, uint8_t *record) {
         stencil_apply(&mask->holes, record);
         for (uint32_t i = 0; i < mask->n_names; i++)
                 name_cut(record + mask->names[i]);
+        if (mask->n_words > 0 && has_kernel_words(record + mask->words_begin, mask->n_words))
+                mask_clean(masks, mask, record, mask->plain_size);
 }
 
 /* The tasks that records name. The caller fills in what it knows: a task that is, or is not, a

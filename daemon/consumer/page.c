@@ -268,7 +268,7 @@ static inline void tally_pid(PageTally *tally, uint32_t pid) {
 
 static inline void clean_record(const Masks *masks, const Mask *mask, const Record *record) {
         if (record->size == mask->plain_size)
-                mask_clean_plain(mask, record->body);
+                mask_clean_plain(masks, mask, record->body);
         else if (record->size != mask->whole_size)
                 mask_clean(masks, mask, record->body, record->size);
 }

@@ -169,32 +169,41 @@ static size_t clean_batch(Pump *pump, Ring *ring, size_t n) {
         return kept == 0 ? 0 : kept - pump->subbuf_size + last;
 }
 
-/* Fills the last sub-buffer up with zeros. Returns the size of the payload, or 0 if it would not be
- * smaller than the data. */
-static size_t pump_pack(Pump *pump, uint8_t *data, size_t size, const uint8_t **ret) {
-        size_t whole = (size + pump->subbuf_size - 1) / pump->subbuf_size * pump->subbuf_size;
-        uint64_t n_records = 0;
+static uint64_t count_records(const Pump *pump, const uint8_t *data, size_t size) {
+        uint64_t n = 0;
 
-        memset(data + size, 0, whole - size);
-        for (size_t at = 0; at < whole; at += pump->subbuf_size)
-                n_records += page_count(data + at, pump->subbuf_size);
-        size_t n = packer_pack(&pump->packer, data, whole, n_records, ret);
-        return n < size ? n : 0;
+        for (size_t at = 0; at < size; at += pump->subbuf_size)
+                n += page_count(data + at, MIN_OF(pump->subbuf_size, size - at));
+        return n;
 }
 
-static int pump_put_data(unsigned cpu, uint8_t *data, size_t size, uint64_t lost, void *userdata) {
-        FrameHeader header = { .type = FRAME_DATA, .cpu = cpu, .size = size, .lost = lost };
+/* Fills the last sub-buffer up with zeros. Returns the size of the payload, or 0 if it would not be
+ * smaller than the data. */
+static size_t pump_pack(Pump *pump, const HoldData *data, const uint8_t **ret) {
+        size_t whole = (data->size + pump->subbuf_size - 1) / pump->subbuf_size * pump->subbuf_size;
+
+        memset(data->bytes + data->size, 0, whole - data->size);
+        size_t n = packer_pack(&pump->packer, data->bytes, whole, data->n_records, ret);
+        return n < data->size ? n : 0;
+}
+
+static bool pump_is_packing(const Pump *pump) {
+        return pump->packer.context && !pump->is_behind;
+}
+
+static int pump_put_data(const HoldData *data, void *userdata) {
+        FrameHeader header = {
+                .type = FRAME_DATA, .cpu = data->cpu, .size = data->size, .lost = data->lost
+        };
         Pump *pump = userdata;
         const uint8_t *payload = NULL;
 
-        size_t packed = pump->packer.context && !pump->is_behind
-                                        ? pump_pack(pump, data, size, &payload)
-                                        : 0;
+        size_t packed = pump_is_packing(pump) ? pump_pack(pump, data, &payload) : 0;
         if (packed > 0) {
                 header.type = FRAME_PACKED;
                 header.size = packed;
         }
-        int r = queue_put(pump->queue, &header, packed > 0 ? payload : data, header.size);
+        int r = queue_put(pump->queue, &header, packed > 0 ? payload : data->bytes, header.size);
         if (r < 0)
                 return r;
         return !queue_is_empty(pump->queue) && !pump->is_ending;
@@ -245,11 +254,13 @@ static int run_ring(Pump *pump, Ring *ring, PumpReach reach) {
                 size_t size = clean_batch(pump, ring, (size_t)n);
                 if (size == 0)
                         continue;
-                uint64_t lost = reach == PUMP_FULL && !pump->packer.context
-                                                ? ring_take_known_lost(ring)
-                                                : ring_take_lost(ring);
+                HoldData data = { .cpu = ring->cpu, .bytes = pump->batch, .size = size };
+                data.lost = reach == PUMP_FULL && !pump->packer.context ? ring_take_known_lost(ring)
+                                                                        : ring_take_lost(ring);
                 note_level(pump, ring, reach);
-                r = pump_put_data(ring->cpu, pump->batch, size, lost, pump);
+                if (pump_is_packing(pump))
+                        data.n_records = count_records(pump, pump->batch, size);
+                r = pump_put_data(&data, pump);
                 if (r != 0)
                         return MIN_OF(r, 0);
         } while (bytes < pump->ring_bytes && pump->queue->kept_bytes < KEPT_BYTES_MAX &&
@@ -415,12 +426,8 @@ static int snapshot_ring(Pump *pump, Ring *ring) {
         return r ?: (int)MIN_OF(n, (ssize_t)0);
 }
 
-static int put_judged(unsigned cpu,
-                uint8_t *data,
-                size_t size,
-                uint64_t lost _unused_,
-                void *userdata) {
-        return put_window(cpu, data, size, userdata);
+static int put_judged(const HoldData *data, void *userdata) {
+        return put_window(data->cpu, data->bytes, data->size, userdata);
 }
 
 /* The data that the last snapshot kept was judged by that snapshot. */

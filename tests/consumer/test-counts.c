@@ -306,11 +306,7 @@ static uint32_t count_page(unsigned cpu _unused_, uint8_t *page, size_t size, vo
         return page_visit(page, size, count_it, userdata);
 }
 
-static int drop(unsigned cpu _unused_,
-                uint8_t *data _unused_,
-                size_t size _unused_,
-                uint64_t lost _unused_,
-                void *userdata _unused_) {
+static int drop(const HoldData *data _unused_, void *userdata _unused_) {
         return 0;
 }
 

@@ -104,14 +104,15 @@ static void feed_fork(Fixture *f, unsigned cpu, uint64_t nsec, uint32_t pid, uin
         feed(f, cpu);
 }
 
-static int put(unsigned cpu, uint8_t *data, size_t size, uint64_t lost, void *userdata) {
+static int put(const HoldData *data, void *userdata) {
         Fixture *f = userdata;
+        uint64_t n_records = 0;
 
         f->n_frames++;
-        f->lost[cpu] += lost;
-        for (size_t at = 0; at < size; at += PAGE_SIZE_TEST) {
-                const uint8_t *page = data + at;
-                size_t end = page_get_used(page, MIN_OF(size - at, (size_t)PAGE_SIZE_TEST));
+        f->lost[data->cpu] += data->lost;
+        for (size_t at = 0; at < data->size; at += PAGE_SIZE_TEST) {
+                const uint8_t *page = data->bytes + at;
+                size_t end = page_get_used(page, MIN_OF(data->size - at, (size_t)PAGE_SIZE_TEST));
 
                 for (size_t i = PAGE_HEADER_SIZE; i < end;) {
                         uint32_t word = page_get_u32(page + i), type = word & 31;
@@ -119,12 +120,14 @@ static int put(unsigned cpu, uint8_t *data, size_t size, uint64_t lost, void *us
                         if (type <= 28) {
                                 uint32_t pid = page_get_u32(page + i + 8);
 
-                                g_array_append_val(f->pids[cpu], pid);
+                                g_array_append_val(f->pids[data->cpu], pid);
                                 i += 4 + 4 * (size_t)type;
+                                n_records++;
                         } else
                                 i += type == 29 ? 4 + page_get_u32(page + i + 4) : 8;
                 }
         }
+        g_assert_cmpuint(data->n_records, ==, n_records);
         return f->is_blocked;
 }
 

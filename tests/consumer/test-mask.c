@@ -359,12 +359,49 @@ static void test_plain(void) {
                 for (size_t k = 0; k < sizeof(plain); k++)
                         plain[k] = (uint8_t)(g_test_rand_int() & (i % 4 ? 0xff : 3));
                 memcpy(general, plain, sizeof(plain));
-                mask_clean_plain(mask, plain);
+                mask_clean_plain(masks, mask, plain);
                 mask_clean(masks, mask, general, sizeof(general));
                 g_assert_cmpmem(plain, sizeof(plain), general, sizeof(general));
                 g_assert_cmphex(plain[3], ==, 0);
                 assert_zero(plain + 24, 8);
         }
+        masks_free(masks);
+}
+
+/* The same for words of which some are addresses of the kernel. */
+static void test_plain_words(void) {
+        static const char format[] = HEAD_COMMON
+                        "\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
+                        "\tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n\n"
+                        "print fmt: \"\"\n";
+        static const uint64_t words[] = {
+                0, 0x7fff12345678, 0xff00000000000000, 0xfffffffffffff000, 0xffffffff81000000, 1
+        };
+        Masks *masks = make_masks_of(format, "[{\"field\":\"args\",\"how\":\"words\"}]", false, 0);
+        const Mask *mask = masks_find(masks, 7);
+        bool was_cut = false, was_kept = false;
+
+        g_assert_cmpuint(mask->plain_size, ==, 64);
+        g_assert_cmpuint(mask->whole_size, ==, 0);
+        for (unsigned i = 0; i < 10000; i++) {
+                uint64_t plain[8], general[8], before[8];
+
+                for (size_t k = 0; k < ELEMENTSOF(plain); k++)
+                        plain[k] = words[g_test_rand_int_range(0, ELEMENTSOF(words))];
+                memcpy(general, plain, sizeof(plain));
+                memcpy(before, plain, sizeof(plain));
+                mask_clean_plain(masks, mask, (uint8_t *)plain);
+                mask_clean(masks, mask, (uint8_t *)general, sizeof(general));
+                g_assert_cmpmem(plain, sizeof(plain), general, sizeof(general));
+                for (size_t k = 2; k < ELEMENTSOF(plain); k++) {
+                        bool is_kernel = before[k] >= words[2] && before[k] < words[3];
+
+                        g_assert_cmphex(plain[k], ==, is_kernel ? 0 : before[k]);
+                        was_cut |= is_kernel;
+                        was_kept |= !is_kernel;
+                }
+        }
+        g_assert_true(was_cut && was_kept);
         masks_free(masks);
 }
 
@@ -531,6 +568,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/mask/members", test_members);
         g_test_add_func("/mask/names", test_names);
         g_test_add_func("/mask/plain", test_plain);
+        g_test_add_func("/mask/plain-words", test_plain_words);
         g_test_add_func("/mask/plain-members", test_plain_members);
         g_test_add_func("/mask/without-members", test_without_members);
         g_test_add_func("/mask/short", test_short);
