@@ -110,9 +110,38 @@ int cred_guard_define(const Tracefs *tracefs) {
         return r == -EINVAL || r == -ENOENT || r == -EILSEQ ? -EOPNOTSUPP : r;
 }
 
+static bool is_active(const char *triggers) {
+        for (const char *line = triggers; *line; line += strcspn(line, "\n"), line += *line != '\0')
+                if (*line != '#' && *line != '\n')
+                        return true;
+        return false;
+}
+
+/* An instance uses the definition as long as it has triggers on it. */
+static int find_user(const Tracefs *tracefs, char **names, bool *ret) {
+        int r = 0;
+
+        *ret = false;
+        for (size_t i = 0; r == 0 && !*ret && names[i]; i++) {
+                _cleanup_free_ char *path = NULL, *triggers = NULL;
+
+                if (asprintf(&path, "instances/%s/" TRIGGER_PATH, names[i]) < 0) {
+                        path = NULL;
+                        return -ENOMEM;
+                }
+                r = tracefs_read(tracefs->fd, path, &triggers, NULL);
+                if (r == -ENOENT) /* the instance is gone */
+                        r = 0;
+                else if (r == 0)
+                        *ret = is_active(triggers);
+        }
+        return r;
+}
+
 int cred_guard_remove_unused(const Tracefs *tracefs) {
         _cleanup_free_ char *stands = NULL;
         char **names = NULL;
+        bool is_used = false;
 
         if (!probe_is_supported(tracefs, PROBE_KERNEL))
                 return 0;
@@ -122,10 +151,13 @@ int cred_guard_remove_unused(const Tracefs *tracefs) {
         r = instance_list(tracefs, &names);
         if (r < 0)
                 return r;
-        bool is_used = names[0] != NULL;
+        r = find_user(tracefs, names, &is_used);
         instance_list_free(names);
-        return is_used ? 0
-                       : probe_remove(tracefs, PROBE_KERNEL, CRED_GUARD_GROUP, CRED_GUARD_EVENT);
+        return r < 0 || is_used ? r
+                                : probe_remove(tracefs,
+                                                  PROBE_KERNEL,
+                                                  CRED_GUARD_GROUP,
+                                                  CRED_GUARD_EVENT);
 }
 
 static int write_trigger(const Instance *instance,

@@ -12,7 +12,7 @@
 /* Defines the probe on changes of credentials, one for all instances, unless it exists.
  * -EOPNOTSUPP: this kernel does not support it. -EEXIST: another definition has its name. */
 int cred_guard_define(const Tracefs *tracefs);
-/* Removes the definition, unless an instance of ours exists that may use it. */
+/* Removes the definition, unless the guard of an instance uses it. */
 int cred_guard_remove_unused(const Tracefs *tracefs);
 
 /* Arms the instance. When a listed task changes its credentials, tracing stops permanently before

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+
 struct EventCache {
         KnownEvents *known; /* NULL: not read yet */
         char *origins;      /* of `known`; NULL: the next refresh reads it again */
@@ -145,10 +147,13 @@ static int event_cache_parse(EventCache *cache,
                 const char *name,
                 Format **ret) {
         _cleanup_free_ char *text = NULL;
+        Reason reason = {};
         size_t size = 0;
 
         int r = event_read_format(tracefs, system, name, &text, &size);
-        r = r ?: format_parse(text, size, ret, NULL);
+        r = r ?: format_parse(text, size, ret, &reason);
+        if (r == -EBADMSG)
+                log_warning("the format of %s:%s cannot be read: %s", system, name, reason.text);
         if (r == 0)
                 cache->n_parsed++;
         return r;

@@ -30,7 +30,7 @@ struct Pool {
         sd_event_source *timer;
         bool is_wanted; /* a session was made */
         bool has_failed;
-        Instance *ready[POOL_MAX];
+        Instance *ready[POOL_MAX]; /* the oldest first */
         size_t n;
         Plan plan;
         bool is_in_flight;
@@ -196,8 +196,10 @@ Instance *pool_take(Pool *pool, const Spec *spec, char id[static KT_ID_DIGITS + 
         if (pool->n == 0 || spec->instance || spec->buffer_kb != pool->spec->buffer_kb ||
                         strcmp(spec->clock, pool->spec->clock) != 0)
                 return NULL;
-        Instance *instance = pool->ready[--pool->n];
+        Instance *instance = pool->ready[0];
 
+        pool->n--;
+        memmove(pool->ready, pool->ready + 1, pool->n * sizeof(*pool->ready));
         memcpy(id, instance->name + strlen(KT_INSTANCE_PREFIX), KT_ID_DIGITS + 1);
         return instance;
 }

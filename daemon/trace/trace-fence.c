@@ -478,6 +478,10 @@ int trace_step_guard(void *context, Reason *reason) {
                 trace->is_guarded = false;
         }
         if (!trace->is_guarded) {
+                /* The end of another session may have removed the probe since it was checked. */
+                r = cred_guard_define(trace->tracefs);
+                if (r < 0)
+                        return r;
                 r = cred_guard_install(trace->instance, uid, gid);
                 trace->is_guarded = r == 0;
                 trace->guard_gid = gid;

@@ -197,6 +197,19 @@ static void assert_guard(Instance *instance, bool is_on, bool wants_fired) {
         g_assert_cmpint(has_fired, ==, wants_fired);
 }
 
+static void assert_defined(bool is_wanted) {
+        _cleanup_free_ char *definition = NULL;
+
+        g_assert_cmpint(probe_read(native_tracefs,
+                                        PROBE_KERNEL,
+                                        CRED_GUARD_GROUP,
+                                        CRED_GUARD_EVENT,
+                                        &definition),
+                        ==,
+                        0);
+        g_assert_cmpint(definition != NULL, ==, is_wanted);
+}
+
 /* It stands once, however often it is asked for; another's under its name is not taken for it. */
 static void test_definition(Instance *instance) {
         _cleanup_free_ char *first = NULL, *second = NULL;
@@ -220,9 +233,13 @@ static void test_definition(Instance *instance) {
                         ==,
                         0);
         g_assert_cmpstr(first, ==, second);
-        /* An instance of ours is there. */
+        /* It stays as long as an instance of ours has a guard. */
+        g_assert_cmpint(cred_guard_install(instance, USER, USER), ==, 0);
         g_assert_cmpint(cred_guard_remove_unused(native_tracefs), ==, 0);
-        g_assert_cmpint(cred_guard_define(native_tracefs), ==, 0);
+        assert_defined(true);
+        g_assert_cmpint(cred_guard_lift(instance, USER, USER), ==, 0);
+        g_assert_cmpint(cred_guard_remove_unused(native_tracefs), ==, 0);
+        assert_defined(false);
         GString *other = g_string_new(first);
         g_string_replace(other, " commit_creds ", " prepare_creds ", 0);
         g_assert_cmpint(probe_add(native_tracefs, PROBE_KERNEL, other->str), ==, 0);

@@ -12,7 +12,6 @@ n_entries() { [ "$(entries "$1" | wc -l)" = "$2" ]; }
 begins() { ktracectl convert "$1" --to json | jq -s '[.[] | select(.event != null) | .ts] | min / 1000000 | floor'; }
 
 spec() {
-        echo '{"spool-keep-free-kb": 4096}' >/etc/ktrace/ktraced.json # the machine's disk is a small one
         mkdir -p /etc/ktrace/probes.d
         echo '{"probes":[{"name":"opened","raw":"p:opened do_sys_openat2 file=+0($arg2):ustring"}]}' \
                 >/etc/ktrace/probes.d/early.json

@@ -22,7 +22,6 @@ has_word() {
 }
 
 boot1_words() { # ktracectl bootconfig prints the words that this kernel was booted with
-        echo '{"spool-keep-free-kb": 4096}' >/etc/ktrace/ktraced.json # the machine's disk is a small one
         echo '{"name":"kept","scope":"system","mode":"flight","clock":"local","events":["sched:sched_process_exec"]}' \
                 >/etc/ktrace/kept.json
         expect 0 ktracectl bootconfig --persistent 4M /etc/ktrace/kept.json

@@ -140,7 +140,6 @@ boot2_broken() { # a mistake in the file fails the unit, and its status shows th
 }
 
 boot2_spool() { # a second session, to disk, is running when the machine shuts down
-        echo '{"spool-keep-free-kb": 4096}' >/etc/ktrace/ktraced.json # it is a small one
         echo '{"scope": "system", "spool": {"sync": 1},
                 "events": [{"name": "sched:sched_process_exec", "filter": "filename == \"/bin/true\""}]}' \
                 >/etc/ktrace/sessions.d/log.json
