@@ -21,9 +21,13 @@
 
 #define CONNECT_TIMEOUT_USEC ((uint64_t)25 * 1000 * 1000)
 
+#define MATCHES_MAX 3
+
 typedef struct ProxyBus {
         Proxy proxy; /* first, so that a Proxy * can be cast */
         sd_bus *bus;
+        bool is_borrowed; /* the bus is the caller's, who also closes it */
+        sd_bus_slot *matches[MATCHES_MAX];
 } ProxyBus;
 
 static sd_bus *get_bus(Proxy *proxy) {
@@ -68,9 +72,16 @@ bool proxy_bus_is_there(void) {
 }
 
 static void bus_free(Proxy *proxy) {
+        ProxyBus *self = (ProxyBus *)proxy;
+
+        for (size_t i = 0; i < MATCHES_MAX; i++)
+                sd_bus_slot_unref(self->matches[i]);
         if (proxy->event)
-                (void)sd_bus_detach_event(get_bus(proxy));
-        sd_bus_flush_close_unref(get_bus(proxy));
+                (void)sd_bus_detach_event(self->bus);
+        if (self->is_borrowed)
+                sd_bus_unref(self->bus);
+        else
+                sd_bus_flush_close_unref(self->bus);
         free(proxy);
 }
 
@@ -153,9 +164,10 @@ static int proxy_bus_on_session(sd_bus_message *message, void *userdata, sd_bus_
 }
 
 static int bus_attach(Proxy *proxy) {
+        sd_bus_slot **matches = ((ProxyBus *)proxy)->matches;
         sd_bus *bus = get_bus(proxy);
         int r = sd_bus_match_signal(bus,
-                        NULL,
+                        &matches[0],
                         KT_BUS_NAME,
                         NULL,
                         KT_SESSION_INTERFACE,
@@ -165,7 +177,7 @@ static int bus_attach(Proxy *proxy) {
 
         if (r >= 0)
                 r = sd_bus_add_match(bus,
-                                NULL,
+                                &matches[1],
                                 "type='signal',sender='org.freedesktop.DBus',"
                                 "path='/org/freedesktop/DBus',interface='org.freedesktop.DBus',"
                                 "member='NameOwnerChanged',arg0='" KT_BUS_NAME "'",
@@ -173,14 +185,16 @@ static int bus_attach(Proxy *proxy) {
                                 proxy);
         if (r >= 0)
                 r = sd_bus_match_signal(bus,
-                                NULL,
+                                &matches[2],
                                 "org.freedesktop.DBus.Local",
                                 "/org/freedesktop/DBus/Local",
                                 "org.freedesktop.DBus.Local",
                                 "Disconnected",
                                 on_disconnected,
                                 proxy);
-        return r < 0 ? r : sd_bus_attach_event(bus, proxy->event, SD_EVENT_PRIORITY_NORMAL);
+        if (r < 0 || !proxy->event)
+                return r;
+        return sd_bus_attach_event(bus, proxy->event, SD_EVENT_PRIORITY_NORMAL);
 }
 
 /* Calls */
@@ -410,6 +424,22 @@ int proxy_bus_open(Proxy **ret, Reason *reason) {
         self->proxy.backend = &bus_backend;
         self->bus = TAKE_PTR(bus);
         *ret = &TAKE_PTR(self)->proxy;
+        return 0;
+}
+
+int proxy_bus_borrow(sd_bus *bus, Proxy **ret, Reason *reason) {
+        ProxyBus *self = NULL;
+
+        int r = wait_until_ready(bus);
+        if (r < 0)
+                return refuse_bus(r, reason);
+        self = calloc(1, sizeof(*self));
+        if (!self)
+                return -ENOMEM;
+        *self = (ProxyBus){
+                .proxy = { .backend = &bus_backend }, .bus = sd_bus_ref(bus), .is_borrowed = true
+        };
+        *ret = &self->proxy;
         return 0;
 }
 

@@ -42,7 +42,7 @@ int proxy_open(ProxyDoor door, Proxy **ret, Reason *reason);
 Proxy *proxy_free(Proxy *proxy);
 DEFINE_CLEANUP(Proxy, proxy_free);
 /* From now on calls run the loop while they wait. They end with KT_E_CANCELLED when *cancelled is
- * true. */
+ * true. event: NULL: the bus is in another loop of the caller, and calls still block. */
 int proxy_attach(Proxy *proxy,
                 sd_event *event,
                 const bool *cancelled,

@@ -28,17 +28,18 @@ door             auth session spool probes define interfaces
 varlink          door session base interfaces
 bus              door session base interfaces
 manager          bus varlink session probes scope policy base interfaces
-client/terminal  interfaces
+client/call      interfaces
+client/terminal  client/call interfaces
 client/spec      client/terminal interfaces
 client/program   interfaces
 client/names     interfaces
 client/trace     client/names interfaces
+client/library   client/call client/trace interfaces
 client/analysis  client/trace client/names interfaces
 client/ctf       client/trace interfaces
 client/page      client/trace interfaces
 client/perfetto  client/trace client/names interfaces
 client/export    client/ctf client/page client/perfetto client/analysis client/trace client/names interfaces
-client/call      interfaces
 client/recording client/call client/export client/ctf client/analysis client/trace client/spec client/terminal \
                  interfaces
 client/view      client/terminal interfaces
