@@ -70,8 +70,9 @@ static void connection_on_daemon(bool is_there, void *userdata) {
         ktrace_session *session;
         _cleanup_json_ json_object *notice = NULL;
 
-        if (proxy_make_object("daemon", json_object_new_string(is_there ? "back" : "gone"), &notice) <
-                        0)
+        if (proxy_make_object("daemon",
+                            json_object_new_string(is_there ? "back" : "gone"),
+                            &notice) < 0)
                 return;
         TAILQ_FOREACH(session, &connection->sessions, entry)
                 session_add_notice(session, notice);

@@ -228,7 +228,7 @@ static int reader_feed(ktrace_reader *reader, Reason *reason) {
         }
         reader->quiet_usec = reader_now_usec() + QUIET_USEC;
         int r = live_trace_feed(reader->live, buffer, (size_t)n, reason);
-        return r == KT_E_FAILED ? -EBADMSG : r;
+        return r > 0 ? -EBADMSG : r;
 }
 
 /* Waits for data until `until_usec` or until the records that wait are due. Returns -EAGAIN after

@@ -45,7 +45,9 @@ int ktrace_record_get_tid(const ktrace_record *record) {
 }
 
 const char *ktrace_record_get_task(const ktrace_record *record) {
-        return record->task ?: decode_command(record->reader->decode, ktrace_record_get_tid(record));
+        return record->task
+                               ?: decode_command(record->reader->decode,
+                                                  ktrace_record_get_tid(record));
 }
 
 const char *ktrace_record_get_system(const ktrace_record *record) {
@@ -144,7 +146,9 @@ static inline int record_check(const ktrace_record *record, const ktrace_field *
         return __builtin_expect(record->is_whole, 1) ? 0 : -EBADMSG;
 }
 
-int ktrace_record_get_number(const ktrace_record *record, const ktrace_field *field, uint64_t *ret) {
+int ktrace_record_get_number(const ktrace_record *record,
+                const ktrace_field *field,
+                uint64_t *ret) {
         EventLayoutKind kind = field->field->kind;
         int r = record_check(record, field);
 

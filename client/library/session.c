@@ -52,10 +52,7 @@ static int session_new(ktrace *connection, char *id, ktrace_session **ret) {
         return 0;
 }
 
-int ktrace_create(ktrace *connection,
-                const char *spec,
-                ktrace_session **ret,
-                ktrace_error *error) {
+int ktrace_create(ktrace *connection, const char *spec, ktrace_session **ret, ktrace_error *error) {
         _cleanup_json_ json_object *object = NULL;
         Reason reason = {};
         char *id = NULL;

@@ -10,6 +10,7 @@ WORKER=/usr/libexec/ktrace/ktrace-consumer
 PROBED=/run/job/tools/probed
 PROBED_FIXED=/run/job/tools/probed-fixed
 APP=/run/job/tools/app
+EXAMPLES=/run/job/tools
 PROBED_SOURCE=/run/job/e2e/probed.c
 TRACEFS=/sys/kernel/tracing
 CONFIG_DIR=/etc/ktrace

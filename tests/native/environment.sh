@@ -10,6 +10,7 @@ WORKER=$NATIVE/bin/ktrace-consumer
 PROBED=$NATIVE/bin/probed
 PROBED_FIXED=$NATIVE/bin/probed-fixed
 APP=$NATIVE/bin/app
+EXAMPLES=$NATIVE/bin
 PROBED_SOURCE=$here/probed.c
 TRACEFS=/sys/kernel/tracing
 CONFIG_DIR=$NATIVE/config

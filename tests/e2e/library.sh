@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The programs of libktrace(3): $EXAMPLES has them.
+
+OWN_CALLS='{"scope": "own", "events": [{"name": "raw_syscalls:sys_enter", "filter": "id == 1000"}]}'
+
+# caller USER: in the background, a process of USER that waits for the file go and makes 70 calls.
+caller() { background "$1" setpriv --no-new-privs sh -c "until [ -e go ]; do sleep 0.1; done; exec '$TARGET' calls 70 1000"; }
+# agent SECONDS: in the background, the agent of the user. Returns when its session runs.
+agent() {
+        background user setpriv --no-new-privs "$EXAMPLES/agent" "$OWN_CALLS" "$1"
+        within 20 is_running || fail "$(cat background.err)"
+}
+n_calls() { grep -c "NR 1000 (" background.out; }
+has_all() { [ "$(n_calls)" = 70 ]; }
+
+case_library_agent() { # libktrace(3), agent: a user gets each own call, nothing of others, and why a request is refused
+        caller user
+        caller stranger
+        agent 4
+        touch go
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        same 70 "$(n_calls)" "calls of the user"
+        same 70 "$(grep -c ' target-[0-9]* sys_enter: NR 1000 (' background.out)" "lines of target"
+        same 70 "$(wc -l <background.out)" "lines"
+        refused 1 policy user "$EXAMPLES/agent" '{"scope": "system", "events": ["sched:sched_switch"]}' 1
+        refused 1 spec:1: user "$EXAMPLES/agent" '{"scope": "own", "events": "x"' 1
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+
+case_library_switches() { # libktrace(3), switches: a field by its handle, from .kts and trace.dat, as ktracectl counts it
+        local tid
+        ktracectl record -q -a -e sched:sched_switch -o t.kts -- sh -c 'for i in 1 2 3 4 5; do sleep 0.01; done'
+        ktracectl convert t.kts -o t.dat
+        tid=$(ktracectl report --json t.kts | jq -r 'select(.event == "sched_switch").fields | select(.next_comm == "sh").next_pid' |
+                sort | uniq -c | sort -n | awk 'END { print $2 }')
+        for file in t.kts t.dat; do
+                same "$(count t.kts ".fields.next_pid == $tid")" \
+                        "$("$EXAMPLES/switches" $file "$tid" | awk '{ n += $3 } END { print n + 0 }')" "switches in $file"
+        done
+        ! "$EXAMPLES/switches" /etc/passwd 1 2>err || fail "no refusal"
+        grep -q '^/etc/passwd: not a ktrace stream' err || fail "$(cat err)"
+}
+
+case_library_killed() { # libktrace(3), agent: when the daemon is killed, the agent has what was recorded, and says why it ends
+        caller user
+        agent 60
+        touch go
+        within 20 has_all || fail "$(n_calls) calls"
+        killed
+        within 40 has_ended || fail "the agent runs: $(cat background.err)"
+        same 70 "$(n_calls)" calls
+}
+has_ended() { ! kill -0 "$BACKGROUND"; }
