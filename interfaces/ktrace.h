@@ -70,10 +70,7 @@ int ktrace_call(ktrace *connection,
 
 /* Says what ktraced would do with this spec, and why not: the result of CheckSession. */
 int ktrace_check(ktrace *connection, const char *spec, char **ret, ktrace_error *error);
-int ktrace_create(ktrace *connection,
-                const char *spec,
-                ktrace_session **ret,
-                ktrace_error *error);
+int ktrace_create(ktrace *connection, const char *spec, ktrace_session **ret, ktrace_error *error);
 /* Finds a session by its id or its name. */
 int ktrace_find(ktrace *connection, const char *name, ktrace_session **ret, ktrace_error *error);
 /* Forgets the session, and does not end it. NULL is allowed. */

@@ -3,19 +3,22 @@
 
 OWN_CALLS='{"scope": "own", "events": [{"name": "raw_syscalls:sys_enter", "filter": "id == 1000"}]}'
 
-# caller USER: in the background, a process of USER that waits for the file go and makes 70 calls.
-caller() { background "$1" setpriv --no-new-privs sh -c "until [ -e go ]; do sleep 0.1; done; exec '$TARGET' calls 70 1000"; }
+# caller USER FILE: in the background, a process of USER that waits for the file and makes 70 calls.
+caller() {
+        background "$1" setpriv --no-new-privs sh -c \
+                "until [ -e $2 ]; do sleep 0.1; done; exec '$TARGET' calls 70 1000"
+}
 # agent SECONDS: in the background, the agent of the user. Returns when its session runs.
 agent() {
         background user setpriv --no-new-privs "$EXAMPLES/agent" "$OWN_CALLS" "$1"
         within 20 is_running || fail "$(cat background.err)"
 }
 n_calls() { grep -c "NR 1000 (" background.out; }
-has_all() { [ "$(n_calls)" = 70 ]; }
+has_calls() { [ "$(n_calls)" = "$1" ]; }
 
-case_library_agent() { # libktrace(3), agent: a user gets each own call, nothing of others, and why a request is refused
-        caller user
-        caller stranger
+case_library_agent() { # libktrace(3), agent: a user gets each own call, and nothing of others
+        caller user go
+        caller stranger go
         agent 4
         touch go
         wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
@@ -26,27 +29,33 @@ case_library_agent() { # libktrace(3), agent: a user gets each own call, nothing
         within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
 }
 
-case_library_switches() { # libktrace(3), switches: a field by its handle, from .kts and trace.dat, as ktracectl counts it
+case_library_switches() { # libktrace(3), switches: a field by its handle, from .kts and .dat
         local tid
         ktracectl record -q -a -e sched:sched_switch -o t.kts -- sh -c 'for i in 1 2 3 4 5; do sleep 0.01; done'
         ktracectl convert t.kts -o t.dat
-        tid=$(ktracectl report --json t.kts | jq -r 'select(.event == "sched_switch").fields | select(.next_comm == "sh").next_pid' |
+        tid=$(ktracectl report --json t.kts | jq -r 'select(.fields.next_comm == "sh").fields.next_pid' |
                 sort | uniq -c | sort -n | awk 'END { print $2 }')
         for file in t.kts t.dat; do
                 same "$(count t.kts ".fields.next_pid == $tid")" \
-                        "$("$EXAMPLES/switches" $file "$tid" | awk '{ n += $3 } END { print n + 0 }')" "switches in $file"
+                        "$("$EXAMPLES/switches" $file "$tid" | awk '{ n += $3 } END { print n + 0 }')" "in $file"
         done
         ! "$EXAMPLES/switches" /etc/passwd 1 2>err || fail "no refusal"
         grep -q '^/etc/passwd: not a ktrace stream' err || fail "$(cat err)"
 }
 
-case_library_killed() { # libktrace(3), agent: when the daemon is killed, the agent has what was recorded, and says why it ends
-        caller user
+case_library_killed() { # libktrace(3), agent: a killed daemon loses none of its records
+        caller user go
+        caller user again
         agent 60
         touch go
-        within 20 has_all || fail "$(n_calls) calls"
+        within 20 has_calls 70 || fail "$(n_calls) calls"
         killed
-        within 40 has_ended || fail "the agent runs: $(cat background.err)"
-        same 70 "$(n_calls)" calls
+        touch again
+        if service_manager; then # it keeps the session for the next daemon
+                within 20 has_calls 140 || fail "$(n_calls) calls after the restart"
+        else
+                within 40 has_ended || fail "the agent runs: $(cat background.err)"
+                same 70 "$(n_calls)" calls
+        fi
 }
 has_ended() { ! kill -0 "$BACKGROUND"; }
