@@ -21,9 +21,15 @@ call() { # METRIC WHAT MODE N AGAINST TARGET
         fact "$1, p99" "$2" "$(of "$answer" .p99)"
 }
 
+# Nothing of the run before remains to be done: its instance is removed, and others are ready.
+is_settled() {
+        ktracectl status --json=short | jq -e '.daemon | .sessions == 0 and (.prepared | length == 2)' &&
+                [ "$(find "$TRACING/instances" -maxdepth 1 -name 'ktrace-*' | wc -l)" = 2 ]
+}
 record() { # KIND WHAT AGAINST TARGET COMMAND...
         local kind=$1 what=$2 against=$3 target=$4
         shift 4
+        [ "$1" != ktracectl ] || ! daemon_pid >/dev/null 2>&1 || until is_settled >/dev/null; do sleep 0.05; done
         "$kind" 'ms for a recording of true' "$what" "$(wall "$@")" "$against" "$target"
 }
 cold() { # COMMAND...: which starts the daemon
@@ -31,9 +37,11 @@ cold() { # COMMAND...: which starts the daemon
         while daemon_pid >/dev/null 2>&1; do sleep 0.02; done
         "$@"
 }
+# Only a first session lets the daemon prepare instances.
+ktracectl record -q -e $EVENT -o "$out.dat" -- true
 for _ in $(seq "$(whole_or_quick $((RUNS * 3)) "$RUNS")"); do
-        record row 'record -o t.dat' 'trace-cmd record' 0.5 ktracectl record -q -e $EVENT -o "$out.dat" -- true
-        record row 'record -o t.kts' 'trace-cmd record' 0.5 ktracectl record -q -e $EVENT -o "$out.kts" -- true
+        record row 'record -o t.dat' 'trace-cmd record' 0.25 ktracectl record -q -e $EVENT -o "$out.dat" -- true
+        record row 'record -o t.kts' 'trace-cmd record' 0.25 ktracectl record -q -e $EVENT -o "$out.kts" -- true
         record row 'record -a -o t.dat' 'trace-cmd record' 0.5 ktracectl record -q -a -e $EVENT -o "$out.dat" -- true
         cold record row 'record -o t.dat, starts the daemon' 'trace-cmd record' 0.5 \
                 ktracectl record -q -e $EVENT -o "$out.dat" -- true
