@@ -59,3 +59,11 @@ case_library_killed() { # libktrace(3), agent: a killed daemon loses none of its
         fi
 }
 has_ended() { ! kill -0 "$BACKGROUND"; }
+
+case_library_loops() { # libktrace(3): in each way to wait, a program learns of all states of its session
+        for mode in calls poll attached bus own-bus fork; do
+                expect 0 "$EXAMPLES/loops" $mode
+                same 'starting running stopping stopped gone' \
+                        "$(jq -r '.state | select(. != "configured")' out | xargs)" "states, $mode"
+        done
+}

@@ -18,7 +18,7 @@ cp "$build/tests/kernel/test-guard" "$build/tests/kernel/test-contract" "$build/
         "$build/tests/e2e/target" "$build/tests/e2e/silent-fuse" "$build/tests/e2e/probed" \
         "$build/tests/e2e/probed-fixed" "$build/tests/e2e/app" "$build/tests/auth/test-facts" \
         "$build/tests/client/trace/compare-events" "$build/tests/client/library/agent" \
-        "$build/tests/client/library/switches" "$job/tools/"
+        "$build/tests/client/library/switches" "$build/tests/client/library/loops" "$job/tools/"
 cp -r "$here/../e2e" "$job/e2e"
 cp "$here/../../daemon/work/audit.h" "$job/audit.h"
 cp -r "$here" "$job/guest"

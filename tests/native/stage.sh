@@ -51,7 +51,7 @@ cp "$build/client/ktracectl" "$build/daemon/manager/ktraced" "$build/daemon/cons
 for tool in target silent-fuse probed probed-fixed app; do
         [ ! -x "$build/tests/e2e/$tool" ] || cp "$build/tests/e2e/$tool" "$NATIVE/bin/"
 done
-for tool in agent switches; do # beside the library
+for tool in agent switches loops; do # beside the library
         [ ! -x "$build/tests/client/library/$tool" ] ||
                 cp "$build/tests/client/library/$tool" "$build/client/library/libktrace.so.0" "$NATIVE/bin/"
 done
