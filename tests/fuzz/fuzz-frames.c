@@ -6,6 +6,9 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#include <ktrace.h>
 
 #include "export/export.h"
 #include "fuzz.h"
@@ -63,6 +66,51 @@ static void check_headers(const uint8_t *data, size_t size) {
         }
 }
 
+/* Touches each byte that the library shows. */
+static void read_record(const ktrace_record *record) {
+        const char *text = ktrace_record_get_task(record);
+        uint64_t sum = strlen(text), number;
+        const ktrace_field *field;
+        const void *bytes;
+        size_t n;
+
+        (void)ktrace_record_get_text(record, &text);
+        for (sum += strlen(text); *text; text++)
+                fuzz_check((unsigned char)*text >= ' ' || *text == '\t' || *text == '\n');
+        for (size_t i = 0; (field = ktrace_record_get_field(record, i)); i++) {
+                fuzz_check(ktrace_record_find_field(record, ktrace_field_get_name(field)));
+                (void)ktrace_record_get_number(record, field, &number);
+                if (ktrace_record_get_string(record, field, &text, &n) == 0)
+                        fuzz_check(!memchr(text, 0, n));
+                if (ktrace_record_get_bytes(record, field, &bytes, &n) == 0)
+                        for (size_t k = 0; k < n; k++)
+                                sum += ((const uint8_t *)bytes)[k];
+        }
+        fuzz_check(sum < UINT64_MAX);
+}
+
+/* As a file, or as a stream that arrives at once. */
+static void read_with_library(int file, const uint8_t *data, size_t size) {
+        const ktrace_record *record;
+        ktrace_reader *reader;
+        ktrace_error error;
+        int ends[2] = { -1, -1 };
+
+        if (size < 32768 && size % 2 == 0) {
+                fuzz_check(pipe2(ends, O_CLOEXEC) == 0);
+                fuzz_check(write(ends[1], data, size) == (ssize_t)size);
+                close(ends[1]);
+        }
+        int r = ktrace_reader_open_fd(ends[0] >= 0 ? ends[0] : file, &reader, &error);
+        while (r == 0 && ktrace_reader_next(reader, 0, &record, &error) == 1)
+                read_record(record);
+        fuzz_check(r == 0 || error.text[0] != '\0');
+        if (r == 0)
+                ktrace_reader_free(reader);
+        if (ends[0] >= 0)
+                close(ends[0]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         static const ExportFormat formats[] = { EXPORT_TEXT,
                 EXPORT_JSON,
@@ -84,6 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         check_headers(data, size);
         fuzz_check(in >= 0 && out && write(in, data, size) == (ssize_t)size);
+        read_with_library(in, data, size);
         r = export_file(in, "t.kts", formats[size % ELEMENTSOF(formats)], out, &summary, &reason);
         fclose(out);
         if (r > 0)
