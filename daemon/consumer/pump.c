@@ -169,7 +169,7 @@ static size_t clean_batch(Pump *pump, Ring *ring, size_t n) {
         return kept == 0 ? 0 : kept - pump->subbuf_size + last;
 }
 
-static uint64_t count_records(const Pump *pump, const uint8_t *data, size_t size) {
+static uint64_t pump_count_records(const Pump *pump, const uint8_t *data, size_t size) {
         uint64_t n = 0;
 
         for (size_t at = 0; at < size; at += pump->subbuf_size)
@@ -259,7 +259,7 @@ static int run_ring(Pump *pump, Ring *ring, PumpReach reach) {
                                                                         : ring_take_lost(ring);
                 note_level(pump, ring, reach);
                 if (pump_is_packing(pump))
-                        data.n_records = count_records(pump, pump->batch, size);
+                        data.n_records = pump_count_records(pump, pump->batch, size);
                 r = pump_put_data(&data, pump);
                 if (r != 0)
                         return MIN_OF(r, 0);

@@ -110,7 +110,7 @@ int cred_guard_define(const Tracefs *tracefs) {
         return r == -EINVAL || r == -ENOENT || r == -EILSEQ ? -EOPNOTSUPP : r;
 }
 
-static bool is_active(const char *triggers) {
+static bool cred_guard_has_triggers(const char *triggers) {
         for (const char *line = triggers; *line; line += strcspn(line, "\n"), line += *line != '\0')
                 if (*line != '#' && *line != '\n')
                         return true;
@@ -133,7 +133,7 @@ static int find_user(const Tracefs *tracefs, char **names, bool *ret) {
                 if (r == -ENOENT) /* the instance is gone */
                         r = 0;
                 else if (r == 0)
-                        *ret = is_active(triggers);
+                        *ret = cred_guard_has_triggers(triggers);
         }
         return r;
 }
