@@ -270,8 +270,7 @@ static int attach(Consumer *c, int fd, OutletKind kind) {
         uint8_t head[sizeof(StreamHeader)];
         FrameHeader header = { .type = FRAME_METADATA, .size = c->metadata_size };
 
-        c->queue.fd = fd;
-        c->queue.kind = kind;
+        queue_open(&c->queue, fd, kind);
         c->has_sink = true;
         c->pump.is_muted = false;
         stream_header_encode(head, c->pump.packer.context ? STREAM_VERSION_PACKED : STREAM_VERSION);

@@ -29,6 +29,13 @@ void queue_init(Queue *queue) {
         queue->last = &queue->first;
 }
 
+void queue_open(Queue *queue, int fd, OutletKind kind) {
+        queue->fd = fd;
+        queue->kind = kind;
+        if (kind == OUTLET_FILE)
+                preallocation_begin(&queue->preallocation, fd);
+}
+
 static void queue_pop(Queue *queue) {
         Chunk *chunk = queue->first;
 
@@ -69,6 +76,8 @@ static void queue_discard(Queue *queue) {
 
 void queue_clear(Queue *queue) {
         queue_discard(queue);
+        if (queue->fd >= 0)
+                preallocation_end(&queue->preallocation, queue->fd);
         close_cleanup(&queue->fd);
 }
 
@@ -78,8 +87,11 @@ bool queue_is_empty(const Queue *queue) {
 
 /* Writes as much as the sink takes. Returns the bytes written. */
 static size_t queue_write(Queue *queue, struct iovec *iov, int n_iov) {
-        size_t done = 0;
+        size_t done = 0, size = 0;
 
+        for (int i = 0; i < n_iov; i++)
+                size += iov[i].iov_len;
+        preallocation_extend(&queue->preallocation, queue->fd, queue->written_bytes, size);
         while (n_iov > 0 && queue->error == 0) {
                 ssize_t n = outlet_write(queue->fd, queue->kind, iov, n_iov);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "consumer/outlet.h"
+#include "consumer/preallocation.h"
 #include "consumer/spool-sink.h"
 #include "interfaces/frame.h"
 
@@ -9,8 +10,9 @@
 typedef struct Queue {
         int fd; /* -1: no sink yet, or no longer one */
         OutletKind kind;
-        SpoolSink *spool; /* used instead of fd; borrowed, NULL: no spool */
-        int error;        /* errno of the sink: nothing more is written */
+        Preallocation preallocation; /* of a file */
+        SpoolSink *spool;            /* used instead of fd; borrowed, NULL: no spool */
+        int error;                   /* errno of the sink: nothing more is written */
         struct Chunk *first, **last;
         uint64_t written_bytes;
         uint64_t whole_bytes;     /* part of written_bytes up to the end of the last whole frame */
@@ -19,6 +21,8 @@ typedef struct Queue {
 } Queue;
 
 void queue_init(Queue *queue);
+/* Sets the sink, and consumes it. */
+void queue_open(Queue *queue, int fd, OutletKind kind);
 void queue_clear(Queue *queue);
 /* Sends a frame, or raw bytes when header is NULL. Copies the rest that the sink does not take.
  * Fails with -ENOMEM. A failed sink is not an error here: see queue->error. */

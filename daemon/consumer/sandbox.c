@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/falloc.h>
 #include <linux/seccomp.h>
 #include <pwd.h>
 #include <seccomp.h>
@@ -191,6 +192,7 @@ static const Allowed allowed[] = {
         { SCMP_SYS(ftruncate), STREAM },
         { SCMP_SYS(fdatasync), STREAM },
         { SCMP_SYS(fstatfs), CLIENT },
+        { SCMP_SYS(fallocate), CLIENT, 1, { SCMP_A1(SCMP_CMP_EQ, FALLOC_FL_KEEP_SIZE) } },
         { SCMP_SYS(epoll_ctl), STREAM },
         { SCMP_SYS(timerfd_settime), STREAM },
         /* It only reads flags: a client that shares the description controls its O_NONBLOCK. */

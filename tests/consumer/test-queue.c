@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "interfaces/cleanup.h"
@@ -193,6 +195,36 @@ static void test_shared_file(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpuint(f->queue.written_bytes, ==, sizeof(FrameHeader) + FRAME_BYTES + 300);
 }
 
+/* A large file gets blocks in advance, and gives back what it did not use. */
+static void test_preallocation(Fixture *f, gconstpointer data _unused_) {
+        int file = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        const unsigned n = 300;
+        struct statfs fs;
+        struct stat st;
+
+        if (file < 0 || fstatfs(file, &fs) < 0 || fs.f_type != EXT4_SUPER_MAGIC) {
+                g_test_skip("the directory is not on ext4");
+                close_cleanup(&file);
+                return;
+        }
+        close_cleanup(&f->queue.fd);
+        queue_open(&f->queue, dup(file), OUTLET_FILE);
+        for (unsigned i = 0; i < n; i++)
+                put(f, i, FRAME_BYTES);
+        g_assert_no_errno(fstat(file, &st));
+        g_assert_cmpuint((uint64_t)st.st_size, ==, f->wanted->len);
+        g_assert_cmpuint((uint64_t)st.st_blocks * 512, >, f->wanted->len + 4 * 1024 * 1024);
+        queue_clear(&f->queue);
+        queue_init(&f->queue);
+        g_assert_no_errno(fstat(file, &st));
+        g_assert_cmpuint((uint64_t)st.st_size, ==, f->wanted->len);
+        g_assert_cmpuint((uint64_t)st.st_blocks * 512, <, f->wanted->len + 128 * 1024);
+        g_byte_array_set_size(f->got, f->wanted->len);
+        g_assert_cmpint(pread(file, f->got->data, f->got->len, 0), ==, (ssize_t)f->wanted->len);
+        g_assert_cmpmem(f->got->data, f->got->len, f->wanted->data, f->wanted->len);
+        close_cleanup(&file);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         (void)signal(SIGPIPE, SIG_IGN);
@@ -205,5 +237,6 @@ int main(int argc, char **argv) {
         ADD("/queue/broken-pipe", test_broken_pipe);
         ADD("/queue/full-file", test_full_file);
         ADD("/queue/shared-file", test_shared_file);
+        ADD("/queue/preallocation", test_preallocation);
         return g_test_run();
 }
