@@ -88,6 +88,24 @@ int fd_stat(int fd, struct stat *ret) {
         return syscall(SYS_fstat, fd, ret) < 0 ? -errno : 0;
 }
 
+int fd_open_directory(int dirfd, const char *path, DIR **ret) {
+        int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        *ret = fd < 0 ? NULL : fdopendir(fd); /* consumes fd */
+        if (*ret)
+                return 0;
+        int r = -errno;
+        if (fd >= 0)
+                close(fd);
+        return r;
+}
+
+DIR *fd_close_directory(DIR *dir) {
+        if (dir)
+                closedir(dir);
+        return NULL;
+}
+
 int fd_open_own_directory(int dirfd, const char *path, int *ret) {
         struct stat status;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -17,6 +18,10 @@ int fd_read_file_at(int dirfd, const char *path, size_t max, char **ret, size_t 
 /* Calls fstat(2), which takes no path. Some C libraries use newfstatat(2) instead, and a seccomp
  * filter cannot check that its path is empty. */
 int fd_stat(int fd, struct stat *ret);
+/* Opens a directory for readdir(3), from its beginning. */
+int fd_open_directory(int dirfd, const char *path, DIR **ret);
+DIR *fd_close_directory(DIR *dir);
+DEFINE_CLEANUP(DIR, fd_close_directory);
 /* Opens a directory that our user owns and no other user may write to; does not follow a symbolic
  * link. -EPERM: another user owns it or may write to it. */
 int fd_open_own_directory(int dirfd, const char *path, int *ret);

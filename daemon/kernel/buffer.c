@@ -31,6 +31,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/fd.h"
 #include "kernel/buffer.h"
 
 /* A handler runs with preemption off, so it takes microseconds; a virtual CPU that its host
@@ -137,23 +138,17 @@ int instance_get_subbuf_size(const Instance *instance, size_t *ret) {
 }
 
 int instance_n_cpus(const Instance *instance, unsigned *ret) {
+        _cleanup_(fd_close_directory_cleanup) DIR *dir = NULL;
         unsigned n = 0;
 
-        int fd = openat(instance->fd, "per_cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        DIR *dir = fdopendir(fd); /* consumes fd */
-        if (!dir) {
-                int r = -errno;
-                close(fd);
+        int r = fd_open_directory(instance->fd, "per_cpu", &dir);
+        if (r < 0)
                 return r;
-        }
         for (struct dirent *entry; (entry = readdir(dir));) {
                 unsigned cpu;
                 if (sscanf(entry->d_name, "cpu%u", &cpu) == 1)
                         n = MAX_OF(n, cpu + 1);
         }
-        closedir(dir);
         if (n == 0)
                 return -ENXIO;
         *ret = n;

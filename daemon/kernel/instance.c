@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/fd.h"
 #include "kernel/buffer.h"
 #include "kernel/instance.h"
 #include "kernel/path.h"
@@ -97,54 +98,38 @@ char **instance_list_free(char **names) {
         return NULL;
 }
 
-static DIR *open_directory(int dirfd, const char *path) {
-        int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return NULL;
-        DIR *dir = fdopendir(fd); /* consumes fd */
-        if (!dir)
-                close(fd);
-        return dir;
-}
-
 int instance_list(const Tracefs *tracefs, char ***ret) {
         _cleanup_(instance_list_free_cleanup) char **names = calloc(1, sizeof(*names));
+        _cleanup_(fd_close_directory_cleanup) DIR *dir = NULL;
         size_t n = 0;
-        int r = 0;
 
         if (!names)
                 return -ENOMEM;
-        DIR *dir = open_directory(tracefs->fd, "instances");
-        if (!dir)
-                return -errno;
-
+        int r = fd_open_directory(tracefs->fd, "instances", &dir);
+        if (r < 0)
+                return r;
         for (;;) {
                 errno = 0;
                 struct dirent *entry = readdir(dir);
                 if (!entry) {
-                        r = -errno;
+                        if (errno != 0)
+                                return -errno;
                         break;
                 }
                 if (strncmp(entry->d_name, KT_INSTANCE_PREFIX, strlen(KT_INSTANCE_PREFIX)) != 0)
                         continue;
 
                 char **grown = reallocarray(names, n + 2, sizeof(*names));
-                if (!grown) {
-                        r = -ENOMEM;
-                        break;
-                }
+                if (!grown)
+                        return -ENOMEM;
                 names = grown;
                 names[n] = strdup(entry->d_name);
-                if (!names[n]) {
-                        r = -ENOMEM;
-                        break;
-                }
+                if (!names[n])
+                        return -ENOMEM;
                 names[++n] = NULL;
         }
-        closedir(dir);
-        if (r == 0)
-                *ret = TAKE_PTR(names);
-        return r;
+        *ret = TAKE_PTR(names);
+        return 0;
 }
 
 int instance_set_clock(const Instance *instance, const char *clock, Reason *reason) {

@@ -30,6 +30,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "kernel/error-log.h"
 #include "kernel/path.h"
 
@@ -217,17 +218,12 @@ int pair_read_dropped(const Instance *instance,
 }
 
 int pair_clear_all(const Instance *instance, const char *prefix) {
-        int r = 0,
-            fd = openat(instance->fd, "events/" PAIR_SYSTEM, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+        _cleanup_(fd_close_directory_cleanup) DIR *dir = NULL;
         struct dirent *entry;
 
-        if (!dir) {
-                r = -errno;
-                if (fd >= 0)
-                        close(fd);
+        int r = fd_open_directory(instance->fd, "events/" PAIR_SYSTEM, &dir);
+        if (r < 0)
                 return r == -ENOENT ? 0 : r;
-        }
         while ((entry = readdir(dir))) {
                 TracefsPath path;
 
@@ -245,7 +241,6 @@ int pair_clear_all(const Instance *instance, const char *prefix) {
                 if (trigger >= 0)
                         close(trigger);
         }
-        (void)closedir(dir);
         return r;
 }
 
@@ -281,16 +276,12 @@ static int lift_below(const Instance *instance,
                 const char *directory,
                 unsigned depth,
                 bool is_second) {
-        int r = 0, fd = openat(instance->fd, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+        _cleanup_(fd_close_directory_cleanup) DIR *dir = NULL;
         struct dirent *entry;
 
-        if (!dir) {
-                r = -errno;
-                if (fd >= 0)
-                        close(fd);
+        int r = fd_open_directory(instance->fd, directory, &dir);
+        if (r < 0)
                 return r;
-        }
         while ((entry = readdir(dir))) {
                 char path[PATH_MAX];
                 int error, size;
@@ -309,7 +300,6 @@ static int lift_below(const Instance *instance,
                                    : lift_below(instance, path, depth - 1, is_second);
                 r = r ?: error;
         }
-        (void)closedir(dir);
         return r;
 }
 

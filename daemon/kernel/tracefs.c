@@ -63,20 +63,14 @@ static int refuse_open(int error, const char *path, Reason *reason) {
 }
 
 static bool directory_is_empty(int dirfd) {
-        int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return false;
-        DIR *dir = fdopendir(fd);
-        if (!dir) {
-                close(fd);
-                return false;
-        }
-
+        _cleanup_(fd_close_directory_cleanup) DIR *dir = NULL;
         bool empty = true;
+
+        if (fd_open_directory(dirfd, ".", &dir) < 0)
+                return false;
         /* Names that begin with a dot are the directory itself and the tests' marker file. */
         for (struct dirent *entry; empty && (entry = readdir(dir));)
                 empty = entry->d_name[0] == '.';
-        closedir(dir);
         return empty;
 }
 

@@ -61,29 +61,14 @@ static bool is_directory(const struct dirent *entry) {
                strcmp(entry->d_name, "..") != 0;
 }
 
-static DIR *cgroup_closedir_null(DIR *d) {
-        if (d)
-                closedir(d);
-        return NULL;
-}
-
-DEFINE_CLEANUP(DIR, cgroup_closedir_null);
-
 static int walk_into(Walk *walk, int dir, const char *name);
 
 static int walk_below(Walk *walk, int dir) {
+        _cleanup_(fd_close_directory_cleanup) DIR *d = NULL;
         struct dirent *entry;
         /* Opened again, because a duplicate would share the position. */
-        int here = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+        int r = fd_open_directory(dir, ".", &d);
 
-        if (here < 0)
-                return -errno;
-        _cleanup_(cgroup_closedir_null_cleanup) DIR *d = fdopendir(here);
-        if (!d) {
-                r = -errno;
-                close(here);
-                return r;
-        }
         while (r == 0 && (entry = readdir(d)))
                 if (is_directory(entry))
                         r = walk_into(walk, dir, entry->d_name);

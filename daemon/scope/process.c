@@ -58,14 +58,6 @@ static int process_grow(void **array, size_t n, size_t size, size_t max) {
         return 0;
 }
 
-static DIR *process_closedir_null(DIR *d) {
-        if (d)
-                closedir(d);
-        return NULL;
-}
-
-DEFINE_CLEANUP(DIR, process_closedir_null);
-
 int process_read_stat(pid_t pid, pid_t tid, TaskStat *ret) {
         char path[64];
         _cleanup_free_ char *text = NULL;
@@ -111,20 +103,21 @@ int process_read_start(pid_t pid, pid_t tid, uint64_t *ret) {
 
 int process_list_threads(pid_t pid, Task **ret, size_t *ret_n) {
         char path[64];
+        _cleanup_(fd_close_directory_cleanup) DIR *dir = NULL;
         _cleanup_free_ Task *tasks = NULL;
         size_t n = 0;
         struct dirent *entry;
 
         snprintf(path, sizeof(path), "/proc/%d/task", pid);
-        _cleanup_(process_closedir_null_cleanup) DIR *dir = opendir(path);
-        if (!dir)
-                return errno == ENOENT ? -ESRCH : -errno;
+        int r = fd_open_directory(AT_FDCWD, path, &dir);
+        if (r < 0)
+                return r == -ENOENT ? -ESRCH : r;
         while ((entry = readdir(dir))) {
                 Task task;
 
                 if (!parse_pid(entry->d_name, &task.tid))
                         continue;
-                int r = process_read_start(pid, task.tid, &task.start_time);
+                r = process_read_start(pid, task.tid, &task.start_time);
                 if (r == -ESRCH)
                         continue;
                 if (r < 0)
@@ -244,20 +237,21 @@ static int process_has_uid(pid_t pid, uid_t uid, bool *ret) {
 }
 
 int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n) {
+        _cleanup_(fd_close_directory_cleanup) DIR *dir = NULL;
         _cleanup_free_ pid_t *pids = NULL;
         size_t n = 0;
         struct dirent *entry;
 
-        _cleanup_(process_closedir_null_cleanup) DIR *dir = opendir("/proc");
-        if (!dir)
-                return -errno;
+        int r = fd_open_directory(AT_FDCWD, "/proc", &dir);
+        if (r < 0)
+                return r;
         while ((entry = readdir(dir))) {
                 pid_t pid;
                 bool is_of;
 
                 if (!parse_pid(entry->d_name, &pid))
                         continue;
-                int r = process_has_uid(pid, uid, &is_of);
+                r = process_has_uid(pid, uid, &is_of);
                 if (r == 0 && is_of)
                         r = process_grow((void **)&pids, n, sizeof(pid_t), PROCESS_THREADS_MAX);
                 if (r < 0)
