@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """keeper.py [--losing FILE] COMMAND...: runs a daemon as a service manager does: keeps the descriptors that it sends
 (sd_notify(3), FDSTORE=1), and when it is killed starts it anew with them at once. When it fails by itself, as it does
-while the bus has not yet noticed the end of its predecessor, it is started anew after 0.1 s, five times at most. SIGTERM
-ends both, SIGHUP restarts it. What FILE names by then, a name a line, is lost."""
+while the bus has not yet noticed the end of its predecessor, it is started anew after 0.1 s, five times at most.
+SIGTERM ends both, SIGHUP restarts it. What FILE names by then, a name a line, is lost."""
 import array
 import os
 import select
