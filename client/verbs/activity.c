@@ -29,6 +29,12 @@ static int activity_make_spec(const SpecOptions *options,
         return r ?: spec_to_json(spec, ret);
 }
 
+/* This machine does not have it, or the policy does not allow it. */
+static bool is_absent(int error) {
+        return error == KT_E_ACCESS_DENIED || error == KT_E_NO_SUCH_EVENT ||
+               error == KT_E_NO_SUCH_FUNCTION || error == KT_E_NO_SUCH_PROBE;
+}
+
 int activity_add_optional(SpecOptions *options,
                 const Context *context,
                 bool is_command,
@@ -37,15 +43,14 @@ int activity_add_optional(SpecOptions *options,
                 Reason *reason) {
         _cleanup_json_ json_object *spec = NULL, *answer = NULL;
         Proxy *proxy = NULL;
-        Reason ignored;
 
         int r = activity_make_spec(
-                        options, is_command, option == OPTION_PROBE, name, &spec, &ignored);
-        r = r ?: proxy_open(context->door, &proxy, &ignored);
-        r = r ?: proxy_check(proxy, spec, &answer, &ignored);
+                        options, is_command, option == OPTION_PROBE, name, &spec, reason);
+        r = r ?: proxy_open(context->door, &proxy, reason);
+        r = r ?: proxy_check(proxy, spec, &answer, reason);
         proxy_free(proxy);
         if (r != 0)
-                return r == -ENOMEM ? r : 0;
+                return is_absent(r) ? 0 : r;
         if (!json_object_get_boolean(json_object_object_get(answer, "allowed")))
                 return 0;
         return spec_options_take(options, option, name, reason);

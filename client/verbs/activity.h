@@ -5,9 +5,9 @@
 #include "terminal/context.h"
 
 /* Adds an event ('e') or a probe (OPTION_PROBE) if ktraced would record it for the caller in the
- * scope that the options have so far. Adds nothing if policy or kernel refuse it, or if ktraced
- * cannot be asked: then the recording itself says why. is_command: the scope is a command that does
- * not exist yet. */
+ * scope that the options have so far. Adds nothing if this machine does not have it or the policy
+ * does not allow it, and fails if ktraced cannot say so. is_command: the scope is a command that
+ * does not exist yet. */
 int activity_add_optional(SpecOptions *options,
                 const Context *context,
                 bool is_command,
