@@ -258,7 +258,7 @@ static int step_describe(void *context, Reason *reason _unused_) {
                 kb = SIZE_UNKNOWN_KB;
         spec_settle_buffer(boot->spec, kb);
         boot->spec->stacktrace = boot->line->has_stacks;
-        r = r ?: event_list_load(trace->tracefs, &list);
+        r = r ?: event_list_load(trace->tracefs, NULL, &list);
         r = r ?: grant_events(boot, list);
         close_cleanup(&trace->metadata_fd);
         return r ?: metadata_make(trace, &trace->metadata_fd);

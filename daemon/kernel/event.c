@@ -3,21 +3,31 @@
 /* The list of the kernel's events and the format of each. Called by session to make decisions and
  * to write a stream's metadata; keeps no state between calls.
  *
- * It relies on these behaviours of the kernel: available_events has one "system:name" per line; an
- * open `format` file never prevents the removal of an instance; the formats of the top directory
- * apply to every instance.
+ * It relies on these behaviours of the kernel: available_events has one "system:name" per line;
+ * each of these events has a file events/SYSTEM/NAME/enable; an open `format` file never prevents
+ * the removal of an instance; the formats of the top directory apply to every instance.
+ *
+ * The kernel writes a page of available_events at a time and then continues by position. When an
+ * event before that goes away meanwhile, because a probe is removed, another event is missing in
+ * the text: with probes that come and go all the time, in nearly each text (measured with
+ * Linux 6.18). The directories below events/ are not read instead. Reading one while something in
+ * it is removed can end the process in the kernel, with a lock held (seen with Linux 6.18:
+ * eventfs_iterate() follows a list whose entries are not protected).
  *
  * It does not parse formats (interfaces/format.h does) and does not check who may see an event. */
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "kernel/event.h"
 #include "kernel/path.h"
 
+#define READS_MAX   8
 #define MODULES_MAX ((size_t)4 * 1024 * 1024)
 
 EventList *event_list_free(EventList *list) {
@@ -72,18 +82,19 @@ static int find_names(EventList *list) {
         return 0;
 }
 
-int event_list_load(const Tracefs *tracefs, EventList **ret) {
+/* Consumes text. */
+static int event_list_parse(char *text, EventList **ret) {
         _cleanup_(event_list_free_cleanup) EventList *list = calloc(1, sizeof(*list));
 
-        if (!list)
+        if (!list) {
+                free(text);
                 return -ENOMEM;
-        int r = tracefs_read(tracefs->fd, "available_events", &list->text, NULL);
-        if (r < 0)
-                return r;
-        list->names = calloc(event_count_lines(list->text), sizeof(*list->names));
+        }
+        list->text = text;
+        list->names = calloc(event_count_lines(text), sizeof(*list->names));
         if (!list->names)
                 return -ENOMEM;
-        r = find_names(list);
+        int r = find_names(list);
         if (r < 0)
                 return r;
         qsort(list->names, list->n_names, sizeof(*list->names), event_compare_names);
@@ -98,6 +109,88 @@ bool event_list_has(const EventList *list, const char *name) {
                                                     list->n_names,
                                                     sizeof(*list->names),
                                                     event_compare_names);
+}
+
+static bool event_exists(const Tracefs *tracefs, const char *name) {
+        char path[PATH_MAX];
+        int system = (int)strcspn(name, ":");
+
+        (void)snprintf(path,
+                        sizeof(path),
+                        "events/%.*s/%s/enable",
+                        system,
+                        name,
+                        name + system + 1);
+        return faccessat(tracefs->fd, path, F_OK, 0) == 0;
+}
+
+/* Adds the events of other lists that the kernel still has. */
+static int add_existing(EventList **list,
+                const Tracefs *tracefs,
+                const EventList *const others[2]) {
+        EventList *more = NULL;
+        char *text = NULL;
+        size_t size, n = 0;
+
+        FILE *out = open_memstream(&text, &size);
+        if (!out)
+                return -ENOMEM;
+        for (size_t i = 0; i < 2; i++)
+                for (size_t j = 0; others[i] && j < others[i]->n_names; j++) {
+                        const char *name = others[i]->names[j];
+
+                        if (!event_list_has(*list, name) && event_exists(tracefs, name))
+                                n += fprintf(out, "%s\n", name) > 0;
+                }
+        for (size_t i = 0; n > 0 && i < (*list)->n_names; i++)
+                fprintf(out, "%s\n", (*list)->names[i]);
+        if (fclose(out) != 0 || n == 0) {
+                free(text);
+                return n == 0 ? 0 : -ENOMEM;
+        }
+        int r = event_list_parse(text, &more);
+        if (r == 0) {
+                event_list_free(*list);
+                *list = more;
+        }
+        return r;
+}
+
+/* Reads the list until two texts are the same. Returns the last in ret, those before in ret_others.
+ */
+static int read_lists(const Tracefs *tracefs, EventList **ret, EventList **ret_others) {
+        _cleanup_free_ char *last = NULL, *others = NULL;
+        bool is_same = false;
+        size_t size;
+        int r = 0;
+
+        FILE *out = open_memstream(&others, &size);
+        if (!out)
+                return -ENOMEM;
+        for (int i = 0; r == 0 && !is_same && i < READS_MAX; i++) {
+                _cleanup_free_ char *text = NULL;
+
+                r = tracefs_read(tracefs->fd, "available_events", &text, NULL);
+                is_same = r == 0 && last && strcmp(text, last) == 0;
+                if (last && !is_same)
+                        fputs(last, out);
+                free(last);
+                last = TAKE_PTR(text);
+        }
+        if (fclose(out) != 0)
+                return -ENOMEM;
+        r = r ?: event_list_parse(TAKE_PTR(others), ret_others);
+        return r ?: event_list_parse(TAKE_PTR(last), ret);
+}
+
+int event_list_load(const Tracefs *tracefs, const EventList *earlier, EventList **ret) {
+        _cleanup_(event_list_free_cleanup) EventList *list = NULL, *others = NULL;
+
+        int r = read_lists(tracefs, &list, &others);
+        r = r ?: add_existing(&list, tracefs, (const EventList *const[]){ others, earlier });
+        if (r == 0)
+                *ret = TAKE_PTR(list);
+        return r;
 }
 
 /* Prints a line of /proc/modules without the users of the module, which change often. The state
@@ -131,7 +224,7 @@ int event_read_origins(const Tracefs *tracefs, char **ret) {
         _cleanup_free_ char *dynamic = NULL, *text = NULL;
         size_t size;
 
-        int r = tracefs_read(tracefs->fd, "dynamic_events", &dynamic, NULL);
+        int r = tracefs_read_list(tracefs->fd, "dynamic_events", &dynamic);
         if (r < 0 && r != -ENOENT) /* a kernel without probes and synthetic events */
                 return r;
         FILE *out = open_memstream(&text, &size);

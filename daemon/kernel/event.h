@@ -14,8 +14,10 @@ typedef struct EventList {
         size_t n_names;
 } EventList;
 
-/* -EBADMSG: the kernel's list does not have the expected format. */
-int event_list_load(const Tracefs *tracefs, EventList **ret);
+/* earlier: a list that was read before, or NULL. What it has and the kernel still has is in the new
+ * list, too: a text of the kernel may lack an event while probes are removed. -EBADMSG: the
+ * kernel's list does not have the expected format. */
+int event_list_load(const Tracefs *tracefs, const EventList *earlier, EventList **ret);
 EventList *event_list_free(EventList *list);
 DEFINE_CLEANUP(EventList, event_list_free);
 bool event_list_has(const EventList *list, const char *name);

@@ -21,7 +21,6 @@
 
 #include "kernel/pair.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,8 +29,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "kernel/error-log.h"
+#include "kernel/event.h"
 #include "kernel/path.h"
 
 #define DEFINITIONS_FILE "dynamic_events"
@@ -95,28 +94,37 @@ int pair_remove(const Tracefs *tracefs, const char *name) {
         return r == -ENOENT ? 0 : r;
 }
 
+/* Returns the name of the next synthetic event whose name begins with prefix, or NULL. */
+static const char *next_definition(char **rest, const char *prefix) {
+        static const char head[] = "s:" PAIR_SYSTEM "/";
+        char *line;
+
+        while ((line = strsep(rest, "\n"))) {
+                char *name = line + strlen(head);
+
+                if (strncmp(line, head, strlen(head)) == 0 &&
+                                strncmp(name, prefix, strlen(prefix)) == 0) {
+                        name[strcspn(name, "\t ")] = '\0';
+                        return name;
+                }
+        }
+        return NULL;
+}
+
 int pair_remove_all(const Tracefs *tracefs,
                 const char *prefix,
                 bool (*keeps)(const char *event, void *userdata),
                 void *userdata) {
-        static const char head[] = "s:" PAIR_SYSTEM "/";
         _cleanup_free_ char *text = NULL;
         int r = 0;
 
         if (!pair_is_supported(tracefs))
                 return 0;
-        int error = tracefs_read(tracefs->fd, DEFINITIONS_FILE, &text, NULL);
+        int error = tracefs_read_list(tracefs->fd, DEFINITIONS_FILE, &text);
         if (error < 0)
                 return error;
-        for (char *line = text, *next; *line; line = next) {
-                size_t size = strcspn(line, "\n");
-                char *name = line + strlen(head);
-
-                next = line + size + (line[size] == '\n');
-                if (strncmp(line, head, strlen(head)) != 0 ||
-                                strncmp(name, prefix, strlen(prefix)) != 0)
-                        continue;
-                name[strcspn(name, "\t \n")] = '\0';
+        char *rest = text;
+        for (const char *name; (name = next_definition(&rest, prefix));) {
                 if (keeps && keeps(name, userdata))
                         continue;
                 error = pair_remove(tracefs, name);
@@ -217,29 +225,29 @@ int pair_read_dropped(const Instance *instance,
         return 0;
 }
 
-int pair_clear_all(const Instance *instance, const char *prefix) {
-        _cleanup_(fd_close_directory_cleanup) DIR *dir = NULL;
-        struct dirent *entry;
+static int clear_triggers(const Instance *instance, const char *name) {
+        TracefsPath path;
 
-        int r = fd_open_directory(instance->fd, "events/" PAIR_SYSTEM, &dir);
+        if (path_format(&path, "events", PAIR_SYSTEM, name, "trigger", NULL) < 0)
+                return 0;
+        int trigger = openat(instance->fd, path.text, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        if (trigger < 0)
+                return errno == ENOENT ? 0 : -errno;
+        close(trigger);
+        return 0;
+}
+
+int pair_clear_all(const Instance *instance, const char *prefix) {
+        _cleanup_free_ char *text = NULL;
+
+        int r = tracefs_read_list(instance->tracefs->fd, DEFINITIONS_FILE, &text);
         if (r < 0)
                 return r == -ENOENT ? 0 : r;
-        while ((entry = readdir(dir))) {
-                TracefsPath path;
+        char *rest = text;
+        for (const char *name; (name = next_definition(&rest, prefix));) {
+                int error = clear_triggers(instance, name);
 
-                if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
-                                path_format(&path,
-                                                "events",
-                                                PAIR_SYSTEM,
-                                                entry->d_name,
-                                                "trigger",
-                                                NULL) < 0)
-                        continue;
-                int trigger = openat(instance->fd, path.text, O_WRONLY | O_TRUNC | O_CLOEXEC);
-                if (trigger < 0 && errno != ENOENT)
-                        r = r ?: -errno;
-                if (trigger >= 0)
-                        close(trigger);
+                r = r ?: error;
         }
         return r;
 }
@@ -271,42 +279,33 @@ static int lift_lines(const Instance *instance, const char *path, bool is_second
         return r;
 }
 
-/* Recurses once: systems, then their events. */
-static int lift_below(const Instance *instance,
-                const char *directory,
-                unsigned depth,
-                bool is_second) {
-        _cleanup_(fd_close_directory_cleanup) DIR *dir = NULL;
-        struct dirent *entry;
+static int lift_all_of(const Instance *instance, const EventList *events, bool is_second) {
+        int r = 0;
 
-        int r = fd_open_directory(instance->fd, directory, &dir);
-        if (r < 0)
-                return r;
-        while ((entry = readdir(dir))) {
+        for (size_t i = 0; i < events->n_names; i++) {
+                int system = (int)strcspn(events->names[i], ":"), error;
                 char path[PATH_MAX];
-                int error, size;
 
-                if (entry->d_name[0] == '.' || entry->d_type != DT_DIR)
-                        continue;
-                size = snprintf(path,
+                (void)snprintf(path,
                                 sizeof(path),
-                                "%s/%s%s",
-                                directory,
-                                entry->d_name,
-                                depth == 0 ? "/trigger" : "");
-                if (size < 0 || (size_t)size >= sizeof(path))
-                        continue;
-                error = depth == 0 ? lift_lines(instance, path, is_second)
-                                   : lift_below(instance, path, depth - 1, is_second);
+                                "events/%.*s/%s/trigger",
+                                system,
+                                events->names[i],
+                                events->names[i] + system + 1);
+                error = lift_lines(instance, path, is_second);
                 r = r ?: error;
         }
         return r;
 }
 
 int pair_lift_all(const Instance *instance) {
-        /* Remove the second triggers first, because they refer to the first ones. */
-        int r = lift_below(instance, "events", 1, true);
-        int r2 = lift_below(instance, "events", 1, false);
+        _cleanup_(event_list_free_cleanup) EventList *events = NULL;
 
+        int r = event_list_load(instance->tracefs, NULL, &events);
+        if (r < 0)
+                return r;
+        /* Remove the second triggers first, because they refer to the first ones. */
+        r = lift_all_of(instance, events, true);
+        int r2 = lift_all_of(instance, events, false);
         return r ?: r2;
 }

@@ -182,16 +182,6 @@ static int write_batch(const Tracefs *tracefs, ProbeKind kind, char *batch, size
         return r;
 }
 
-static int probe_group_read_all(const Tracefs *tracefs, ProbeKind kind, char **ret) {
-        static const char *const files[_PROBE_KIND_N] = {
-                [PROBE_KERNEL] = "kprobe_events",
-                [PROBE_USER] = "uprobe_events",
-                [PROBE_EVENT] = "dynamic_events",
-        };
-
-        return tracefs_read(tracefs->fd, files[kind], ret, NULL);
-}
-
 static int remove_groups(const Tracefs *tracefs,
                 ProbeKind kind,
                 const char *prefix,
@@ -203,7 +193,7 @@ static int remove_groups(const Tracefs *tracefs,
 
         if (!probe_is_supported(tracefs, kind))
                 return 0;
-        int r = probe_group_read_all(tracefs, kind, &text);
+        int r = probe_read_list(tracefs, kind, &text);
         for (const char *line = text; r == 0 && *line; line += line[0] == '\n') {
                 if ((kind != PROBE_EVENT || *line == 'e') &&
                                 line_is_of(line, prefix, &event, &size) && size < EVENT_MAX &&
@@ -271,7 +261,7 @@ int probe_read_counts(const Tracefs *tracefs,
         uint64_t hits = 0, misses = 0, sum = 0;
         unsigned n = 0;
 
-        int r = tracefs_read(tracefs->fd, file ? "uprobe_profile" : "kprobe_profile", &text, NULL);
+        int r = tracefs_read_list(tracefs->fd, file ? "uprobe_profile" : "kprobe_profile", &text);
         for (const char *line = text; r == 0 && *line; line += line[0] == '\n') {
                 if (file ? read_user_line(line, file, name, &hits)
                          : read_kernel_line(line, name, &hits, &misses)) {

@@ -35,7 +35,7 @@ bool probe_is_supported(const Tracefs *tracefs, ProbeKind kind) {
 }
 
 int probe_read_list(const Tracefs *tracefs, ProbeKind kind, char **ret) {
-        int r = tracefs_read(tracefs->fd, files[kind], ret, NULL);
+        int r = tracefs_read_list(tracefs->fd, files[kind], ret);
 
         if (r != -ENOENT)
                 return r;
@@ -50,7 +50,7 @@ int probe_read(const Tracefs *tracefs,
                 char **ret) {
         _cleanup_free_ char *list = NULL;
 
-        int r = tracefs_read(tracefs->fd, files[kind], &list, NULL);
+        int r = tracefs_read_list(tracefs->fd, files[kind], &list);
         return r ?: probe_list_find(list, group, name, ret);
 }
 

@@ -40,7 +40,7 @@ int top_is_idle(const Instance *top, bool *ret) {
 }
 
 int top_read_enabled(const Instance *instance, char **ret) {
-        return tracefs_read(instance->fd, "set_event", ret, NULL);
+        return tracefs_read_list(instance->fd, "set_event", ret);
 }
 
 int top_turn_off(const Instance *instance, const char *event) {

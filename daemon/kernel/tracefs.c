@@ -23,11 +23,13 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "kernel/tracefs.h"
 
-#define FAKE_MARKER ".ktrace-fake-tracefs"
+#define LIST_READS_MAX 128
+#define FAKE_MARKER    ".ktrace-fake-tracefs"
 
 Tracefs *tracefs_free(Tracefs *tracefs) {
         if (!tracefs)
@@ -173,6 +175,25 @@ int tracefs_write_truncate(int dirfd, const char *path, const char *text) {
 
 int tracefs_read(int dirfd, const char *path, char **ret, size_t *ret_size) {
         return fd_read_file_at(dirfd, path, TRACEFS_READ_MAX, ret, ret_size);
+}
+
+int tracefs_read_list(int dirfd, const char *path, char **ret) {
+        _cleanup_free_ char *last = NULL;
+        size_t size, page = (size_t)sysconf(_SC_PAGESIZE);
+
+        int r = tracefs_read(dirfd, path, &last, &size);
+        for (int i = 1; r == 0 && size >= page && i < LIST_READS_MAX; i++) {
+                _cleanup_free_ char *text = NULL;
+
+                r = tracefs_read(dirfd, path, &text, &size);
+                if (r == 0 && strcmp(text, last) == 0)
+                        break;
+                free(last);
+                last = TAKE_PTR(text);
+        }
+        if (r == 0)
+                *ret = TAKE_PTR(last);
+        return r;
 }
 
 int tracefs_open_file(int dirfd, const char *path) {

@@ -212,7 +212,7 @@ int probe_origin_check_view(const Tracefs *tracefs,
 
         if (probe_origin_is_probe(event) && strchr(event, ':'))
                 return refuse_probe(key, event, reason);
-        int r = event_list_load(tracefs, &list);
+        int r = event_list_load(tracefs, NULL, &list);
         if (r < 0)
                 return r;
         if (!event_list_has(list, event))

@@ -46,13 +46,13 @@ static void known_events_cleanup(KnownEvents **known) {
         known_events_unref(*known);
 }
 
-static int known_events_load(const Tracefs *tracefs, KnownEvents **ret) {
+static int known_events_load(const Tracefs *tracefs, const EventList *earlier, KnownEvents **ret) {
         _cleanup_(known_events_cleanup) KnownEvents *known = calloc(1, sizeof(*known));
 
         if (!known)
                 return -ENOMEM;
         known->n_refs = 1;
-        int r = event_list_load(tracefs, &known->list);
+        int r = event_list_load(tracefs, earlier, &known->list);
         if (r < 0)
                 return r;
         known->formats = calloc(known->list->n_names ?: 1, sizeof(*known->formats));
@@ -86,7 +86,7 @@ static int event_cache_read(EventCache *cache, const Tracefs *tracefs, char *ori
         _cleanup_free_ char *before = origins, *after = NULL;
         KnownEvents *known;
 
-        int r = known_events_load(tracefs, &known);
+        int r = known_events_load(tracefs, cache->known ? cache->known->list : NULL, &known);
         if (r < 0)
                 return r;
         known_events_unref(cache->known);

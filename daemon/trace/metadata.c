@@ -320,7 +320,7 @@ static int add_borrowed(json_object *events, const Trace *trace) {
         _cleanup_free_ char *text = NULL;
         char *line, *next;
 
-        int r = trace->borrow ? tracefs_read(trace->instance->fd, "set_event", &text, NULL) : 0;
+        int r = trace->borrow ? tracefs_read_list(trace->instance->fd, "set_event", &text) : 0;
         for (line = text; r == 0 && line && *line; line = next) {
                 char *end = line + strcspn(line, "\n"), *colon = strchr(line, ':');
 

@@ -325,7 +325,7 @@ static int look_at_others(Trace *trace, TraceLedger *ledger) {
 
         if (trace->borrow)
                 return 0;
-        int r = tracefs_read(trace->instance->fd, "set_event", &text, NULL);
+        int r = tracefs_read_list(trace->instance->fd, "set_event", &text);
         if (r < 0)
                 return r == -ENOENT ? 0 : r;
         for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {

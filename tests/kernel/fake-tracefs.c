@@ -245,6 +245,10 @@ int tracefs_read(int dirfd, const char *path, char **ret, size_t *ret_size) {
         return fake_finish_read(give_text(text, ret, ret_size));
 }
 
+int tracefs_read_list(int dirfd, const char *path, char **ret) {
+        return tracefs_read(dirfd, path, ret, NULL);
+}
+
 int tracefs_open_file(int dirfd, const char *path) {
         _cleanup_free_ char *text = NULL;
 
@@ -266,7 +270,7 @@ static int compare_keys(gconstpointer a, gconstpointer b) {
         return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-int event_list_load(const Tracefs *tracefs, EventList **ret) {
+int event_list_load(const Tracefs *tracefs, const EventList *earlier, EventList **ret) {
         if (kernel.on_list_read)
                 kernel.on_list_read();
         int r = fake_begin(FAKE_READ);

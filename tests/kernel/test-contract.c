@@ -12,7 +12,9 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "kernel/buffer.h"
 #include "kernel/event.h"
@@ -24,6 +26,10 @@
 #define SENTINEL 4194304
 
 /* A new instance has tracing_on = 1 and every event off. */
+static bool keeps_none(const char *event _unused_, size_t size _unused_, void *userdata _unused_) {
+        return false;
+}
+
 static bool begins_so(const char *event, size_t size _unused_, void *userdata) {
         return strncmp(event, userdata, strlen(userdata)) == 0;
 }
@@ -99,7 +105,7 @@ static void test_context_filter(Instance *instance) {
         size_t n_without = 0;
         Reason reason = {};
 
-        g_assert_cmpint(event_list_load(native_tracefs, &list), ==, 0);
+        g_assert_cmpint(event_list_load(native_tracefs, NULL, &list), ==, 0);
         for (size_t i = 0; i < list->n_names; i++) {
                 g_auto(GStrv) parts = g_strsplit(list->names[i], ":", 2);
                 int r = instance_set_filter(instance,
@@ -134,7 +140,7 @@ static void test_shipped_events(Instance *instance) {
         };
         _cleanup_(event_list_free_cleanup) EventList *list = NULL;
 
-        g_assert_cmpint(event_list_load(native_tracefs, &list), ==, 0);
+        g_assert_cmpint(event_list_load(native_tracefs, NULL, &list), ==, 0);
         for (size_t i = 0; i < ELEMENTSOF(events); i++) {
                 /* Some architectures and configurations lack a few. */
                 g_autofree char *full = g_strjoin(":", events[i][0], events[i][1], NULL);
@@ -154,7 +160,7 @@ static void test_shipped_events(Instance *instance) {
 static void test_names(Instance *instance _unused_) {
         _cleanup_(event_list_free_cleanup) EventList *list = NULL;
 
-        g_assert_cmpint(event_list_load(native_tracefs, &list), ==, 0);
+        g_assert_cmpint(event_list_load(native_tracefs, NULL, &list), ==, 0);
         for (size_t i = 0; i < list->n_names; i++) {
                 g_auto(GStrv) parts = g_strsplit(list->names[i], ":", 2);
 
@@ -600,6 +606,85 @@ static void test_fprobe_counts(Instance *instance) {
         g_assert_cmpint(probe_remove(instance->tracefs, PROBE_EVENT, GROUP, "f"), ==, 0);
 }
 
+/* Adds and removes a probe until it is killed, or until the test fails. */
+static pid_t start_changing(const Tracefs *tracefs) {
+        pid_t pid = fork();
+
+        g_assert_cmpint(pid, >=, 0);
+        if (pid == 0)
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (pid == 0) {
+                (void)probe_add(tracefs, PROBE_USER, "p:" GROUP "/coming /bin/sh:0x1000");
+                (void)probe_remove(tracefs, PROBE_USER, GROUP, "coming");
+        }
+        return pid;
+}
+
+static void stop_changing(const Tracefs *tracefs, pid_t pid) {
+        kill(pid, SIGKILL);
+        g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
+        (void)probe_remove(tracefs, PROBE_USER, GROUP, "coming");
+}
+
+/* The list has every other event while a probe comes and goes. One text of the kernel does not. */
+static void test_changing_events(Instance *instance) {
+        _cleanup_(event_list_free_cleanup) EventList *before = NULL;
+        unsigned n_seen = 0;
+
+        g_assert_cmpint(event_list_load(instance->tracefs, NULL, &before), ==, 0);
+        pid_t pid = start_changing(instance->tracefs);
+        for (int i = 0; i < 50 || n_seen == 0; i++) {
+                _cleanup_(event_list_free_cleanup) EventList *list = NULL;
+
+                g_assert_cmpint(event_list_load(instance->tracefs, before, &list), ==, 0);
+                for (size_t j = 0; j < before->n_names; j++)
+                        if (!g_str_has_prefix(before->names[j], "ktrace") &&
+                                        !event_list_has(list, before->names[j]))
+                                g_error("%s is missing", before->names[j]);
+                n_seen += event_list_has(list, GROUP ":coming");
+        }
+        stop_changing(instance->tracefs, pid);
+}
+
+/* A list of more than a page has every line that stays while probes before it go away. */
+static void test_shrinking_list(Instance *instance) {
+        enum { N_GOING = 100, N_STAYING = 100 };
+
+        bool is_gone = false;
+
+        for (unsigned i = 0; i < N_GOING + N_STAYING; i++) {
+                g_autofree char *line = g_strdup_printf("p:" GROUP "/%s%u /bin/sh:0x%x",
+                                i < N_GOING ? "goes" : "stays",
+                                i,
+                                i);
+
+                g_assert_cmpint(probe_add(instance->tracefs, PROBE_USER, line), ==, 0);
+        }
+        pid_t pid = fork();
+        g_assert_cmpint(pid, >=, 0);
+        for (unsigned i = 0; pid == 0 && i < N_GOING; i++) {
+                g_autofree char *name = g_strdup_printf("goes%u", i);
+
+                if (probe_remove(instance->tracefs, PROBE_USER, GROUP, name) != 0)
+                        _exit(1);
+        }
+        if (pid == 0)
+                _exit(0);
+        while (!is_gone) {
+                _cleanup_free_ char *text = NULL;
+                int status;
+
+                is_gone = waitpid(pid, &status, WNOHANG) == pid;
+                g_assert_true(!is_gone || status == 0);
+                g_assert_cmpint(probe_read_list(instance->tracefs, PROBE_USER, &text), ==, 0);
+                g_auto(GStrv) parts = g_strsplit(text, ":" GROUP "/stays", -1);
+                g_assert_cmpuint(g_strv_length(parts), ==, N_STAYING + 1);
+        }
+        g_assert_cmpint(probe_remove_groups(instance->tracefs, GROUP, &(ProbeKeeper){ keeps_none }),
+                        ==,
+                        0);
+}
+
 /* Selects the function behind sync(), which has another name on some machines. */
 static const char *set_function(const Instance *instance) {
         static const char *const names[] = {
@@ -728,6 +813,8 @@ static void add_tests(void) {
         native_add_test("/contract/probe/refused", test_probe_refused);
         native_add_test("/contract/probe/reads-back", test_probe_reads_back);
         native_add_test("/contract/probe/fprobe-counts", test_fprobe_counts);
+        native_add_test("/contract/events/changing", test_changing_events);
+        native_add_test("/contract/events/shrinking-list", test_shrinking_list);
         native_add_test("/contract/tracer/notrace", test_notrace);
         native_add_test("/contract/tracer/graph", test_graph);
         native_add_test("/contract/poll-edges", test_poll_edges);

@@ -30,7 +30,7 @@ static void test_sorted_once(Fixture *f, gconstpointer data) {
                         "available_events",
                         "sched:sched_waking\nirq:softirq_entry\nfib:lookup\nfib6:lookup\nsched:sched_switch\n"
                         "sched_ext:dump\nsched:sched_switch\n");
-        g_assert_cmpint(event_list_load(f->tracefs, &list), ==, 0);
+        g_assert_cmpint(event_list_load(f->tracefs, NULL, &list), ==, 0);
         g_assert_cmpuint(list->n_names, ==, 6);
         g_assert_cmpstr(list->names[0], ==, "fib6:lookup");
         g_assert_cmpstr(list->names[1], ==, "fib:lookup");
@@ -48,13 +48,13 @@ static void test_empty_and_unended(Fixture *f, gconstpointer data) {
         EventList *list = NULL;
 
         fake_tree_write(f->tree, "available_events", "");
-        g_assert_cmpint(event_list_load(f->tracefs, &list), ==, 0);
+        g_assert_cmpint(event_list_load(f->tracefs, NULL, &list), ==, 0);
         g_assert_cmpuint(list->n_names, ==, 0);
         g_assert_false(event_list_has(list, "sched:sched_switch"));
         list = event_list_free(list);
 
         fake_tree_write(f->tree, "available_events", "\nsched:sched_switch");
-        g_assert_cmpint(event_list_load(f->tracefs, &list), ==, 0);
+        g_assert_cmpint(event_list_load(f->tracefs, NULL, &list), ==, 0);
         g_assert_true(event_list_has(list, "sched:sched_switch"));
         event_list_free(list);
 }
@@ -65,14 +65,33 @@ static void test_bad_lines(Fixture *f, gconstpointer data) {
         for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
                 EventList *list = NULL;
                 fake_tree_write(f->tree, "available_events", bad[i]);
-                g_assert_cmpint(event_list_load(f->tracefs, &list), ==, -EBADMSG);
+                g_assert_cmpint(event_list_load(f->tracefs, NULL, &list), ==, -EBADMSG);
                 g_assert_null(list);
         }
 }
 
+/* A text may lack an event that is there. */
+static void test_earlier(Fixture *f, gconstpointer data) {
+        EventList *earlier = NULL, *list = NULL;
+
+        fake_tree_write(f->tree,
+                        "available_events",
+                        "sched:sched_switch\nsched:sched_waking\nfib:lookup\n");
+        g_assert_cmpint(event_list_load(f->tracefs, NULL, &earlier), ==, 0);
+        fake_tree_write(f->tree, "available_events", "sched:sched_switch\nfib6:lookup\n");
+        fake_tree_write(f->tree, "events/sched/sched_waking/enable", "0\n");
+        g_assert_cmpint(event_list_load(f->tracefs, earlier, &list), ==, 0);
+        g_assert_cmpuint(list->n_names, ==, 3);
+        g_assert_cmpstr(list->names[0], ==, "fib6:lookup");
+        g_assert_cmpstr(list->names[1], ==, "sched:sched_switch");
+        g_assert_cmpstr(list->names[2], ==, "sched:sched_waking");
+        event_list_free(earlier);
+        event_list_free(list);
+}
+
 static void test_missing_list(Fixture *f, gconstpointer data) {
         EventList *list = NULL;
-        g_assert_cmpint(event_list_load(f->tracefs, &list), ==, -ENOENT);
+        g_assert_cmpint(event_list_load(f->tracefs, NULL, &list), ==, -ENOENT);
         g_assert_null(list);
 }
 
@@ -121,6 +140,7 @@ int main(int argc, char **argv) {
         add("/event/list/sorted-once", test_sorted_once);
         add("/event/list/empty-and-unended", test_empty_and_unended);
         add("/event/list/bad-lines", test_bad_lines);
+        add("/event/list/earlier", test_earlier);
         add("/event/list/missing", test_missing_list);
         add("/event/format/read", test_format);
         add("/event/format/climbs-nowhere", test_format_climbs_nowhere);

@@ -128,7 +128,7 @@ static void test_hold(void) {
         g_assert_true(fake_kernel_wait_held(5000));
         g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
         /* Others go on. */
-        g_assert_cmpint(event_list_load(tracefs, &events), ==, 0);
+        g_assert_cmpint(event_list_load(tracefs, NULL, &events), ==, 0);
         g_assert_true(event_list_has(events, "sched:sched_switch"));
         event_list_free(events);
         fake_kernel_release();

@@ -31,7 +31,7 @@ static void test_running_kernel(Instance *instance _unused_) {
         _cleanup_(event_list_free_cleanup) EventList *list = NULL;
         g_autoptr(GString) found = g_string_new(NULL);
 
-        g_assert_cmpint(event_list_load(native_tracefs, &list), ==, 0);
+        g_assert_cmpint(event_list_load(native_tracefs, NULL, &list), ==, 0);
         _cleanup_(grant_free_cleanup) Grant *grant =
                         frames_grant(policy_dir, list->names, list->n_names);
         for (size_t i = 0; i < grant->n_events; i++) {
