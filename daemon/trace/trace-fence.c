@@ -354,7 +354,7 @@ static int install_watch(Trace *trace) {
 
                 r = watch_event(trace, origin->system, origin->name);
         }
-        if (r == 0 && trace->has_guard)
+        if (r == 0 && trace->is_guarded)
                 r = watch_event(trace, CRED_GUARD_GROUP, CRED_GUARD_EVENT);
         return r;
 }
@@ -478,8 +478,11 @@ int trace_step_guard(void *context, Reason *reason) {
                 trace->is_guarded = false;
         }
         if (!trace->is_guarded) {
-                /* The end of another session may have removed the probe since it was checked. */
+                /* The end of another session may have removed the probe since it was checked. From
+                 * here on the trigger keeps it, so its files are watched from here on. */
                 r = cred_guard_define(trace->tracefs);
+                if (r == 0 && trace->watch)
+                        r = watch_event(trace, CRED_GUARD_GROUP, CRED_GUARD_EVENT);
                 if (r < 0)
                         return r;
                 r = cred_guard_install(trace->instance, uid, gid);

@@ -141,13 +141,26 @@ case_fence_harmless() { # [guest] a process that may gain privileges but does no
         same 5 "$(count t.kts '.event == "sched_process_exec" and .fields.filename == "/bin/true"')" "programs"
 }
 
-case_fence_guard_goes() { # [guest] the probe of the guard is removed with the last session
+has_guard_probe() { grep -q '^p:ktrace_guard/commit_creds ' "$TRACEFS/kprobe_events"; }
+has_no_guard_probe() { ! has_guard_probe; }
+
+case_fence_guard_goes() { # [guest] the probe of the guard is removed with the last guarded session, and comes back
         needs_kprobes
-        fence_target
-        expect 0 user ktracectl create one --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter
-        expect 0 user ktracectl create two --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter
+        fence_su
+        for name in one two later; do
+                expect 0 user ktracectl create "$name" --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter
+        done
+        expect 0 user ktracectl start one two
+        local one="$TRACEFS/instances/ktrace-$(ktracectl list --json=short | jq -r '.[] | select(.name == "one").id')"
+        [ -d "$one" ] || fail "no instance $one"
         expect 0 user ktracectl destroy one
-        grep -q '^p:ktrace_guard/commit_creds ' "$TRACEFS/kprobe_events" || fail "no guard"
+        within 20 sh -c "[ ! -e $one ]" || fail "the session is still there"
+        has_guard_probe || fail "no guard"
         expect 0 user ktracectl destroy two
-        within 20 sh -c "! grep ktrace_guard $TRACEFS/kprobe_events" || fail "the session is still there"
+        within 20 has_no_guard_probe || fail "the probe is still there"
+        expect 0 user ktracectl start later
+        has_guard_probe || fail "no guard of a session from before"
+        touch go
+        within 20 sh -c '! ktracectl list --json=short | grep -q later' || fail "the guard has not ended the session"
+        within 20 has_no_guard_probe || fail "the probe is still there after that"
 }

@@ -452,6 +452,20 @@ case_restart_guard() { # [guest] without a daemon the kernel's guard still ends 
         within 20 no_instance || fail "the instance is still there"
 }
 
+case_restart_guard_later() { # [guest] a session that is started after a restart has a guard, and sees changes of it
+        [ -e "$TRACEFS/kprobe_events" ] || skip "the kernel has no kprobes"
+        trap restart_end EXIT
+        local guard
+        user ktracectl create early --scope own -b 64 --lifetime linger -e raw_syscalls:sys_enter
+        killed
+        same configured "$(user ktracectl --json=short show early | jq -r .state)" "state"
+        expect 0 user ktracectl start early
+        guard=$(echo "$TRACEFS"/instances/ktrace-*/events/ktrace_guard/commit_creds/trigger)
+        guard=$(grep -l '^traceoff' $guard) || fail "no guard"
+        echo '!traceoff' >>"$guard"
+        within 20 sh -c '! ktracectl list --json=short | grep -q early' || fail "the session goes on without its guard"
+}
+
 case_restart_many() { # [deep guest] sixteen sessions survive twenty kills of the daemon without a loss
         manager
         trap restart_end EXIT
