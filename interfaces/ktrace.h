@@ -49,10 +49,13 @@ int ktrace_open_bus(struct sd_bus *bus, ktrace **ret, ktrace_error *error);
 /* Ends sessions of lifetime `client` that were created over it. Free sessions before. NULL is
  * allowed. */
 void ktrace_close(ktrace *connection);
+/* How long a call may wait for its answer, in microseconds; 0: 120 s. -ETIMEDOUT after that: ktraced
+ * may still do what was asked. */
+void ktrace_set_timeout(ktrace *connection, uint64_t usec);
 /* Becomes readable when ktrace_process() has something to do. */
 int ktrace_get_fd(const ktrace *connection);
 /* Handles what has arrived, and does not wait. Calls of methods do the same while they wait for
- * their answer, 120 s at most. -ENOTCONN: the connection has ended. */
+ * their answer. -ENOTCONN: the connection has ended. */
 int ktrace_process(ktrace *connection);
 /* Lets the loop call ktrace_process(). */
 int ktrace_attach(ktrace *connection, struct sd_event *event);
@@ -118,6 +121,9 @@ int ktrace_reader_next(ktrace_reader *reader,
                 uint64_t timeout_usec,
                 const ktrace_record **ret,
                 ktrace_error *error);
+/* Converts a time of the session's clock to nanoseconds since 1970. -ENODATA: as for
+ * ktrace_record_get_realtime(), or nothing of the stream has arrived yet. */
+int ktrace_reader_get_realtime(const ktrace_reader *reader, uint64_t time, int64_t *ret);
 /* At the end: how the recording ended, as {"code", "reason"}. -ENODATA: it is cut off, or is a
  * trace.dat. */
 int ktrace_reader_get_end(const ktrace_reader *reader, char **ret);
@@ -179,6 +185,10 @@ typedef enum ktrace_field_kind {
 const char *ktrace_field_get_name(const ktrace_field *field);
 const char *ktrace_field_get_type(const ktrace_field *field); /* in C, as the kernel names it */
 ktrace_field_kind ktrace_field_get_kind(const ktrace_field *field);
+/* The bytes of an element of an array: 1, 2, 4 or 8. 0: the field is no array. */
+size_t ktrace_field_get_element_size(const ktrace_field *field);
+/* Whether the number, or the elements of the array, are signed. */
+bool ktrace_field_is_signed(const ktrace_field *field);
 
 /* A number of any size; a signed one is extended to 64 bits. -EINVAL: the field is no number. */
 int ktrace_record_get_number(const ktrace_record *record, const ktrace_field *field, uint64_t *ret);
@@ -192,6 +202,45 @@ int ktrace_record_get_string(const ktrace_record *record,
 int ktrace_record_get_bytes(const ktrace_record *record,
                 const ktrace_field *field,
                 const void **ret,
+                size_t *ret_size);
+
+/* Tables: many records at once, as columns. */
+
+typedef struct ktrace_table ktrace_table;
+
+/* Reads the next records of one event, `max` at most. The columns are time, cpu, tid, task and the
+ * fields of the event; a field with one of these names is called EVENT.FIELD. event: as for
+ * ktrace_reader_find_field(); NULL: all events, with the columns time, cpu, tid, task and event.
+ * Records of other events are passed over, and damaged ones are counted. Waits until a stream has
+ * so many, or ends. Returns 1, or 0 at the end; *ret is NULL then. -ENOENT: no such event.
+ * -EBADMSG: the data is damaged; a table with the rows before that was returned first. */
+int ktrace_reader_read_table(ktrace_reader *reader,
+                const char *event,
+                size_t max,
+                ktrace_table **ret,
+                ktrace_error *error);
+void ktrace_table_free(ktrace_table *table); /* NULL is allowed */
+size_t ktrace_table_count_rows(const ktrace_table *table);
+size_t ktrace_table_count_columns(const ktrace_table *table);
+/* Events that were lost between the records of the table; also when their number is not known, 1
+ * is counted. */
+uint64_t ktrace_table_get_lost(const ktrace_table *table);
+/* Records of the event that do not fit its format. They have no row. */
+uint64_t ktrace_table_get_damaged(const ktrace_table *table);
+/* column: from 0. NULL: there are not so many. */
+const char *ktrace_table_get_name(const ktrace_table *table, size_t column);
+ktrace_field_kind ktrace_table_get_kind(const ktrace_table *table, size_t column);
+/* The field of the event. NULL: the column is none. The handle is valid as long as the reader. */
+const ktrace_field *ktrace_table_get_field(const ktrace_table *table, size_t column);
+/* A number for each row; signed ones are extended to 64 bits. NULL: strings or arrays. */
+const uint64_t *ktrace_table_get_numbers(const ktrace_table *table, size_t column);
+/* For each row the number of its value among the column's different values. NULL: numbers. */
+const uint32_t *ktrace_table_get_codes(const ktrace_table *table, size_t column);
+size_t ktrace_table_count_values(const ktrace_table *table, size_t column);
+/* The bytes of a value: of a string without NUL. They are not terminated. */
+const void *ktrace_table_get_value(const ktrace_table *table,
+                size_t column,
+                size_t code,
                 size_t *ret_size);
 
 #ifdef __cplusplus

@@ -122,7 +122,7 @@ static int proxy_begin_call(Proxy *proxy,
         return r;
 }
 
-static int proxy_make_request(const ProxyCall *call, ProxyRequest *ret) {
+static int proxy_make_request(const Proxy *proxy, const ProxyCall *call, ProxyRequest *ret) {
         const ProxyMethod *method = proxy_method_find(call->method);
 
         if (!method || method->is_of_session != (call->session != NULL))
@@ -131,7 +131,7 @@ static int proxy_make_request(const ProxyCall *call, ProxyRequest *ret) {
                 .method = method,
                 .session = call->session,
                 .arguments = call->arguments,
-                .timeout_usec = TIMEOUT_USEC,
+                .timeout_usec = proxy->timeout_usec ?: TIMEOUT_USEC,
         };
         return 0;
 }
@@ -145,7 +145,7 @@ int proxy_begin(Proxy *proxy,
         ProxyRequest request;
         Reason reason;
 
-        int r = proxy_make_request(call, &request);
+        int r = proxy_make_request(proxy, call, &request);
         return r < 0 ? r : proxy_begin_call(proxy, &request, &how, ret, &reason);
 }
 
@@ -254,7 +254,7 @@ static int try_asking(Proxy *proxy, ProxyRequest *request, ProxyAnswer *ret, Rea
 
 int proxy_perform(Proxy *proxy, const ProxyCall *call, ProxyAnswer *ret, Reason *reason) {
         ProxyRequest request;
-        int r = proxy_make_request(call, &request);
+        int r = proxy_make_request(proxy, call, &request);
 
         if (r < 0)
                 return r;

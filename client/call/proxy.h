@@ -35,6 +35,7 @@ typedef struct Proxy {
         ProxyListener listener;
         bool lost;    /* the bus has closed the connection */
         bool may_ask; /* a call may ask for a password if it needs one */
+        uint64_t timeout_usec; /* of a call; 0: the default */
 } Proxy;
 
 /* Functions that can fail return 0, -errno, or KT_E_* with a reason that says what to do. */

@@ -163,6 +163,10 @@ void ktrace_close(ktrace *connection) {
         free(connection);
 }
 
+void ktrace_set_timeout(ktrace *connection, uint64_t usec) {
+        connection->proxy->timeout_usec = usec;
+}
+
 /* Loops */
 
 int ktrace_get_fd(const ktrace *connection) {

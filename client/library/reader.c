@@ -279,6 +279,14 @@ int ktrace_reader_next(ktrace_reader *reader,
         return r == 1 ? 1 : failure_take(r, &reason, error);
 }
 
+int reader_await_events(ktrace_reader *reader, Reason *reason) {
+        int r = 0;
+
+        while (r == 0 && !reader->decode && !reader->is_at_end)
+                r = reader_wait(reader, UINT64_MAX, reason);
+        return r;
+}
+
 /* What is not a record */
 
 static const Stream *reader_get_stream(const ktrace_reader *reader) {
@@ -312,6 +320,13 @@ int ktrace_reader_get_receipt(const ktrace_reader *reader, char **ret) {
         return receipt ? connection_print(receipt, ret) : -ENODATA;
 }
 
+int ktrace_reader_get_realtime(const ktrace_reader *reader, uint64_t time, int64_t *ret) {
+        if (!reader->decode || !reader->decode->has_wall)
+                return -ENODATA;
+        *ret = (int64_t)(time + (uint64_t)reader->decode->wall_offset_ns);
+        return 0;
+}
+
 /* Fields */
 
 static int reader_grow_fields(ktrace_reader *reader, size_t n) {
@@ -342,7 +357,7 @@ const ktrace_field *reader_get_fields(ktrace_reader *reader, const EventLayout *
         return reader->fields[id];
 }
 
-static const EventLayout *reader_find_event(const ktrace_reader *reader, const char *event) {
+const EventLayout *reader_find_event(const ktrace_reader *reader, const char *event) {
         const char *colon = strchr(event, ':');
 
         for (size_t i = 0; colon && i < reader->decode->n_layouts; i++) {

@@ -40,5 +40,9 @@ struct ktrace_reader {
         TextBlock text, slow;
 };
 
+/* Waits until the events of a stream are known, or until it ends. */
+int reader_await_events(ktrace_reader *reader, Reason *reason);
+/* event: "SYSTEM:NAME". Returns NULL if the trace has no such event. */
+const EventLayout *reader_find_event(const ktrace_reader *reader, const char *event);
 /* Returns the fields of an event, or NULL when memory is short. */
 const ktrace_field *reader_get_fields(ktrace_reader *reader, const EventLayout *layout);

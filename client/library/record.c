@@ -20,12 +20,7 @@ uint64_t ktrace_record_get_time(const ktrace_record *record) {
 }
 
 int ktrace_record_get_realtime(const ktrace_record *record, int64_t *ret) {
-        const Decode *decode = record->reader->decode;
-
-        if (!decode->has_wall)
-                return -ENODATA;
-        *ret = (int64_t)(record->record.ts + (uint64_t)decode->wall_offset_ns);
-        return 0;
+        return ktrace_reader_get_realtime(record->reader, record->record.ts, ret);
 }
 
 unsigned ktrace_record_get_cpu(const ktrace_record *record) {
@@ -138,6 +133,14 @@ ktrace_field_kind ktrace_field_get_kind(const ktrace_field *field) {
         default:
                 return KTRACE_ARRAY;
         }
+}
+
+size_t ktrace_field_get_element_size(const ktrace_field *field) {
+        return field->field->kind == EVENT_LAYOUT_ARRAY ? field->field->element : 0;
+}
+
+bool ktrace_field_is_signed(const ktrace_field *field) {
+        return field->field->is_signed;
 }
 
 static inline int record_check(const ktrace_record *record, const ktrace_field *field) {
