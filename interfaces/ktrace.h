@@ -49,8 +49,8 @@ int ktrace_open_bus(struct sd_bus *bus, ktrace **ret, ktrace_error *error);
 /* Ends sessions of lifetime `client` that were created over it. Free sessions before. NULL is
  * allowed. */
 void ktrace_close(ktrace *connection);
-/* How long a call may wait for its answer, in microseconds; 0: 120 s. -ETIMEDOUT after that: ktraced
- * may still do what was asked. */
+/* How long a call may wait for its answer, in microseconds; 0: 120 s. -ETIMEDOUT after that:
+ * ktraced may still do what was asked. */
 void ktrace_set_timeout(ktrace *connection, uint64_t usec);
 /* Becomes readable when ktrace_process() has something to do. */
 int ktrace_get_fd(const ktrace *connection);

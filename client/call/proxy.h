@@ -33,8 +33,8 @@ typedef struct Proxy {
         sd_event *event;       /* borrowed; NULL: calls block */
         const bool *cancelled; /* borrowed; a waiting call ends when it becomes true */
         ProxyListener listener;
-        bool lost;    /* the bus has closed the connection */
-        bool may_ask; /* a call may ask for a password if it needs one */
+        bool lost;             /* the bus has closed the connection */
+        bool may_ask;          /* a call may ask for a password if it needs one */
         uint64_t timeout_usec; /* of a call; 0: the default */
 } Proxy;
 

@@ -218,6 +218,18 @@ case_cookbook_agent() { # [guest] ktrace-cookbook(7): a program that gets a trac
         example ktrace-cookbook.7 'How does a monitoring agent get a trace?'
 }
 
+case_cookbook_python() { # ktrace-cookbook(7): an agent in Python, and a data frame
+        [ -n "${PYTHON_MODULE:-}" ] || skip "no Python module here"
+        [ -z "$SANITIZER" ] || skip "Python has no sanitizer"
+        /usr/bin/python3 -c "import pandas" 2>/dev/null || skip "no python3-pandas"
+        cookbook
+        # Without kprobes a process that may gain privileges is not traced.
+        eval "$(declare -f user | sed '1s/user/any_user/')"
+        user() { any_user setpriv --no-new-privs "$@"; }
+        export LD_LIBRARY_PATH="$EXAMPLES" PYTHONPATH="$PYTHON_MODULE"
+        example ktrace-cookbook.7 'How do I write an agent in Python?'
+}
+
 # open_page: connects to the page that `view` has named in ./out, as a browser does, and closes it at once.
 open_page() {
         local address

@@ -11,6 +11,9 @@ PROBED=$NATIVE/bin/probed
 PROBED_FIXED=$NATIVE/bin/probed-fixed
 APP=$NATIVE/bin/app
 EXAMPLES=$NATIVE/bin
+PYTHON_MODULE=$NATIVE/python
+# In a build with sanitizers: their runtime. A program without them loads it before the library.
+SANITIZER=$(ldd "$NATIVE/bin/libktrace.so.0" | awk '/libasan/ { print $3 }')
 PROBED_SOURCE=$here/probed.c
 TRACEFS=/sys/kernel/tracing
 CONFIG_DIR=$NATIVE/config

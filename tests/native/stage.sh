@@ -55,6 +55,7 @@ for tool in agent switches loops; do # beside the library
         [ ! -x "$build/tests/client/library/$tool" ] ||
                 cp "$build/tests/client/library/$tool" "$build/client/library/libktrace.so.0" "$NATIVE/bin/"
 done
+install -D -m 644 -t "$NATIVE/python/ktrace" "$here"/../../client/python/ktrace/*
 install -D -m 644 -t "$NATIVE/lib/policy.d" "$here"/../../policy/*.json
 install -D -m 644 -t "$NATIVE/lib/probes.d" "$here"/../../policy/probes.d/*.json
 echo "${KTRACED_JSON:-{\}}" >"$NATIVE/config/ktraced.json"

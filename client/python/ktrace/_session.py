@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Connections and sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from ctypes import byref, c_void_p
+from typing import Any, AsyncIterator, Callable, Iterator, TypeVar
+
+from ._library import VARLINK, ask, check, fetch_json, lib, make, take_json
+from ._reader import Reader, Record
+
+T = TypeVar("T")
+Spec = dict[str, Any]
+
+
+async def _in_thread(function: Callable[[], T]) -> T:
+    """Runs a call that may block. Neither the loop nor the end of the program waits for it."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def tell(set_it: Callable[[Any], None], what: Any) -> None:
+        if not future.done():
+            set_it(what)
+
+    def run() -> None:
+        try:
+            result = function()
+        except BaseException as error:  # it is raised where the result is awaited
+            told = (future.set_exception, error)
+        else:
+            told = (future.set_result, result)  # type: ignore[assignment]
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(tell, *told)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await future
+
+
+class Connection:
+    """A connection to ktraced, which is started if necessary. A context manager.
+
+    varlink: over ktraced's own socket; otherwise over the system bus. timeout: seconds that a call may wait for its
+    answer; after that it raises Error with errno ETIMEDOUT. Threads may share a connection: one call at a time is made.
+    """
+
+    def __init__(self, *, varlink: bool = False, timeout: float = 120) -> None:
+        self._lock = threading.RLock()
+        self._connection: c_void_p | None = make(lib.open, VARLINK if varlink else 0)
+        lib.set_timeout(self._connection, max(1, int(timeout * 1e6)))
+
+    def close(self) -> None:
+        """Ends the sessions that were created over it and have lifetime `client`, which is the default."""
+        with self._lock:
+            if self._connection:
+                lib.close(self._connection)
+                self._connection = None
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _get(self) -> c_void_p:
+        if not self._connection:
+            raise ValueError("the connection is closed")
+        return self._connection
+
+    def call(self, method: str, arguments: Spec | None = None, session: str | None = None) -> Any:
+        """Calls a method of org.ktrace1(5) that returns no descriptor. session: an id, for methods of sessions."""
+        with self._lock:
+            return fetch_json(
+                lib.call,
+                self._get(),
+                None if session is None else session.encode(),
+                method.encode(),
+                None if arguments is None else json.dumps(arguments).encode(),
+            )
+
+    def check(self, spec: Spec) -> dict[str, Any]:
+        """Says what ktraced would do with this spec (ktrace-session(5)), and why not."""
+        with self._lock:
+            answer: dict[str, Any] = fetch_json(lib.check, self._get(), json.dumps(spec).encode())
+            return answer
+
+    def create(self, spec: Spec) -> Session:
+        with self._lock:
+            return Session(self, make(lib.create, self._get(), json.dumps(spec).encode()))
+
+    def find(self, name: str) -> Session:
+        """Finds a session by its id or its name."""
+        with self._lock:
+            return Session(self, make(lib.find, self._get(), name.encode()))
+
+
+class Session:
+    """A session of ktraced, as its connection sees it. A context manager: at its end the session is destroyed.
+
+    Iterating reads its stream, and starts it if nobody has: `for record in session`, `async for record in session`.
+    """
+
+    def __init__(self, connection: Connection, session: c_void_p, *, owns_connection: bool = False) -> None:
+        self.connection = connection
+        self._session: c_void_p | None = session
+        self._owns_connection = owns_connection
+        self._reader: Reader | None = None
+        self.id: str = lib.session_get_id(session).decode()
+
+    def _get(self) -> c_void_p:
+        if not self._session:
+            raise ValueError("the session is closed")
+        return self._session
+
+    def _order(self, function: Any, *arguments: Any) -> None:
+        with self.connection._lock:
+            ask(function, self._get(), *arguments)
+
+    def start(self) -> None:
+        """Returns once every event is live on every CPU."""
+        self._order(lib.session_start)
+
+    def stop(self) -> None:
+        """Returns once no further event can arrive."""
+        self._order(lib.session_stop)
+
+    def destroy(self) -> None:
+        self._order(lib.session_destroy)
+
+    def mark(self, text: str) -> None:
+        """Writes a text into the trace."""
+        self._order(lib.session_mark, text.encode())
+
+    def configure(self, changes: Spec) -> None:
+        self._order(lib.session_configure, json.dumps(changes).encode())
+
+    def describe(self) -> dict[str, Any]:
+        with self.connection._lock:
+            answer: dict[str, Any] = fetch_json(lib.session_describe, self._get())
+            return answer
+
+    def statistics(self) -> dict[str, Any]:
+        with self.connection._lock:
+            answer: dict[str, Any] = fetch_json(lib.session_get_statistics, self._get())
+            return answer
+
+    def histogram(self, name: str = "") -> dict[str, Any]:
+        """name: may be left out if the session has one histogram only."""
+        with self.connection._lock:
+            answer: dict[str, Any] = fetch_json(lib.session_get_histogram, self._get(), name.encode())
+            return answer
+
+    def snapshot(self) -> Reader:
+        """Reads what a flight recorder contains, while it goes on."""
+        with self.connection._lock:
+            return Reader._of(make(lib.session_snapshot, self._get()))
+
+    def notices(self) -> list[dict[str, Any]]:
+        """What has happened since the last call.
+
+        {"state"}, {"notice"}, {"ended": {"code", "reason"}}, {"daemon": "gone" or "back"}, and {"dropped": N} when N
+        others were too many.
+        """
+        taken: list[dict[str, Any]] = []
+        with self.connection._lock:
+            lib.process(self.connection._get())
+            while True:
+                text = c_void_p()
+                check(lib.session_take_notice(self._get(), byref(text)))
+                notice = take_json(text)
+                if notice is None:
+                    return taken
+                taken.append(notice)
+
+    # The stream
+
+    @property
+    def reader(self) -> Reader:
+        """The reader of the session's stream, opened by the first use. A session has one at a time."""
+        if self._reader is None:
+            with self.connection._lock:
+                self._reader = Reader._of(make(lib.session_read, self._get()))
+        return self._reader
+
+    def _begin(self) -> Reader:
+        reader = self.reader
+        if self.describe().get("state") == "configured":
+            self.start()
+        return reader
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._begin())
+
+    def __aiter__(self) -> AsyncIterator[Record]:
+        return self._read_async()
+
+    async def _read_async(self) -> AsyncIterator[Record]:
+        async for record in await _in_thread(self._begin):
+            yield record
+
+    # The end
+
+    def close(self) -> None:
+        """Forgets the session and does not end it; but a session of lifetime `client` ends with its connection."""
+        if self._reader is not None:
+            self._reader.close()
+        with self.connection._lock:
+            if self._session:
+                lib.session_free(self._session)
+                self._session = None
+        if self._owns_connection:
+            self.connection.close()
+
+    def _end(self) -> None:
+        """Destroys the session, unless it has already ended."""
+        try:
+            if self._session:
+                with self.connection._lock:
+                    lib.session_destroy(self._get(), None)
+        finally:
+            self.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    async def __aenter__(self) -> Session:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await _in_thread(self._end)
+
+
+def session(spec: Spec, *, varlink: bool = False, timeout: float = 120) -> Session:
+    """Creates a session with a connection of its own. It is started by start(), or when it is iterated over."""
+    connection = Connection(varlink=varlink, timeout=timeout)
+    try:
+        made = connection.create(spec)
+    except BaseException:
+        connection.close()
+        raise
+    made._owns_connection = True
+    return made
+
+
+async def create(spec: Spec, *, varlink: bool = False, timeout: float = 120) -> Session:
+    """session() for asynchronous programs: `async with await ktrace.create(spec) as session`."""
+    return await _in_thread(lambda: session(spec, varlink=varlink, timeout=timeout))

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The Python module: $PYTHON_MODULE has it, $EXAMPLES its library.
+
+OWN_CALLS='{"scope": "own", "events": [{"name": "raw_syscalls:sys_enter", "filter": "id == 1000"}]}'
+
+needs_module() { [ -n "${PYTHON_MODULE:-}" ] && [ -x /usr/bin/python3 ] || skip "no Python module here"; }
+# The command that runs a program of the module; the program is its standard input.
+PYTHON=(env LD_LIBRARY_PATH="$EXAMPLES" PYTHONPATH="${PYTHON_MODULE:-}")
+# Python itself has leaks.
+[ -z "${SANITIZER:-}" ] || PYTHON+=(LD_PRELOAD="$SANITIZER" ASAN_OPTIONS=detect_leaks=0)
+PYTHON+=(/usr/bin/python3)
+# caller USER FILE: in the background, a process of USER that waits for the file and makes 70 calls.
+python_caller() {
+        background "$1" setpriv --no-new-privs sh -c \
+                "until [ -e $2 ]; do sleep 0.1; done; exec '$TARGET' calls 70 1000"
+}
+# agent FILE: in the background, a program of the user. Returns when its session runs.
+python_agent() {
+        background user setpriv --no-new-privs "${PYTHON[@]}" "$1" "$OWN_CALLS"
+        within 20 is_running || fail "$(cat background.err)"
+}
+has_lines() { [ "$(wc -l <background.out)" = "$1" ]; }
+
+case_python_client() { # the four lines of ktrace's documentation read each own call, and none of others
+        needs_module
+        "${PYTHON[@]}" -c 'import ktrace; print(ktrace.__doc__)' | sed -n '/^    import/,/^    *print/s/^    //p' |
+                sed "s/{.*}/__import__('json').loads(__import__('sys').argv[1])/; s/)$/, flush=True)/" >t.py
+        same 4 "$(grep -c . t.py)" "lines: $(cat t.py)"
+        python_caller user go
+        python_caller stranger go
+        python_agent t.py
+        touch go
+        within 20 has_lines 70 || fail "$(wc -l <background.out) lines: $(cat background.err)"
+        same 70 "$(grep -c ' NR 1000 ' background.out)" "calls of the user"
+        expect 0 user ktracectl destroy "$(user ktracectl list --json=short | jq -r '.[0].id')"
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+
+case_python_async() { # an asynchronous agent reads records, and other tasks run while it waits
+        needs_module
+        cat >t.py <<'END'
+import asyncio, json, sys, ktrace
+
+async def tick(ticks):
+    while True:
+        ticks.append(1)
+        await asyncio.sleep(0.01)
+
+async def main():
+    ticks, n = [], 0
+    ticking = asyncio.create_task(tick(ticks))
+    async with await ktrace.create(json.loads(sys.argv[1])) as session:
+        async for record in session:
+            n += record.kind == "event" and record.id == 1000
+            if n == 70:
+                break
+        print(n, len(ticks) > 20, session.statistics()["lost"], flush=True)
+
+asyncio.run(main())
+END
+        python_caller user go
+        python_agent t.py
+        sleep 0.5
+        touch go
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        same "70 True 0" "$(cat background.out)" "records, ticks, lost events"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+
+case_python_hangs() { # a daemon that hangs raises an error after the timeout, and blocks no asynchronous loop
+        needs_module
+        cat >t.py <<'END'
+import asyncio, errno, json, sys, time, ktrace
+
+async def tick(ticks):
+    while True:
+        ticks.append(time.monotonic())
+        await asyncio.sleep(0.01)
+
+async def main(varlink):
+    ticks = []
+    ticking = asyncio.create_task(tick(ticks))
+    await asyncio.sleep(0)
+    try:
+        await ktrace.create(json.loads(sys.argv[1]), varlink=varlink, timeout=1)
+        print("no error")
+    except ktrace.Error as error:
+        gaps = [b - a for a, b in zip(ticks, ticks[1:])]
+        print(errno.errorcode[error.errno], len(gaps) > 20 and max(gaps) < 0.9)
+    # The program can also end at once.
+    asyncio.create_task(ktrace.create(json.loads(sys.argv[1]), varlink=varlink))
+    await asyncio.sleep(0.1)
+
+for varlink in False, True:
+    asyncio.run(main(varlink))
+END
+        local pid
+        ktracectl list
+        pid=$(daemon_pid)
+        kill -STOP "$pid"
+        timeout 60 "${PYTHON[@]}" t.py "$OWN_CALLS" >out 2>err || true
+        kill -CONT "$pid"
+        same "ETIMEDOUT True
+ETIMEDOUT True" "$(cat out)" "errors: $(cat err)"
+}
+
+case_python_dies() { # when the daemon dies, a reader raises an error after the last record
+        needs_module
+        ! service_manager || skip "systemd keeps streams"
+        cat >t.py <<'END'
+import json, sys, ktrace
+with ktrace.session(json.loads(sys.argv[1])) as session:
+    try:
+        for record in session:
+            print(record, flush=True)
+    except ktrace.Error as error:
+        print(error.name, error, flush=True)
+END
+        python_caller user go
+        python_agent t.py
+        touch go
+        within 20 has_lines 70 || fail "$(wc -l <background.out) lines: $(cat background.err)"
+        killed
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        same 71 "$(wc -l <background.out)" lines
+        tail -n 1 background.out | grep -q '^Ended .*ended' || fail "$(tail -n 1 background.out)"
+}
+
+case_python_errors() { # each refusal is an exception with ktraced's name and text
+        needs_module
+        cat >t.py <<'END'
+import errno, ktrace
+connection = ktrace.Connection()
+for spec in {"scope": "system", "events": ["sched:sched_switch"]}, {"scope": "own", "events": ["no:no"]}, {"x": 1}:
+    try:
+        connection.create(spec)
+        print("no error", spec)
+    except ktrace.Error as error:
+        print(error.name, errno.errorcode[error.errno], "\n" not in str(error) and len(str(error)) > 10)
+try:
+    connection.find("nobody")
+except ktrace.Error as error:
+    print(error.name)
+print(connection.check({"scope": "system", "events": ["sched:sched_switch"]})["polkit"])
+connection.close()
+try:
+    connection.find("nobody")
+except ValueError as error:
+    print(error)
+try:
+    ktrace.Reader("/etc/passwd")
+except ktrace.Error as error:
+    print(error)
+END
+        expect 0 user "${PYTHON[@]}" t.py
+        same "AccessDenied EACCES True
+AccessDenied EACCES True
+UnknownKey EINVAL True
+NoSuchSession
+org.ktrace1.trace-system
+the connection is closed
+/etc/passwd: not a ktrace stream and not a trace.dat of trace-cmd" "$(cat out)" "errors"
+}
+
+case_python_session() { # a flight recorder: its states, marks, statistics, snapshots and notices
+        needs_module
+        cat >t.py <<'END'
+import os, ktrace
+with ktrace.session({"mode": "flight", "scope": "system", "events": ["raw_syscalls:sys_enter"], "buffer-kb": 256}) as s:
+    s.start()
+    print(s.describe()["state"])
+    s.mark("here it is")
+    with s.snapshot() as snapshot:
+        print([r.text for r in snapshot if r.event == "print"])
+        print(snapshot.end["code"], bool(snapshot.receipt))
+    s.stop()
+    print([n["state"] for n in s.notices() if "state" in n])
+    print(s.statistics()["lost"] >= 0)
+END
+        expect 0 "${PYTHON[@]}" t.py
+        grep -q "here it is" out || fail "no mark: $(cat out)"
+        grep -q "'running', 'stopping', 'stopped'" out || fail "no states: $(cat out)"
+        same running "$(head -n 1 out)" "the state"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+
+case_python_values() { # the records of recordings have the same fields and texts as ktracectl report
+        needs_module
+        ktracectl record -q -a -e sched:sched_switch -e raw_syscalls:sys_enter -e sched:sched_process_exec \
+                -o t.kts -- sh -c 'for i in 1 2 3; do /bin/true; done'
+        ktracectl convert t.kts -o t.dat
+        cat >t.py <<'END'
+import json, sys, ktrace
+expected = [line for line in map(json.loads, open(sys.argv[2])) if "event" in line]
+with ktrace.Reader(sys.argv[1]) as reader:
+    records = list(reader)
+assert len(records) == len(expected) > 10, (len(records), len(expected))
+for record, want in zip(records, expected):
+    fields = {k: list(v) if isinstance(v, tuple) else v for k, v in record.fields.items()}
+    assert fields == want["fields"], (fields, want)
+    assert (record.event, record.cpu, record.tid) == (want["event"], want["cpu"], want["pid"]), (record, want)
+with ktrace.Reader(sys.argv[1]) as reader:
+    table = reader.read_table("sched:sched_switch")
+    assert reader.read_table("sched:sched_switch") is None
+switches = [record for record in records if record.event == "sched_switch"]
+assert len(table) == len(switches) and table.lost == table.damaged == 0
+for name in "time", "cpu", "tid", "task":
+    assert table.columns[name] == [getattr(record, name) for record in switches], name
+for name in switches[0].fields:
+    assert table.columns[name] == [record.fields[name] for record in switches], name
+print(len(records))
+END
+        for file in t.kts t.dat; do
+                ktracectl report --json "$file" >t.json
+                expect 0 "${PYTHON[@]}" t.py "$file" t.json
+        done
+}
+
+case_python_pandas() { # a data frame has the values of the records; strings are categories, times are UTC
+        needs_module
+        /usr/bin/python3 -c 'import pandas' 2>/dev/null || skip "no python3-pandas"
+        ktracectl record -q -a -e sched:sched_switch -e raw_syscalls:sys_enter -o t.kts -- \
+                sh -c 'for i in 1 2 3; do /bin/true; done'
+        cat >t.py <<'END'
+import time, pandas, ktrace
+frame = ktrace.Reader("t.kts").to_pandas("sched:sched_switch")
+records = [r for r in ktrace.Reader("t.kts") if r.event == "sched_switch"]
+assert len(frame) == len(records) > 0
+assert list(frame.next_pid) == [r.next_pid for r in records]
+assert list(frame.prev_comm) == [r.prev_comm for r in records]
+assert frame.prev_comm.dtype == "category" and frame.time.is_monotonic_increasing
+assert abs(frame.realtime.iloc[0].timestamp() - time.time()) < 600, frame.realtime.iloc[0]
+assert frame.attrs == {"lost": 0, "damaged": 0}
+calls = ktrace.Reader("t.kts").to_pandas("raw_syscalls:sys_enter")
+assert all(len(a) == 6 for a in calls.args.head(20))
+assert set(ktrace.Reader("t.kts").to_pandas().event) == {"sched:sched_switch", "raw_syscalls:sys_enter"}
+END
+        expect 0 "${PYTHON[@]}" t.py
+}
+
+case_python_installs() { # pip installs the module from its source without a compiler
+        needs_module
+        /usr/bin/python3 -c 'import setuptools, pip' 2>/dev/null || skip "no pip and setuptools"
+        cp -r "$here/../../client/python" source
+        expect 0 env CC=/bin/false /usr/bin/python3 -m pip install --quiet --no-index --no-build-isolation \
+                --target "$T/installed" ./source
+        expect 0 "${PYTHON[@]/$PYTHON_MODULE/$T/installed}" -c \
+                'import ktrace, os; print(sorted(os.listdir(os.path.dirname(ktrace.__file__))))'
+        grep -q "py.typed" out || fail "not typed: $(cat out)"
+}
