@@ -4,6 +4,10 @@
 set -eu
 if [ -d packages ]; then
         sh guest/install-packages.sh packages
+        # The programs of the cases use it.
+        for library in tools/libktrace0_*.deb; do
+                [ ! -e "$library" ] || dpkg -i "$library" >&2
+        done
         exit
 fi
 cp -a root/. /
