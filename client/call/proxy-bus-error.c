@@ -28,7 +28,6 @@ static const Mapping mappings[] = {
         { SD_BUS_ERROR_NO_REPLY,
                         KT_E_FAILED,
                         "ktraced did not answer (%s); it may have ended, " LOG_HINT },
-        { SD_BUS_ERROR_TIMEOUT, KT_E_FAILED, "ktraced did not answer in time (%s); " LOG_HINT },
         { "org.freedesktop.DBus.Error.TimedOut",
                         KT_E_FAILED,
                         "ktraced was not up in time (%s); " LOG_HINT },
@@ -81,6 +80,13 @@ static bool errno_means_hangup(int r) {
                r == -ECONNABORTED;
 }
 
+/* NoReply comes from the bus when ktraced has ended, and from sd-bus when the time is over. */
+static bool error_is_timeout(const sd_bus_error *error) {
+        if (strcmp(error->name, SD_BUS_ERROR_NO_REPLY) == 0)
+                return error->message && strcmp(error->message, "Method call timed out") == 0;
+        return strcmp(error->name, SD_BUS_ERROR_TIMEOUT) == 0;
+}
+
 int proxy_bus_judge(const sd_bus_error *error, int r, Reason *reason) {
         const char *said = error && error->message ? error->message : strerror(-r);
         const Mapping *mapping;
@@ -94,17 +100,17 @@ int proxy_bus_judge(const sd_bus_error *error, int r, Reason *reason) {
                                         said);
                 if (r == -ETIMEDOUT)
                         return reason_set(reason,
-                                        KT_E_FAILED,
+                                        -ETIMEDOUT,
                                         "ktraced did not answer in time; " LOG_HINT);
                 return reason_set(reason, KT_E_FAILED, "the call to ktraced failed: %s", said);
         }
         entry = error_find_by_bus_name(error->name);
         if (entry)
                 return reason_set(reason, entry->code, "%s", *said ? said : entry->text);
+        if (error_is_timeout(error))
+                return reason_set(reason, -ETIMEDOUT, "ktraced did not answer in time; " LOG_HINT);
         mapping = mapping_find(error->name);
         if (mapping)
                 return judge_mapping(mapping, said, reason);
-        if (sd_bus_error_get_errno(error) == ETIMEDOUT)
-                return reason_set(reason, KT_E_FAILED, "ktraced did not answer in time; " LOG_HINT);
         return reason_set(reason, KT_E_FAILED, "ktraced replied %s: %s", error->name, said);
 }

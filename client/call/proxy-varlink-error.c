@@ -87,7 +87,7 @@ int proxy_varlink_refuse(const char *path, const char *method, int r, Reason *re
                                 method);
         case -ETIMEDOUT:
                 return reason_set(reason,
-                                KT_E_FAILED,
+                                -ETIMEDOUT,
                                 "ktraced at %s did not answer %s in time; " LOG_HINT,
                                 path,
                                 method);

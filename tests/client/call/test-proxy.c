@@ -40,6 +40,8 @@ static void test_bus_errors(void) {
         assert_judged(SD_BUS_ERROR_SERVICE_UNKNOWN, "m", KT_E_FAILED, "systemctl start ktraced");
         assert_judged(SD_BUS_ERROR_NAME_HAS_NO_OWNER, "m", KT_E_FAILED, "not running");
         assert_judged(SD_BUS_ERROR_NO_REPLY, "m", KT_E_FAILED, "journalctl -u ktraced");
+        assert_judged(SD_BUS_ERROR_NO_REPLY, "Method call timed out", -ETIMEDOUT, "in time");
+        assert_judged(SD_BUS_ERROR_TIMEOUT, "m", -ETIMEDOUT, "in time");
         assert_judged("org.freedesktop.DBus.Error.Spawn.ExecFailed",
                         "m",
                         KT_E_FAILED,
@@ -59,7 +61,7 @@ static void test_errnos(void) {
 
         g_assert_cmpint(proxy_bus_judge(NULL, -ECONNRESET, &reason), ==, KT_E_FAILED);
         g_assert_nonnull(strstr(reason.text, "lost"));
-        g_assert_cmpint(proxy_bus_judge(NULL, -ETIMEDOUT, &reason), ==, KT_E_FAILED);
+        g_assert_cmpint(proxy_bus_judge(NULL, -ETIMEDOUT, &reason), ==, -ETIMEDOUT);
         g_assert_nonnull(strstr(reason.text, "in time"));
 }
 
