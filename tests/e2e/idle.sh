@@ -23,6 +23,9 @@ case_idle_sleeps() { # [asan] sessions that record nothing wake no process for t
         trap idle_end EXIT
         local event=(-e raw_syscalls:sys_enter -f 'id == 1000') before=() clients=() n_workers=5 pid daemon workers
         local after
+        # A daemon of its own: a daemon records the number of denials of other cases up to half a minute later.
+        expect 0 ktracectl status
+        killed
         background ktracectl record -q -a "${event[@]}" -o root.kts
         clients+=("$BACKGROUND")
         background ktracectl record -q -a "${event[@]}" -o -
