@@ -1,13 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The programs of libktrace(3): $EXAMPLES has them.
 
-OWN_CALLS='{"scope": "own", "events": [{"name": "raw_syscalls:sys_enter", "filter": "id == 1000"}]}'
-
-# caller USER FILE: in the background, a process of USER that waits for the file and makes 70 calls.
-caller() {
-        background "$1" setpriv --no-new-privs sh -c \
-                "until [ -e $2 ]; do sleep 0.1; done; exec '$TARGET' calls 70 1000"
-}
 # agent SECONDS: in the background, the agent of the user. Returns when its session runs.
 agent() {
         background user setpriv --no-new-privs "$EXAMPLES/agent" "$OWN_CALLS" "$1"
@@ -17,8 +10,8 @@ n_calls() { grep -c "NR 1000 (" background.out; }
 has_calls() { [ "$(n_calls)" = "$1" ]; }
 
 case_library_agent() { # libktrace(3), agent: a user gets each own call, and nothing of others
-        caller user go
-        caller stranger go
+        calls_after user go
+        calls_after stranger go
         agent 4
         touch go
         wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
@@ -44,8 +37,8 @@ case_library_switches() { # libktrace(3), switches: a field by its handle, from 
 }
 
 case_library_killed() { # libktrace(3), agent: a killed daemon loses none of its records
-        caller user go
-        caller user again
+        calls_after user go
+        calls_after user again
         agent 60
         touch go
         within 20 has_calls 70 || fail "$(n_calls) calls"

@@ -102,6 +102,14 @@ has_become() {
 }
 started=()
 
+# calls_after USER FILE: in the background, a process of USER that waits for the file and makes 70 calls of number 1000,
+# which OWN_CALLS records.
+calls_after() {
+        background "$1" setpriv --no-new-privs sh -c \
+                "until [ -e $2 ]; do sleep 0.1; done; exec '$TARGET' calls 70 1000"
+}
+OWN_CALLS='{"scope": "own", "events": [{"name": "raw_syscalls:sys_enter", "filter": "id == 1000"}]}'
+
 # new_cgroup PATH: makes a cgroup for this case; its directory is in $CGROUP. Its parents must exist.
 new_cgroup() {
         local root

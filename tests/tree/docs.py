@@ -11,16 +11,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+from tap import check, end
+
 source, ktracectl, ktraced = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-results = []
-
-
-def check(what, missing):
-    number = len(results) + 1
-    print(f"{'not ' if missing else ''}ok {number} - {what}")
-    for name in missing:
-        print(f"# {name}")
-    results.append(not missing)
 
 
 def text(path):
@@ -154,5 +149,4 @@ for path in sorted((source / "man").glob("*.[1-8]")):
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
         check(f"man shows {path.name}", run.stderr.splitlines())
     check(f"{path.name} separates its words", list(joined(path)))
-print(f"1..{len(results)}")
-sys.exit(not all(results))
+end()

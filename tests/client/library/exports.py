@@ -8,21 +8,16 @@ import shutil
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
+from tap import check, end, skip
+
 source, library = pathlib.Path(sys.argv[1]), sys.argv[2]
 header = source / "interfaces/ktrace.h"
 declared = set(re.findall(r"^[a-z].*?\b(ktrace_\w+)\(", header.read_text(), re.M))
 page = (source / "man/libktrace.3").read_text()
 shown = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
 visible = {line.split()[-1].split("@")[0] for line in shown.splitlines() if " A " not in line}
-number = 0
-
-
-def check(what, wrong):
-    global number
-    number += 1
-    print(f"{'not ' if wrong else ''}ok {number} - {what}")
-    for line in wrong:
-        print(f"# {line}")
 
 
 def compiles(compiler, *options):
@@ -38,8 +33,7 @@ check("libktrace(3) names each function", sorted(name for name in declared if na
 for compiler, options in (("cc", ["-x", "c", "-std=c99"]), ("c++", ["-x", "c++", "-std=c++11"])):
     wrong = compiles(compiler, *options)
     if wrong is None:
-        number += 1
-        print(f"ok {number} - ktrace.h compiles alone # SKIP there is no {compiler}")
+        skip("ktrace.h compiles alone", f"there is no {compiler}")
     else:
         check(f"ktrace.h compiles alone with {compiler}", wrong)
-print(f"1..{number}")
+end()

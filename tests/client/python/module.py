@@ -10,29 +10,15 @@ import shutil
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
+from tap import check, end, skip
+
 source, library, version = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
 module = source / "client/python"
 # ktrace/_library.py opens the library by its soname.
 ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
-sys.dont_write_bytecode = True
 sys.path.insert(0, str(module))
-number = 0
-
-
-def check(what, wrong):
-    global number
-    number += 1
-    print(f"{'not ' if wrong else ''}ok {number} - {what}")
-    for line in wrong:
-        print(f"# {line}")
-
-
-def skip(what, why):
-    global number
-    number += 1
-    print(f"ok {number} - {what} # SKIP {why}")
-
-
 SIZES = {"void": None, "bool": 1, "int": 4, "unsigned": 4, "ktrace_record_kind": 4, "ktrace_field_kind": 4,
          "int64_t": 8, "uint64_t": 8, "size_t": 8}
 
@@ -72,4 +58,4 @@ if shutil.which("mypy"):
     check("mypy finds no error", run.stdout.splitlines() if run.returncode else [])
 else:
     skip("mypy finds no error", "there is no mypy")
-print(f"1..{number}")
+end()
