@@ -1,33 +1,27 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The Python module: $PYTHON_MODULE has it, $EXAMPLES its library.
 
-OWN_CALLS='{"scope": "own", "events": [{"name": "raw_syscalls:sys_enter", "filter": "id == 1000"}]}'
-
 needs_module() { [ -n "${PYTHON_MODULE:-}" ] && [ -x /usr/bin/python3 ] || skip "no Python module here"; }
-# The command that runs a program of the module; the program is its standard input.
+# The command that runs a program that uses the module.
 PYTHON=(env LD_LIBRARY_PATH="$EXAMPLES" PYTHONPATH="${PYTHON_MODULE:-}")
 # Python itself has leaks.
 [ -z "${SANITIZER:-}" ] || PYTHON+=(LD_PRELOAD="$SANITIZER" ASAN_OPTIONS=detect_leaks=0)
 PYTHON+=(/usr/bin/python3)
-# caller USER FILE: in the background, a process of USER that waits for the file and makes 70 calls.
-python_caller() {
-        background "$1" setpriv --no-new-privs sh -c \
-                "until [ -e $2 ]; do sleep 0.1; done; exec '$TARGET' calls 70 1000"
-}
-# agent FILE: in the background, a program of the user. Returns when its session runs.
+# python_agent FILE: in the background, a program of the user. Returns when its session runs.
 python_agent() {
         background user setpriv --no-new-privs "${PYTHON[@]}" "$1" "$OWN_CALLS"
         within 20 is_running || fail "$(cat background.err)"
 }
 has_lines() { [ "$(wc -l <background.out)" = "$1" ]; }
 
-case_python_client() { # the four lines of ktrace's documentation read each own call, and none of others
-        needs_module
-        "${PYTHON[@]}" -c 'import ktrace; print(ktrace.__doc__)' | sed -n '/^    import/,/^    *print/s/^    //p' |
+# client: reads the four lines of documentation from its input, and runs them with OWN_CALLS.
+client() {
+        sed -n '/^    import ktrace/,/^    *print/s/^    //p' |
                 sed "s/{.*}/__import__('json').loads(__import__('sys').argv[1])/; s/)$/, flush=True)/" >t.py
         same 4 "$(grep -c . t.py)" "lines: $(cat t.py)"
-        python_caller user go
-        python_caller stranger go
+        rm -f go
+        calls_after user go
+        calls_after stranger go
         python_agent t.py
         touch go
         within 20 has_lines 70 || fail "$(wc -l <background.out) lines: $(cat background.err)"
@@ -35,6 +29,11 @@ case_python_client() { # the four lines of ktrace's documentation read each own 
         expect 0 user ktracectl destroy "$(user ktracectl list --json=short | jq -r '.[0].id')"
         wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
         within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+case_python_client() { # the four lines in the module's and README's text read each own call, and none of others
+        needs_module
+        client < <("${PYTHON[@]}" -c 'import ktrace; print(ktrace.__doc__)')
+        client <"$here/../../README.md"
 }
 
 case_python_async() { # an asynchronous agent reads records, and other tasks run while it waits
@@ -59,7 +58,7 @@ async def main():
 
 asyncio.run(main())
 END
-        python_caller user go
+        calls_after user go
         python_agent t.py
         sleep 0.5
         touch go
@@ -105,19 +104,114 @@ END
 ETIMEDOUT True" "$(cat out)" "errors: $(cat err)"
 }
 
+case_python_given_up() { # a session ends if its creation was given up, or if its end gets no answer
+        needs_module
+        cat >t.py <<'END'
+import asyncio, errno, json, os, sys, time, ktrace
+
+SPEC = json.loads(sys.argv[1])
+
+async def give_up():
+    try:
+        await asyncio.wait_for(ktrace.create(SPEC), 0.5)
+    except asyncio.TimeoutError:
+        print("given up", flush=True)
+    while not os.path.exists("end"):
+        await asyncio.sleep(0.05)
+
+try:
+    with ktrace.session(SPEC, timeout=1):
+        print("made", flush=True)
+        while not os.path.exists("hangs"):
+            time.sleep(0.05)
+except ktrace.Error as error:
+    print(errno.errorcode[error.errno])
+asyncio.run(give_up())
+END
+        local pid
+        ktracectl list
+        pid=$(daemon_pid)
+        background user setpriv --no-new-privs "${PYTHON[@]}" t.py "$OWN_CALLS"
+        within 20 has_lines 1 || fail "$(cat background.err)"
+        kill -STOP "$pid"
+        touch hangs
+        within 20 has_lines 3 || { kill -CONT "$pid"; fail "$(cat background.out background.err)"; }
+        kill -CONT "$pid"
+        within 20 no_sessions || fail "left: $(ktracectl list)"
+        sleep 1 # ktraced may not have begun with the second session
+        same 0 "$(ktracectl list --json=short | jq length)" "sessions: $(ktracectl list)"
+        touch end
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        same "made ETIMEDOUT given up" "$(xargs <background.out)" "what happened: $(cat background.err)"
+}
+no_sessions() { [ "$(ktracectl list --json=short | jq length)" = 0 ]; }
+
+case_python_misused() { # what is closed, or no text for C, raises an error and harms nothing
+        needs_module
+        cat >t.py <<'END'
+import gc, json, sys, ktrace
+
+SPEC = json.loads(sys.argv[1])
+
+def refused(function, *arguments):
+    try:
+        function(*arguments)
+        print("no error", function)
+    except ValueError as error:
+        print(error)
+
+connection = ktrace.Connection()
+session, other = connection.create(SPEC), connection.create(SPEC)
+refused(session.mark, "a\0b")
+refused(connection.find, "a\0b")
+refused(ktrace.Reader, "a\0b")
+del other
+connection.close()
+refused(session.start)
+refused(session.notices)
+session.close()
+session.close()
+loop = ktrace.Connection()
+loop.itself = loop, loop.create(SPEC)
+del loop, session, connection
+gc.collect()
+END
+        expect 0 user setpriv --no-new-privs "${PYTHON[@]}" t.py "$OWN_CALLS"
+        same "embedded null character
+embedded null character
+embedded null character
+the connection is closed
+the connection is closed" "$(cat out)" "errors: $(cat err)"
+}
+
+case_python_hostile() { # a name with bytes for terminals, which is no UTF-8, can be printed and is escaped
+        needs_module
+        local name=$'x\xff\e[31m\u202e'
+        cp "$TARGET" "$name"
+        ktracectl record -q -e sched:sched_process_exec -o t.kts -- "./$name" calls 3 1000
+        expect 0 "${PYTHON[@]}" -c 'import ktrace
+for record in ktrace.Reader("t.kts"):
+    if "\udcff" in record.filename:
+        assert record.filename == "./x\udcff\x1b[31m\u202e", ascii(record.filename)
+        print(record)'
+        grep -qE '^[[:print:]]*: filename=\./x\\xff\\x1b\[31m\\xe2\\x80\\xae pid=[0-9 a-z_=]*$' out ||
+                fail "no line: $(cat -v out err)"
+        same 1 "$(wc -l <out)" lines
+}
+
 case_python_dies() { # when the daemon dies, a reader raises an error after the last record
         needs_module
         ! service_manager || skip "systemd keeps streams"
         cat >t.py <<'END'
 import json, sys, ktrace
-with ktrace.session(json.loads(sys.argv[1])) as session:
-    try:
+try:
+    with ktrace.session(json.loads(sys.argv[1])) as session:
         for record in session:
             print(record, flush=True)
-    except ktrace.Error as error:
-        print(error.name, error, flush=True)
+except ktrace.Error as error:
+    print(error.name, error, flush=True)
 END
-        python_caller user go
+        calls_after user go
         python_agent t.py
         touch go
         within 20 has_lines 70 || fail "$(wc -l <background.out) lines: $(cat background.err)"
@@ -183,6 +277,36 @@ END
         grep -q "'running', 'stopping', 'stopped'" out || fail "no states: $(cat out)"
         same running "$(head -n 1 out)" "the state"
         within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+
+case_python_histogram() { # a session is found by its name; its histogram counts, and can be cleared
+        needs_module
+        cat >t.py <<'END'
+import sys, time, ktrace
+with ktrace.Connection() as connection:
+    connection.create({"name": "box", "scope": "own", "triggers": [
+        {"when": "raw_syscalls:sys_enter if id == 1000", "do": "hist", "keys": ["id"]}]})
+    with connection.find("box") as session:
+        session.start()
+        print("runs", flush=True)
+        while session.histogram()[0]["hits"] < 70:
+            time.sleep(0.05)
+        row = session.histogram()[1]
+        print(row["keys"], row["hitcount"], session.id == session.describe()["id"])
+        session.configure({"hist-clear": ""})
+        print(session.histogram("")[0]["hits"], connection.call("GetLimits")["limits"]["max-sessions-per-uid"] > 0)
+    print(connection.call("ListSessions")["sessions"])
+END
+        calls_after user go
+        calls_after stranger go
+        background user setpriv --no-new-privs "${PYTHON[@]}" t.py
+        within 20 has_lines 1 || fail "$(cat background.err)"
+        touch go
+        wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
+        same "runs
+{'id': 1000} 70 True
+0 True
+[]" "$(cat background.out)" "what the program saw"
 }
 
 case_python_values() { # the records of recordings have the same fields and texts as ktracectl report

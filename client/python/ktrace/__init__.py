@@ -5,7 +5,7 @@
 
     with ktrace.session({"scope": "own", "events": ["syscalls:sys_enter_openat"]}) as session:
         for record in session:
-            print(record.task, record.text)
+            print(record)
 
 Sessions are described as in ktrace-session(5). Who may trace what is decided by policy: ktrace-policy(5).
 

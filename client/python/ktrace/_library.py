@@ -123,6 +123,14 @@ _free = ctypes.CDLL(None).free
 _free.argtypes = [c_void_p]
 
 
+def encode(text: str, errors: str = "strict") -> bytes:
+    """A text for C, where it would end at a NUL."""
+    data = text.encode(errors=errors)
+    if b"\0" in data:
+        raise ValueError("embedded null character")
+    return data
+
+
 def check(result: int, error: CError | None = None) -> int:
     """Returns a result that is no error, and raises the others."""
     if result >= 0:

@@ -12,7 +12,7 @@ import sys
 from ctypes import byref, c_char_p, c_int64, c_size_t, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator, Tuple, Union
 
-from ._library import FOREVER, Error, ask, check, find_json, lib, make
+from ._library import FOREVER, Error, ask, check, encode, find_json, lib, make
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import]
@@ -37,6 +37,16 @@ def _convert_array(data: bytes, size: int, is_signed: bool) -> Value:
     return struct.unpack(f"{order}{len(data) // size}{code if is_signed else code.upper()}", data)
 
 
+def _escape(text: str) -> str:
+    """Control characters and bytes that are not UTF-8 as \\xNN."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else "".join(f"\\x{byte:02x}" for byte in one.encode(errors="surrogateescape"))
+        for one in text
+    )
+
+
 class Record:
     """An event, or a gap in the trace.
 
@@ -46,6 +56,9 @@ class Record:
     tid: the thread; 0: the idle task, or a task that this user may not see. fields: of the event; they are also
     attributes: record.prev_comm. Strings that are not UTF-8 have surrogates, as os.fsdecode() makes them; arrays of
     numbers are tuples, others bytes. A record that does not fit the format of its event has no fields.
+
+    The traced programs choose task and strings, also with characters that a terminal interprets. str(record) escapes
+    them.
     """
 
     __slots__ = ("cpu", "event", "fields", "kind", "lost", "realtime", "system", "task", "text", "tid", "time")
@@ -66,12 +79,14 @@ class Record:
         try:
             return self.fields[name]
         except KeyError:
-            raise AttributeError(f"{self.system}:{self.event} has no field {name}") from None
+            what = f"{self.system}:{self.event}" if self.kind == "event" else f'a record of kind "{self.kind}"'
+            raise AttributeError(f"{what} has no field {name}") from None
 
     def __str__(self) -> str:
         if self.kind != "event":
             return f"[{self.cpu:03}] {self.time}: {self.kind} {self.lost if self.kind == 'lost' else ''}".rstrip()
-        return f"{self.task}-{self.tid} [{self.cpu:03}] {self.time}: {self.event}: {self.text}"
+        text = "\n".join(map(_escape, self.text.split("\n")))  # stacks have lines
+        return f"{_escape(self.task)}-{self.tid} [{self.cpu:03}] {self.time}: {self.event}: {text}"
 
     def __repr__(self) -> str:
         return f"<ktrace.Record {self}>"
@@ -179,7 +194,7 @@ class Reader:
             if isinstance(source, int):
                 self._reader = make(lib.reader_open_fd, source)
             else:
-                self._reader = make(lib.reader_open, os.fsencode(source))
+                self._reader = make(lib.reader_open, encode(os.fsdecode(source), "surrogateescape"))
         except Error as error:
             error.filename = source
             raise
@@ -240,7 +255,7 @@ class Reader:
 
     def next(self, timeout: float | None = None) -> Record | None:
         """The next record, or None at the end. timeout: seconds. TimeoutError: none came in this time."""
-        usec = FOREVER if timeout is None else int(timeout * 1e6)
+        usec = FOREVER if timeout is None else max(0, int(timeout * 1e6))
         record = c_void_p()
         try:
             result = ask(lib.reader_next, self._get(), usec, byref(record))
@@ -360,7 +375,7 @@ class Reader:
         """
         table = c_void_p()
         limit = c_size_t(-1).value if max is None else max
-        name = None if event is None else event.encode()
+        name = None if event is None else encode(event)
         if ask(lib.reader_read_table, self._get(), name, limit, byref(table)) == 0:
             self._check_end()
             return None

@@ -9,7 +9,7 @@ import threading
 from ctypes import byref, c_void_p
 from typing import Any, AsyncIterator, Callable, Iterator, TypeVar
 
-from ._library import VARLINK, ask, check, fetch_json, lib, make, take_json
+from ._library import VARLINK, Error, ask, check, encode, fetch_json, lib, make, take_json
 from ._reader import Reader, Record
 
 T = TypeVar("T")
@@ -21,19 +21,20 @@ async def _in_thread(function: Callable[[], T]) -> T:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
-    def tell(set_it: Callable[[Any], None], what: Any) -> None:
-        if not future.done():
-            set_it(what)
+    def settle(setter: Callable[[Any], None], outcome: Any) -> None:
+        if not future.done():  # else it was cancelled
+            setter(outcome)
 
     def run() -> None:
+        setter: Callable[[Any], None] = future.set_result
         try:
-            result = function()
+            outcome: Any = function()
         except BaseException as error:  # it is raised where the result is awaited
-            told = (future.set_exception, error)
-        else:
-            told = (future.set_result, result)  # type: ignore[assignment]
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(tell, *told)
+            setter, outcome = future.set_exception, error
+        try:
+            loop.call_soon_threadsafe(settle, setter, outcome)
+        except RuntimeError:
+            pass  # the loop is closed
 
     threading.Thread(target=run, daemon=True).start()
     return await future
@@ -46,17 +47,26 @@ class Connection:
     answer; after that it raises Error with errno ETIMEDOUT. Threads may share a connection: one call at a time is made.
     """
 
+    _connection: c_void_p | None = None
+
     def __init__(self, *, varlink: bool = False, timeout: float = 120) -> None:
         self._lock = threading.RLock()
-        self._connection: c_void_p | None = make(lib.open, VARLINK if varlink else 0)
+        self._sessions: set[int] = set()  # their addresses; none of them outlives the connection
+        self._connection = make(lib.open, VARLINK if varlink else 0)
         lib.set_timeout(self._connection, max(1, int(timeout * 1e6)))
 
     def close(self) -> None:
         """Ends the sessions that were created over it and have lifetime `client`, which is the default."""
         with self._lock:
             if self._connection:
+                while self._sessions:
+                    lib.session_free(self._sessions.pop())
                 lib.close(self._connection)
                 self._connection = None
+
+    def __del__(self) -> None:
+        if self._connection:
+            self.close()
 
     def __enter__(self) -> Connection:
         return self
@@ -70,13 +80,16 @@ class Connection:
         return self._connection
 
     def call(self, method: str, arguments: Spec | None = None, session: str | None = None) -> Any:
-        """Calls a method of org.ktrace1(5) that returns no descriptor. session: an id, for methods of sessions."""
+        """Calls a method of org.ktrace1(5) that returns no descriptor, and returns its results by name, or None.
+
+        session: an id, for methods of sessions.
+        """
         with self._lock:
             return fetch_json(
                 lib.call,
                 self._get(),
-                None if session is None else session.encode(),
-                method.encode(),
+                None if session is None else encode(session),
+                encode(method),
                 None if arguments is None else json.dumps(arguments).encode(),
             )
 
@@ -88,12 +101,22 @@ class Connection:
 
     def create(self, spec: Spec) -> Session:
         with self._lock:
-            return Session(self, make(lib.create, self._get(), json.dumps(spec).encode()))
+            return self._add(make(lib.create, self._get(), json.dumps(spec).encode()))
 
     def find(self, name: str) -> Session:
         """Finds a session by its id or its name."""
         with self._lock:
-            return Session(self, make(lib.find, self._get(), name.encode()))
+            return self._add(make(lib.find, self._get(), encode(name)))
+
+    def _add(self, session: c_void_p) -> Session:
+        self._sessions.add(session.value or 0)
+        return Session(self, session)
+
+    def _remove(self, session: c_void_p) -> None:
+        with self._lock:
+            if session.value in self._sessions:
+                self._sessions.remove(session.value)
+                lib.session_free(session)
 
 
 class Session:
@@ -102,14 +125,15 @@ class Session:
     Iterating reads its stream, and starts it if nobody has: `for record in session`, `async for record in session`.
     """
 
-    def __init__(self, connection: Connection, session: c_void_p, *, owns_connection: bool = False) -> None:
+    def __init__(self, connection: Connection, session: c_void_p) -> None:
         self.connection = connection
         self._session: c_void_p | None = session
-        self._owns_connection = owns_connection
+        self._owns_connection = False
         self._reader: Reader | None = None
         self.id: str = lib.session_get_id(session).decode()
 
     def _get(self) -> c_void_p:
+        self.connection._get()
         if not self._session:
             raise ValueError("the session is closed")
         return self._session
@@ -131,7 +155,7 @@ class Session:
 
     def mark(self, text: str) -> None:
         """Writes a text into the trace."""
-        self._order(lib.session_mark, text.encode())
+        self._order(lib.session_mark, encode(text))
 
     def configure(self, changes: Spec) -> None:
         self._order(lib.session_configure, json.dumps(changes).encode())
@@ -146,10 +170,10 @@ class Session:
             answer: dict[str, Any] = fetch_json(lib.session_get_statistics, self._get())
             return answer
 
-    def histogram(self, name: str = "") -> dict[str, Any]:
-        """name: may be left out if the session has one histogram only."""
+    def histogram(self, name: str = "") -> list[dict[str, Any]]:
+        """The table, then its rows: GetHistogram in org.ktrace1(5). name: "" if the session has one histogram only."""
         with self.connection._lock:
-            answer: dict[str, Any] = fetch_json(lib.session_get_histogram, self._get(), name.encode())
+            answer: list[dict[str, Any]] = fetch_json(lib.session_get_histogram, self._get(), encode(name))
             return answer
 
     def snapshot(self) -> Reader:
@@ -165,7 +189,7 @@ class Session:
         """
         taken: list[dict[str, Any]] = []
         with self.connection._lock:
-            lib.process(self.connection._get())
+            lib.process(self.connection._get())  # an end of the connection is itself a notice
             while True:
                 text = c_void_p()
                 check(lib.session_take_notice(self._get(), byref(text)))
@@ -206,33 +230,40 @@ class Session:
         """Forgets the session and does not end it; but a session of lifetime `client` ends with its connection."""
         if self._reader is not None:
             self._reader.close()
-        with self.connection._lock:
-            if self._session:
-                lib.session_free(self._session)
-                self._session = None
+        if self._session:
+            self.connection._remove(self._session)
+            self._session = None
         if self._owns_connection:
             self.connection.close()
 
-    def _end(self) -> None:
-        """Destroys the session, unless it has already ended."""
+    def __del__(self) -> None:
+        self.close()
+
+    def _end(self, has_failed: bool) -> None:
+        """Destroys the session, unless it has ended or is ending. has_failed: another error is more important."""
         try:
-            if self._session:
-                with self.connection._lock:
-                    lib.session_destroy(self._get(), None)
+            if self._session and self.connection._connection:
+                self.destroy()
+        except Error as error:
+            if not has_failed and error.name not in ("NoSuchSession", "Busy"):
+                raise
         finally:
             self.close()
 
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._end()
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._end(kind is not None)
 
     async def __aenter__(self) -> Session:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await _in_thread(self._end)
+    async def __aexit__(self, kind: object, *_: object) -> None:
+        # Here, because other tasks may be reading it, and no thread may free it meanwhile.
+        if self._reader is not None:
+            self._reader.close()
+        await _in_thread(lambda: self._end(kind is not None))
 
 
 def session(spec: Spec, *, varlink: bool = False, timeout: float = 120) -> Session:
