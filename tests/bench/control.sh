@@ -93,8 +93,7 @@ eight_by_hand() {
 }
 eight_sessions() {
         local id
-        id=$(ktracectl create "eight$1" --scope system -e raw_syscalls:sys_enter)
-        ktracectl destroy "$id"
+        id=$(ktracectl create "eight$1" --scope system -e raw_syscalls:sys_enter) && ktracectl destroy "$id" || return
         while [ -e "/sys/kernel/tracing/instances/ktrace-$id" ]; do sleep 0.002; done
 }
 eight_at_once() {
