@@ -19,8 +19,11 @@ packages=$packages,libtraceevent1-plugin,libzstd1,libsystemd0,libglib2.0-bin
 packages=$packages,procps,util-linux,mount,kmod,strace,gojq,python3-minimal,python3-dbus,libcap2-bin,passwd,e2fsprogs
 packages=$packages,socat
 case $suite in
-bookworm) packages=$packages,dbus,libelf1,libdw1,libzydis4.0 ;;
-trixie) packages=$packages,dbus-broker,dbus-bin,libelf1t64,libdw1t64,libzydis4.1,libgcrypt20 ;;
+bookworm) packages=$packages,dbus,libelf1,libdw1,libzydis4.0,libcurl4,libmicrohttpd12 ;;
+trixie)
+        packages=$packages,dbus-broker,dbus-bin,libelf1t64,libdw1t64,libzydis4.1,libgcrypt20
+        packages=$packages,libcurl4t64,libmicrohttpd12t64
+        ;;
 *) echo "build-image: expected the suite bookworm or trixie, got \"$suite\"" >&2; exit 1 ;;
 esac
 # An arm64 guest has no perf and no bpftrace, with which a few cases compare. Its instructions need no decoder.
