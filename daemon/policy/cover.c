@@ -9,7 +9,10 @@
 
 #include <string.h>
 
+#include "policy/grant-sink.h"
 #include "policy/policy.h"
+
+#define COUNTS (1U << GRANT_SINK_HISTOGRAM | 1U << GRANT_SINK_COUNT)
 
 static bool cover_text_is_same(const char *a, const char *b) {
         return a && b ? strcmp(a, b) == 0 : a == b;
@@ -81,7 +84,12 @@ static const GrantEvent *find_event(const GrantEvent *events,
         return NULL;
 }
 
-static const char *find_lack(const GrantEvent *now, const GrantEvent *then) {
+static bool keys_are_covered(const Grant *grant, const GrantEvent *now, const GrantEvent *then) {
+        return grant_has_records(grant) ||
+               list_has_all(now->keys, now->n_keys, then->keys, then->n_keys);
+}
+
+static const char *find_lack(const Grant *grant, const GrantEvent *now, const GrantEvent *then) {
         if (!now)
                 return "is no longer granted";
         if (now->filter && !cover_text_is_same(now->filter, then->filter))
@@ -90,6 +98,8 @@ static const char *find_lack(const GrantEvent *now, const GrantEvent *then) {
                 return "is now granted with a filter of the rule";
         if (!fields_are_covered(now, then))
                 return "is now granted with fewer fields";
+        if (!keys_are_covered(grant, now, then))
+                return "is now granted with fewer keys";
         return NULL;
 }
 
@@ -105,6 +115,10 @@ int grant_check_covers(const Grant *now, const Grant *then, Reason *reason) {
                 what = "kernel addresses are";
         else if (then->allow_setuid && !now->allow_setuid)
                 what = "allow-setuid is";
+        else if (grant_has_records(then) && !grant_has_records(now))
+                what = "records are";
+        else if (then->sinks & ~now->sinks & COUNTS)
+                what = "counts are";
         if (what)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
@@ -128,7 +142,7 @@ int grant_check_covers(const Grant *now, const Grant *then, Reason *reason) {
                                                                       now->n_events,
                                                                       &next_event,
                                                                       event);
-                const char *lack = find_lack(found, event);
+                const char *lack = find_lack(now, found, event);
 
                 if (lack)
                         return reason_set(reason,

@@ -26,9 +26,9 @@ struct Decision {
         Choice *choices; /* one per entry of events */
         size_t n_choices, n_glob_bytes, n_pairs;
         size_t step, next_entry, next_name, next_choice; /* where decision_advance continues */
-        int64_t work;       /* work left before other requests get their turn; below 0: used up */
-        bool is_probe;      /* the current entry is a probe that the subject may use */
-        bool is_of_program; /* that probe is in a program */
+        int64_t work;      /* work left before other requests get their turn; below 0: used up */
+        bool is_probe;     /* the current entry is a probe that the subject may use */
+        PolicyProbe probe; /* that probe */
         Grant *grant;
         Reason *reason; /* `own` */
         Reason own;

@@ -124,33 +124,58 @@ static int filter_check_refuse_unknown(const FilterTree *tree,
                         tree->context->event);
 }
 
+static int refuse_field(const FilterTree *tree, const FilterNode *node, const char *name) {
+        return filter_refuse(tree,
+                        KT_E_ACCESS_DENIED,
+                        node->field.p,
+                        tree->context->lists_keys
+                                        ? "policy does not list %s among the keys of this event"
+                                        : "policy cuts the field %s, and a filter would reveal its "
+                                          "value",
+                        name);
+}
+
+/* The kernel's names for what is not in the record. */
+static int find_current(FilterTree *tree, FilterNode *node, const char *name, Operand *ret) {
+        static const FormatField cpu = { .name = (char *)"common_cpu",
+                .type = (char *)"int",
+                .size = 4,
+                .is_signed = true,
+                .is_common = true },
+                                 comm = { .name = (char *)"comm",
+                                         .type = (char *)"char[16]",
+                                         .size = COMM_SIZE,
+                                         .n_elements = COMM_SIZE,
+                                         .is_string = true,
+                                         .is_common = true };
+
+        bool is_cpu = strcasecmp(name, "cpu") == 0;
+        if (!filter_check_may_read(tree, is_cpu ? &cpu : &comm))
+                return refuse_field(tree, node, name);
+        *ret = is_cpu ? (Operand){ .type = TYPE_CPU, .size = 4, .is_signed = true }
+                      : (Operand){ .type = TYPE_STRING, .size = COMM_SIZE };
+        /* Keep the spelling of the caller: the event may have its own field with the other one. */
+        node->name = strcmp(name, "CPU") == 0    ? "CPU"
+                     : is_cpu                    ? "cpu"
+                     : strcmp(name, "COMM") == 0 ? "COMM"
+                                                 : "comm";
+        return 0;
+}
+
 /* Finds the field by its name as the kernel does, or else `pid` as common_pid. */
 static int find_operand(FilterTree *tree, FilterNode *node, const char *name, Operand *ret) {
         const FormatField *field = filter_check_find_field(tree, name, false);
 
-        if (!field && (strcmp(name, "CPU") == 0 || strcmp(name, "cpu") == 0)) {
-                *ret = (Operand){ .type = TYPE_CPU, .size = 4, .is_signed = true };
-                /* Keep the spelling of the caller: the event may have its own field with the other
-                 * one. */
-                node->name = strcmp(name, "CPU") == 0 ? "CPU" : "cpu";
-                return 0;
-        }
-        if (!field && (strcmp(name, "comm") == 0 || strcmp(name, "COMM") == 0)) {
-                *ret = (Operand){ .type = TYPE_STRING, .size = COMM_SIZE };
-                node->name = strcmp(name, "COMM") == 0 ? "COMM" : "comm";
-                return 0;
-        }
+        if (!field && (strcmp(name, "CPU") == 0 || strcmp(name, "cpu") == 0 ||
+                                      strcmp(name, "comm") == 0 || strcmp(name, "COMM") == 0))
+                return find_current(tree, node, name, ret);
         if (!field)
                 field = filter_check_find_field(
                                 tree, strcmp(name, "pid") == 0 ? "common_pid" : name, true);
         if (!field)
                 return filter_check_refuse_unknown(tree, &node->field, name);
         if (!filter_check_may_read(tree, field))
-                return filter_refuse(tree,
-                                KT_E_ACCESS_DENIED,
-                                node->field.p,
-                                "policy cuts the field %s, and a filter would reveal its value",
-                                field->name);
+                return refuse_field(tree, node, field->name);
         node->name = field->name;
         *ret = classify(field);
         if (ret->type == TYPE_OTHER)

@@ -20,9 +20,11 @@ typedef struct FilterContext {
         const Format *format; /* its fields */
         /* NULL: all fields, and also what only root may do: following kernel pointers. Returns
          * false for a field that is cut for this caller, because a filter would reveal its
-         * value. */
+         * value. The current CPU and the name of the current task are the fields common_cpu and
+         * comm here. */
         bool (*may_read)(const FormatField *field, void *userdata);
         void *userdata;
+        bool lists_keys; /* may_read() goes by a list of keys: for messages */
         unsigned n_cpus; /* possible CPUs, if the kernel accepts CPUS{…} (6.6 and later); else 0 */
         bool keeps_addresses; /* the caller may see kernel addresses */
         bool has_functions;   /* the kernel accepts FIELD.function (6.3 and later) */

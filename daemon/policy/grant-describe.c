@@ -13,6 +13,7 @@
 
 #include "base/describe.h"
 #include "policy/grant-field.h"
+#include "policy/grant-sink.h"
 
 int grant_describe_requests(const Grant *grant, json_object *requests) {
         for (size_t i = 0; i < grant->n_requests; i++) {
@@ -111,6 +112,16 @@ int grant_describe_cuts(const Grant *grant,
                         return r;
         }
         return 0;
+}
+
+int grant_describe_sinks(const Grant *grant, json_object *sinks) {
+        int r = 0;
+
+        for (GrantSink sink = 0; r == 0 && sink < _GRANT_SINK_N; sink++)
+                if (grant->sinks & (1U << sink))
+                        r = describe_append(
+                                        sinks, json_object_new_string(grant_sink_to_string(sink)));
+        return r;
 }
 
 int grant_describe_cost(const Grant *grant, json_object *notes) {

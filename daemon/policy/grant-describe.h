@@ -22,5 +22,7 @@ int grant_describe_cuts(const Grant *grant,
                 const Format *format,
                 json_object *known,
                 json_object *cuts);
+/* Appends "records", "histogram" and "count", if they are granted. */
+int grant_describe_sinks(const Grant *grant, json_object *sinks);
 /* Appends the cost of a fenced session for all other processes. */
 int grant_describe_cost(const Grant *grant, json_object *notes);

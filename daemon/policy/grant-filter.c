@@ -8,7 +8,8 @@
  * other tasks accepts no filter at all, because a record of it may be made for the caller's task
  * while another task is current, and that task's pid and name are in the common fields. A field of
  * which only kernel addresses are cut may be compared; a record that contains such an address there
- * matches no filter on it. */
+ * matches no filter on it. In a grant without records, the rule also lists the fields that filters
+ * and histograms may use (grant-sink.c). */
 
 #include "policy/grant-filter.h"
 
@@ -19,6 +20,7 @@
 #include "policy/decision.h"
 #include "policy/filter.h"
 #include "policy/grant-field.h"
+#include "policy/grant-sink.h"
 #include "policy/grant.h"
 
 /* The maximum that the kernel accepts in one write, less what the fence adds and the parentheses. A
@@ -40,10 +42,15 @@ typedef struct Reading {
         const FormatField *words[WORDS_MAX]; /* fields that it compares and that may contain
                                                 addresses */
         size_t n_words;
+        bool is_hist; /* it counts by fields, and does not compare them */
 } Reading;
 
 static bool grant_filter_is_pointer_to_text(const FormatField *field) {
         return strcmp(field->type, "char *") == 0 || strcmp(field->type, "const char *") == 0;
+}
+
+static bool lists_keys(const Decision *d) {
+        return d->rule && !grant_has_records(d->grant) && defence_is_on("sink-keys");
 }
 
 static bool is_compared_as_number(const FormatField *field) {
@@ -56,6 +63,10 @@ static bool grant_filter_may_read(const FormatField *field, void *userdata) {
         Reading *reading = userdata;
         const char *pid;
 
+        if (lists_keys(reading->d) &&
+                        !(reading->is_hist ? grant_event_counts_by : grant_event_compares)(
+                                        reading->event, reading->format, field))
+                return false;
         /* The text is in the memory of the current task, not in the record. */
         if (!reading->d->grant->fenced && grant_filter_is_pointer_to_text(field))
                 return false;
@@ -133,6 +144,7 @@ int decision_compile(Decision *d,
                 .format = reading.format,
                 .may_read = is_free ? NULL : grant_filter_may_read,
                 .userdata = &reading,
+                .lists_keys = lists_keys(d),
                 .n_cpus = d->events->n_cpus,
                 .keeps_addresses = keeps_addresses(d),
                 .has_functions = d->events->has_functions,
@@ -152,7 +164,7 @@ int decision_compile_hist(Decision *d,
                 char **filter) {
         const GrantEvent *event = &choice->event;
         bool is_free = !d->rule || !defence_is_on("filter-fields");
-        Reading reading = { .d = d, .event = event };
+        Reading reading = { .d = d, .event = event, .is_hist = true };
         char full[2 * EVENT_NAME_MAX + 2];
 
         (void)snprintf(full, sizeof(full), "%s:%s", event->system, event->name);
@@ -174,6 +186,7 @@ int decision_compile_hist(Decision *d,
                 .format = reading.format,
                 .may_read = is_free ? NULL : grant_filter_may_read,
                 .userdata = &reading,
+                .lists_keys = lists_keys(d),
                 .keeps_addresses = keeps_addresses(d),
                 /* The other half is left for the session's ring buffers. */
                 .most_bytes = d->rule ? d->grant->limits.max_buffer_kb_per_uid * 1024 / 2 : 0,

@@ -13,6 +13,7 @@
 
 #include "policy/decision.h"
 #include "policy/grant-filter.h"
+#include "policy/grant-sink.h"
 #include "policy/grant.h"
 
 static SpecTriggerPlace place_of(const Decision *d, size_t i) {
@@ -161,7 +162,8 @@ static int decide_trigger(Decision *d, size_t i) {
         Choice *choice, *target = NULL;
 
         trigger->target = GRANT_NO_TARGET;
-        int r = check_places(d, i);
+        int r = decision_check_action(d, i);
+        r = r ?: check_places(d, i);
         r = r ?: decide_event(d, wanted->event, &choice);
         if (r == 0 && wanted->target)
                 r = find_target(d, i, wanted->target, &target);

@@ -18,8 +18,10 @@
 #include "policy/decision.h"
 #include "policy/grant-filter.h"
 #include "policy/grant-kernel.h"
+#include "policy/grant-sink.h"
 #include "policy/grant-trigger.h"
 #include "policy/policy.h"
+#include "policy/rule-probes.h"
 #include "policy/suggestion.h"
 
 /* Total size of the globs of one request. Each is matched against each event of the kernel; the
@@ -46,6 +48,7 @@ static void list_clear(char **list, size_t n) {
 void grant_event_clear(GrantEvent *event) {
         list_clear(event->keep, event->n_keep);
         list_clear(event->cut, event->n_cut);
+        list_clear(event->keys, event->n_keys);
         for (size_t i = 0; i < event->n_members; i++) {
                 list_clear(event->members[i].fields, event->members[i].n_fields);
                 free(event->members[i].pid_field);
@@ -166,6 +169,7 @@ static int grant_event(Decision *d,
                 event->speaks_of_others = from->speaks_of_others;
                 r = list_copy(from->keep, from->n_keep, &event->keep, &event->n_keep);
                 r = r ?: list_copy(from->cut, from->n_cut, &event->cut, &event->n_cut);
+                r = r ?: list_copy(from->keys, from->n_keys, &event->keys, &event->n_keys);
                 r = r ?: copy_members(from, event);
                 if (from->also_of) {
                         event->also_of = strdup(from->also_of);
@@ -189,20 +193,41 @@ static int count_pair(Decision *d, const SpecEvent *wanted) {
                         PAIRS_MAX);
 }
 
-/* All fields, except addresses. */
-static const RuleEvent probe_event = {};
+/* All fields, except addresses. A histogram may count by the fields that the rule lists for the
+ * entry of the catalogue. The fields of a user's own probe on events are judged by those of the
+ * events (probe-origin.c). Any other probe has no field to count by. */
+static RuleEvent describe_probe(const Decision *d, const char *name) {
+        static char all[] = "*", *globs[] = { all };
+        const PlaceStrings *keys = NULL;
+        RuleEvent event = {};
+
+        if (d->probe.is_of_catalogue)
+                keys = rule_probes_find_keys(d->rule->probes, name);
+        if (keys) {
+                event.gives.keys = keys->strings;
+                event.gives.n_keys = keys->n;
+        } else if (d->probe.is_derived && !d->probe.is_of_catalogue) {
+                event.gives.keys = globs;
+                event.gives.n_keys = ELEMENTSOF(globs);
+        }
+        return event;
+}
 
 static int take_event(Decision *d, size_t i, const SpecEvent *wanted, GrantRequest *request) {
         Choice *choice = &d->choices[i];
         const char *full = d->events->names[i], *name;
         char system[EVENT_NAME_MAX];
         const RuleEvent *from = NULL;
+        RuleEvent of_probe;
         int r = 0;
 
         if (!decision_split_name(full, system, &name))
                 return 0;
-        if (d->rule && !choice->is_granted)
-                from = d->is_probe ? &probe_event : rule_find_event(d->rule, system, name);
+        if (d->rule && !choice->is_granted && d->is_probe) {
+                of_probe = describe_probe(d, name);
+                from = &of_probe;
+        } else if (d->rule && !choice->is_granted)
+                from = rule_find_event(d->rule, system, name);
         /* An earlier choice has already passed the rule. */
         if (d->rule && !choice->is_granted && !from) {
                 if (!rule_is_of_definers(system))
@@ -214,8 +239,9 @@ static int take_event(Decision *d, size_t i, const SpecEvent *wanted, GrantReque
         r = count_pair(d, wanted);
         if (r == 0 && !choice->is_granted)
                 r = grant_event(d, system, name, from ? &from->gives : NULL, choice);
-        choice->event.is_of_program |= d->is_of_program;
+        choice->event.is_of_program |= d->probe.is_of_program;
         choice->event.is_off = wanted->is_off;
+        choice->event.is_unrecorded = !grant_has_records(d->grant);
         return r ?: decision_add_filter(d, choice, wanted->filter);
 }
 
@@ -323,8 +349,8 @@ static int begin_entry(Decision *d, const SpecEvent *wanted) {
 
         d->next_name = 0;
         d->is_probe = d->next_entry < d->events->n_probes;
-        d->is_of_program = d->is_probe && d->events->of_programs &&
-                           d->events->of_programs[d->next_entry];
+        d->probe = d->is_probe && d->events->probes ? d->events->probes[d->next_entry]
+                                                    : (PolicyProbe){};
         request->pattern = strdup(wanted->name);
         return request->pattern ? 0 : -ENOMEM;
 }
@@ -334,7 +360,7 @@ static int decide_entry(Decision *d) {
         int r = 0;
 
         if (d->grant->n_requests == d->next_entry)
-                r = begin_entry(d, wanted);
+                r = begin_entry(d, wanted) ?: decision_check_entry(d, wanted);
         GrantRequest *request = &d->grant->requests[d->next_entry];
         if (r == 0 && (glob_is_pattern(wanted->name) || !strchr(wanted->name, ':')))
                 r = grant_match_all(d, wanted, request);
@@ -524,6 +550,7 @@ static int begin_grant(Decision *d) {
         if (d->events->limits)
                 grant->limits = *d->events->limits;
         grant->addresses = rule ? rule->addresses : ADDRESS_KEEP;
+        grant->sinks = rule ? rule->sinks : GRANT_SINKS_ALL;
         if (!rule)
                 return 0;
         grant->fenced = !rule->processes_any;
@@ -555,6 +582,7 @@ static int decide_begin(Decision *d) {
         int r = grant_find_rule(d);
 
         r = r ?: begin_grant(d);
+        r = r ?: decision_check_sinks(d);
         return r ?: decision_check_kernel(d);
 }
 

@@ -92,6 +92,15 @@ static int hist_refuse_unknown(const HistContext *context, const Word *word, Rea
 }
 
 static int refuse_cut(const HistContext *context, const Word *word, Reason *reason) {
+        if (context->lists_keys)
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "%s: %s: not among the keys that %s lists for %s, or a text or an "
+                                "address: count by another field",
+                                word->place,
+                                quote(word->text).text,
+                                context->rule ?: "policy",
+                                context->event);
         return reason_set(reason,
                         KT_E_ACCESS_DENIED,
                         "%s: %s: the field is cut in what you read of %s (%s), and a histogram "
@@ -210,6 +219,18 @@ static int set_modifier(const HistContext *context,
         return 0;
 }
 
+static int compile_cpu(const HistContext *context, const Word *word, Reason *reason) {
+        static const FormatField cpu = { .name = (char *)"common_cpu",
+                .type = (char *)"int",
+                .size = 4,
+                .is_signed = true,
+                .is_common = true };
+
+        if (context->may_read && !context->may_read(&cpu, context->userdata))
+                return refuse_cut(context, word, reason);
+        return word->modifier ? hist_refuse(word, reason, "nothing may follow it") : 0;
+}
+
 /* Compiles keys that are not fields of the record. */
 static int compile_other(const HistContext *context,
                 const Word *word,
@@ -225,7 +246,7 @@ static int compile_other(const HistContext *context,
                 return context->keeps_addresses ? 0 : refuse_symbols(context, word, reason);
         }
         if (strcmp(word->field, "common_cpu") == 0)
-                return word->modifier ? hist_refuse(word, reason, "nothing may follow it") : 0;
+                return compile_cpu(context, word, reason);
         if (strcmp(word->field, "cpu") == 0 && !format_field_find(context->format, "cpu"))
                 return hist_refuse(
                                 word, reason, "write common_cpu for the CPU that the event was on");

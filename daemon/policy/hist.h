@@ -14,9 +14,10 @@ typedef struct HistContext {
         const char *rule;  /* for messages */
         const Format *format;
         /* NULL: all fields. Returns false for a field that is cut for this caller, because a row
-         * would reveal its value. */
+         * would reveal its value. The CPU is the field common_cpu here. */
         bool (*may_read)(const FormatField *field, void *userdata);
         void *userdata;
+        bool lists_keys;      /* may_read() goes by a list of keys: for messages */
         bool keeps_addresses; /* function names may be shown */
         uint64_t most_bytes;  /* without an explicit size: as many rows as fit; 0: no limit */
 } HistContext;

@@ -28,6 +28,23 @@ typedef struct Policy Policy;
 
 #define GRANT_MEMBERS_MAX 4 /* tasks that one record may be about */
 
+/* Where the data of a session's events may go. */
+typedef enum GrantSink {
+        GRANT_SINK_RECORDS,   /* records leave the session, in any form that shows a single one */
+        GRANT_SINK_HISTOGRAM, /* the kernel counts */
+        GRANT_SINK_COUNT,     /* the stream worker counts */
+        _GRANT_SINK_N,
+} GrantSink;
+
+#define GRANT_SINKS_ALL ((1U << _GRANT_SINK_N) - 1)
+
+/* One of a spec's probes. */
+typedef struct PolicyProbe {
+        bool is_of_program;   /* it is in a program */
+        bool is_of_catalogue; /* the name after the colon of its event is that of the entry */
+        bool is_derived;      /* it is made of events, whose own rights count */
+} PolicyProbe;
+
 /* The kernel's events as sorted "system:name" strings, passed in so that policy stays pure. */
 typedef struct PolicyEvents {
         const char *const *names;
@@ -43,10 +60,10 @@ typedef struct PolicyEvents {
                             use: granted completely, whatever events the rule grants */
         const char *const *sources; /* plain names of the source events of these probes */
         size_t n_sources;
-        const bool *of_programs; /* for each probe, whether it is in a program; NULL: no probe is */
-        unsigned n_cpus;         /* possible CPUs, if filters accept CPUS{…}; else 0 */
-        bool has_functions;      /* filters accept FIELD.function */
-        const Limits *limits;    /* as configured; a rule's own limits replace them */
+        const PolicyProbe *probes; /* one for each probe; NULL: all are zero */
+        unsigned n_cpus;           /* possible CPUs, if filters accept CPUS{…}; else 0 */
+        bool has_functions;        /* filters accept FIELD.function */
+        const Limits *limits;      /* as configured; a rule's own limits replace them */
 } PolicyEvents;
 
 /* The treatment of kernel addresses: fields that contain pointers, and any 8-byte word in the
@@ -82,6 +99,9 @@ typedef struct GrantEvent {
         GrantMember *members;
         size_t n_members;
         char *also_of; /* pid_field of one of them: a record is also of this task; NULL: none */
+        char **keys;   /* globs of the fields that histograms may count by, in a grant without
+                          records (grant-sink.h) */
+        size_t n_keys;
 } GrantEvent;
 
 /* The form in which a field reaches the reader. */
@@ -121,6 +141,7 @@ typedef struct Grant {
         bool redacted; /* holes zeroed, fields and addresses cut: every grant except root's and
                           those of rules that keep addresses and all fields */
         AddressMode addresses;
+        unsigned sinks;    /* bits 1 << GrantSink */
         bool allow_setuid; /* scope command without no_new_privs, if the kernel supports the guard
                             */
         const char *polkit_action; /* static; polkit must allow this action before the grant

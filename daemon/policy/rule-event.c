@@ -63,6 +63,12 @@ static int read_cut(void *target, json_object *o, const Place *place) {
         return read_fields(place, o, &event->gives.cut, &event->gives.n_cut);
 }
 
+static int read_keys(void *target, json_object *o, const Place *place) {
+        RuleEvent *event = target;
+
+        return read_fields(place, o, &event->gives.keys, &event->gives.n_keys);
+}
+
 /* {"next_pid": ["next_*"]} */
 static int rule_event_read_members(void *target, json_object *o, const Place *place) {
         GrantEvent *event = &((RuleEvent *)target)->gives;
@@ -134,6 +140,7 @@ int rule_read_event(void *target, json_object *o, const Place *place) {
                 { "members", rule_event_read_members },
                 { "also-of", read_also_of },
                 { "filter", read_filter },
+                { "keys", read_keys },
         };
         Rule *rule = target;
 

@@ -92,6 +92,32 @@ static int read_files(void *target, json_object *o, const Place *place) {
                                : place_refuse_value(place, o, "own, none or a list of globs");
 }
 
+/* {"block_*": ["latency", "dev"]} */
+static int rule_probes_read_keys(void *target, json_object *o, const Place *place) {
+        RuleProbes *probes = target;
+        int r = 0;
+
+        if (!json_object_is_type(o, json_type_object) || json_object_object_length(o) == 0 ||
+                        json_object_object_length(o) > RULE_ENTRIES_MAX)
+                return place_refuse_value(place,
+                                o,
+                                "an object of 1 to %d globs of the catalogue's entries, each with "
+                                "a list of fields",
+                                RULE_ENTRIES_MAX);
+        json_object_object_foreach(o, key, value) {
+                Place at = place_of_key(place, key);
+
+                r = r ?: place_grow(&probes->keys, probes->n_keys, sizeof(RuleProbeKeys));
+                if (r != 0)
+                        return r;
+                RuleProbeKeys *keys = &probes->keys[probes->n_keys++];
+                keys->entry = strdup(key);
+                r = keys->entry ? 0 : -ENOMEM;
+                r = r ?: place_read_strings(&at, value, RULE_FIELDS_MAX, GLOB_MAX, &keys->fields);
+        }
+        return r;
+}
+
 int rule_read_probes(void *target, json_object *o, const Place *place) {
         static const PlaceKey keys[] = {
                 { "use", read_use },
@@ -101,6 +127,7 @@ int rule_read_probes(void *target, json_object *o, const Place *place) {
                 { "polkit", rule_probes_read_polkit },
                 { "derive", read_derive },
                 { "files", read_files },
+                { "keys", rule_probes_read_keys },
         };
         Rule *rule = target;
 
@@ -126,6 +153,11 @@ RuleProbes *rule_probes_free(RuleProbes *probes) {
         place_strings_clear(&probes->functions);
         place_strings_clear(&probes->except);
         place_strings_clear(&probes->files);
+        for (size_t i = 0; i < probes->n_keys; i++) {
+                free(probes->keys[i].entry);
+                place_strings_clear(&probes->keys[i].fields);
+        }
+        free(probes->keys);
         free(probes);
         return NULL;
 }
@@ -135,6 +167,13 @@ static bool rule_probes_has(const PlaceStrings *globs, const char *name) {
                 if (glob_match(globs->strings[i], name))
                         return true;
         return false;
+}
+
+const PlaceStrings *rule_probes_find_keys(const RuleProbes *probes, const char *entry) {
+        for (size_t i = 0; probes && i < probes->n_keys; i++)
+                if (glob_match(probes->keys[i].entry, entry))
+                        return &probes->keys[i].fields;
+        return NULL;
 }
 
 /* A rule that denies every scope also denies probes, which would be useless. */

@@ -11,5 +11,7 @@ int policy_decide_probe(const Policy *policy,
                 const ProbeRequest *request,
                 const char **ret_action,
                 Reason *reason);
+/* Returns the fields of an entry of the catalogue that a histogram may count by. NULL: none. */
+const PlaceStrings *rule_probes_find_keys(const RuleProbes *probes, const char *entry);
 int rule_read_probes(void *rule, json_object *o, const Place *place);
 RuleProbes *rule_probes_free(RuleProbes *probes);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "interfaces/spec-scope.h"
+#include "policy/grant-sink.h"
 #include "policy/rule-event.h"
 #include "policy/rule-probes.h"
 #include "policy/rule-subject.h"
@@ -98,6 +99,27 @@ static int read_addresses(void *target, json_object *o, const Place *place) {
                         return 0;
                 }
         return place_refuse_value(place, o, "zero, pseudonym or keep");
+}
+
+static int read_sink(void *target, json_object *o, const Place *place) {
+        Rule *rule = target;
+        const char *text;
+
+        int r = place_read_string(place, o, NAME_LENGTH_MAX, &text);
+        if (r != 0)
+                return r;
+        for (GrantSink sink = 0; sink < _GRANT_SINK_N; sink++)
+                if (strcmp(text, grant_sink_to_string(sink)) == 0) {
+                        if (rule->sinks & (1U << sink))
+                                return place_refuse(place, "%s is in the list already", text);
+                        rule->sinks |= 1U << sink;
+                        return 0;
+                }
+        return place_refuse_value(place, o, "records, histogram or count");
+}
+
+static int read_sinks(void *target, json_object *o, const Place *place) {
+        return place_read_list(place, o, _GRANT_SINK_N, read_sink, target);
 }
 
 static int read_allow_setuid(void *target, json_object *o, const Place *place) {
@@ -206,6 +228,23 @@ static int rule_read_check_events(const Rule *rule, const Place *place) {
         return 0;
 }
 
+/* Keys that had no effect would make their author expect a limit that does not exist. */
+static int check_keys(const Rule *rule, const Place *place) {
+        static const char text[] = "only in a rule whose sinks are without records";
+        Place events = place_of_key(place, "events"), probes = place_of_key(place, "probes");
+
+        for (size_t i = 0; i < rule->n_events; i++) {
+                Place entry = place_of_entry(&events, i), keys = place_of_key(&entry, "keys");
+
+                if (rule->events[i].gives.n_keys > 0 && rule_has_records(rule))
+                        return place_refuse(&keys, text);
+        }
+        Place keys = place_of_key(&probes, "keys");
+        return rule->probes && rule->probes->n_keys > 0 && rule_has_records(rule)
+                               ? place_refuse(&keys, text)
+                               : 0;
+}
+
 static int check_deny(const Rule *rule, json_object *o, const Place *place) {
         static const char *const keys[] = { "name", "description", "subjects", "scopes", "deny" };
 
@@ -238,6 +277,7 @@ static int rule_read_check(const Rule *rule, json_object *o, const Place *place)
                         return place_refuse(&at, "is missing");
                 }
         int r = check_deny(rule, o, place);
+        r = r ?: check_keys(rule, place);
         if (r != 0 || rule->deny || has_no_traces)
                 return r;
         if (rule->scopes & (1U << SCOPE_SYSTEM) && !rule->processes_any)
@@ -258,6 +298,7 @@ static int read_rule(void *target, json_object *o, const Place *place) {
                 { "processes", read_processes },
                 { "events", rule_read_events },
                 { "addresses", read_addresses },
+                { "sinks", read_sinks },
                 { "allow-setuid", read_allow_setuid },
                 { "lifetimes", read_lifetimes },
                 { "max-linger-sec", read_max_linger },
@@ -277,6 +318,8 @@ static int read_rule(void *target, json_object *o, const Place *place) {
         r = place_read_object(place, o, keys, ELEMENTSOF(keys), rule);
         if (r == 0 && rule->lifetimes == 0)
                 rule->lifetimes = ~0U;
+        if (r == 0 && rule->sinks == 0)
+                rule->sinks = GRANT_SINKS_ALL;
         return r ?: rule_read_check(rule, o, place);
 }
 

@@ -65,8 +65,12 @@ const RuleEvent *rule_find_event(const Rule *rule, const char *system, const cha
         return NULL;
 }
 
+bool rule_has_records(const Rule *rule) {
+        return rule->sinks & (1U << GRANT_SINK_RECORDS);
+}
+
 bool rule_is_unredacted(const Rule *rule) {
-        if (!rule->processes_any || rule->addresses != ADDRESS_KEEP)
+        if (!rule->processes_any || rule->addresses != ADDRESS_KEEP || !rule_has_records(rule))
                 return false;
         for (size_t i = 0; i < rule->n_events; i++)
                 if (rule->events[i].gives.n_keep + rule->events[i].gives.n_cut > 0 ||

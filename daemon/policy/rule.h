@@ -28,6 +28,12 @@ typedef struct RuleEvent {
                              original text */
 } RuleEvent;
 
+/* The fields that a histogram may count by, of entries of the catalogue. */
+typedef struct RuleProbeKeys {
+        char *entry; /* glob of their names */
+        PlaceStrings fields;
+} RuleProbeKeys;
+
 /* The probes that a rule grants. If nothing is given, no probes. */
 typedef struct RuleProbes {
         PlaceStrings uses;      /* globs of the catalogue's entries */
@@ -38,6 +44,8 @@ typedef struct RuleProbes {
         bool derives;           /* definitions on granted events are allowed */
         bool own_files;         /* definitions in the subject's own programs are allowed */
         PlaceStrings files;     /* globs of paths of other programs; these always need polkit */
+        RuleProbeKeys *keys;    /* the first match applies; only in a rule without records */
+        size_t n_keys;
 } RuleProbes;
 
 typedef struct RuleLimit {
@@ -56,6 +64,7 @@ typedef struct Rule {
         size_t n_events;
         bool deny; /* grants nothing; has no events */
         AddressMode addresses;
+        unsigned sinks; /* bits 1 << GrantSink */
         bool allow_setuid;
         unsigned lifetimes;       /* bits 1 << SpecLifetime */
         uint64_t max_linger_usec; /* 0: no limit */
@@ -85,5 +94,7 @@ bool rule_covers_subject(const Rule *rule, const Subject *subject);
 bool rule_is_of_definers(const char *system);
 /* Returns NULL if the rule does not grant the event. */
 const RuleEvent *rule_find_event(const Rule *rule, const char *system, const char *name);
+/* Returns whether records may leave the sessions of the rule. */
+bool rule_has_records(const Rule *rule);
 /* Returns whether the rule grants records as the kernel wrote them. */
 bool rule_is_unredacted(const Rule *rule);

@@ -39,6 +39,7 @@ static bool event_is_same(const GrantEvent *a, const GrantEvent *b) {
                         a->is_unrecorded != b->is_unrecorded ||
                         !list_is_same(a->keep, a->n_keep, b->keep, b->n_keep) ||
                         !list_is_same(a->cut, a->n_cut, b->cut, b->n_cut) ||
+                        !list_is_same(a->keys, a->n_keys, b->keys, b->n_keys) ||
                         !same_text_is_same(a->also_of, b->also_of) || a->n_members != b->n_members)
                 return false;
         for (size_t i = 0; i < a->n_members; i++)
@@ -61,7 +62,7 @@ static bool trigger_is_same(const GrantTrigger *a, const GrantTrigger *b) {
 bool grant_is_same(const Grant *a, const Grant *b) {
         if (!same_text_is_same(a->rule, b->rule) || a->fenced != b->fenced ||
                         a->redacted != b->redacted || a->addresses != b->addresses ||
-                        a->allow_setuid != b->allow_setuid ||
+                        a->sinks != b->sinks || a->allow_setuid != b->allow_setuid ||
                         !same_text_is_same(a->polkit_action, b->polkit_action) ||
                         memcmp(&a->limits, &b->limits, sizeof(a->limits)) != 0 ||
                         a->max_linger_usec != b->max_linger_usec || a->n_events != b->n_events ||

@@ -19,7 +19,7 @@ void probe_events_clear(ProbeEvents *events) {
         for (size_t i = 0; i < events->n_sources; i++)
                 free(events->sources[i]);
         free(events->sources);
-        free(events->of_programs);
+        free(events->sorts);
         free(events->numbers);
         *events = (ProbeEvents){};
 }
@@ -54,6 +54,12 @@ static bool is_of_program(const Probe *probe) {
                 if (!probe_origin_is_in_program(&probe->origins[i]))
                         return false;
         return probe->kind == PROBE_USER || probe->n_origins > 0;
+}
+
+static PolicyProbe describe_sort(const Probe *probe) {
+        return (PolicyProbe){ .is_of_program = is_of_program(probe),
+                .is_of_catalogue = probe->source != NULL,
+                .is_derived = probe->kind == PROBE_EVENT };
 }
 
 static int probe_events_add_sources(ProbeEvents *events, const Probe *probe) {
@@ -101,9 +107,9 @@ int probe_events_bind(ProbeSet *set,
         ret->events = calloc(spec->n_events + spec->n_probes + 1, sizeof(SpecEvent));
         ret->probes = calloc(spec->n_probes + 1, sizeof(Probe *));
         ret->sources = calloc(PROBE_ORIGINS_MAX * spec->n_probes + 1, sizeof(char *));
-        ret->of_programs = calloc(spec->n_probes + 1, sizeof(bool));
+        ret->sorts = calloc(spec->n_probes + 1, sizeof(PolicyProbe));
         ret->numbers = calloc((1 + PROBE_ORIGINS_MAX) * spec->n_probes + 1, sizeof(uint64_t));
-        if (!ret->events || !ret->probes || !ret->sources || !ret->of_programs || !ret->numbers)
+        if (!ret->events || !ret->probes || !ret->sources || !ret->sorts || !ret->numbers)
                 r = -ENOMEM;
         for (size_t i = 0; r == 0 && i < spec->n_probes; i++) {
                 SpecEvent *event = &ret->events[ret->n++];
@@ -111,7 +117,8 @@ int probe_events_bind(ProbeSet *set,
                 event->filter = spec->probes[i].filter; /* borrowed */
                 event->is_off = spec->probes[i].is_off;
                 r = bind(set, subject, spec->probes[i].name, &ret->probes[i], &event->name, reason);
-                ret->of_programs[i] = r == 0 && is_of_program(ret->probes[i]);
+                if (r == 0)
+                        ret->sorts[i] = describe_sort(ret->probes[i]);
                 if (r == 0)
                         add_numbers(ret, ret->probes[i]);
                 r = r ?: probe_events_add_sources(ret, ret->probes[i]);

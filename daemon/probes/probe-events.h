@@ -10,9 +10,9 @@ typedef struct Registry Registry;
 typedef struct ProbeEvents {
         SpecEvent *events; /* with room for the spec's own events at the end */
         size_t n;
-        Probe **probes;    /* n of them */
-        bool *of_programs; /* for each probe: is it in a program? */
-        char **sources;    /* plain names of the kernel events that they use */
+        Probe **probes;     /* n of them */
+        PolicyProbe *sorts; /* of each probe */
+        char **sources;     /* plain names of the kernel events that they use */
         size_t n_sources;
         uint64_t *numbers; /* sorted: numbers of the probes and of their origins */
         size_t n_numbers;

@@ -20,6 +20,7 @@
 #include "interfaces/quote.h"
 #include "kernel/event.h"
 #include "policy/grant-field.h"
+#include "policy/grant-sink.h"
 #include "policy/suggestion.h"
 
 #define TRACER_SYSTEM "ftrace" /* records of tracers: these events cannot be enabled */
@@ -285,6 +286,73 @@ static int judge_keys(const Grant *grant,
         return 0;
 }
 
+static int refuse_key(const Probe *probe,
+                const ProbeOrigin *origin,
+                const char *field,
+                const Grant *grant,
+                Reason *reason) {
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "probe %s: %s of %s: not among the keys that %s lists, or a text or an "
+                        "address",
+                        probe->definition->name,
+                        field,
+                        origin->full,
+                        grant->rule);
+}
+
+static const GrantEvent *find_granted(const Grant *grant, const Probe *probe) {
+        for (size_t i = 0; i < grant->n_events; i++)
+                if (strcmp(grant->events[i].system, probe->group) == 0 &&
+                                strcmp(grant->events[i].name, probe->definition->name) == 0)
+                        return &grant->events[i];
+        return NULL;
+}
+
+/* Both events are by the same task. */
+static bool is_of_task(const ProbeKey *key) {
+        return strcmp(key->from, "common_pid") == 0 && strcmp(key->to, "common_pid") == 0;
+}
+
+/* In a grant without records, a histogram may count by each field of a user's own probe. So all of
+ * them must be keys of the events that it is made of. So must the fields that join two events: a
+ * user who chooses the value of one, such as the number of a system call, would learn the other. */
+static int judge_counted(const Grant *grant,
+                const Probe *probe,
+                size_t side,
+                const GrantEvent *source,
+                const Format *format,
+                Reason *reason) {
+        const ProbeForm *form = probe->form;
+        const ProbeOrigin *origin = &probe->origins[side];
+
+        if (grant_has_records(grant) || probe->source || !defence_is_on("sink-keys"))
+                return 0;
+        if (origin->probe)
+                source = find_granted(grant, origin->probe);
+        if (!source)
+                return refuse_key(probe, origin, "all (add it to probes)", grant, reason);
+        for (size_t i = 0; i < form->n_keys; i++) {
+                const char *name = side == 0 ? form->keys[i].from : form->keys[i].to;
+                const FormatField *of = format_field_find(format, name);
+
+                if (!is_of_task(&form->keys[i]) &&
+                                (!of || !grant_event_counts_by(source, format, of)))
+                        return refuse_key(probe, origin, name, grant, reason);
+        }
+        for (size_t i = 0; i < form->n_fields; i++) {
+                const ProbeField *field = &form->fields[i];
+                const FormatField *of =
+                                field->source ? format_field_find(format, field->source) : NULL;
+
+                if (field->side == SIDE_LATENCY || (form->is_pair && field->side != side))
+                        continue;
+                if (!of || !grant_event_counts_by(source, format, of))
+                        return refuse_key(probe, origin, field->name, grant, reason);
+        }
+        return 0;
+}
+
 bool probe_origin_is_in_program(const ProbeOrigin *origin) {
         return origin->probe && origin->probe->kind == PROBE_USER;
 }
@@ -306,6 +374,7 @@ static int judge_side(const Tracefs *tracefs,
                 return refuse_field(probe, origin, "all", grant, reason);
         int r = probe_origin_read_format(tracefs, "event", origin, &format, reason);
         r = r ?: judge_keys(grant, source, probe, side, format, reason);
+        r = r ?: judge_counted(grant, probe, side, source, format, reason);
         for (size_t i = 0; r == 0 && i < probe->form->n_fields; i++) {
                 const ProbeField *field = &probe->form->fields[i];
                 const FormatField *of =
@@ -325,18 +394,15 @@ static int judge_side(const Tracefs *tracefs,
  * and it does not show the task of the first event. */
 static bool is_of_one_task(const ProbeForm *form) {
         for (size_t i = 0; i < form->n_keys; i++)
-                if (strcmp(form->keys[i].from, "common_pid") == 0 &&
-                                strcmp(form->keys[i].to, "common_pid") == 0)
+                if (is_of_task(&form->keys[i]))
                         return true;
         return false;
 }
 
 static bool has_filter(const Grant *grant, const Probe *probe) {
-        for (size_t i = 0; i < grant->n_events; i++)
-                if (strcmp(grant->events[i].system, probe->group) == 0 &&
-                                strcmp(grant->events[i].name, probe->definition->name) == 0)
-                        return grant->events[i].filter != NULL;
-        return false;
+        const GrantEvent *event = find_granted(grant, probe);
+
+        return event && event->filter;
 }
 
 /* A filter is refused here as it is for the event itself: the number of cut records would show

@@ -132,7 +132,7 @@ static int judgement_begin(Judgement *judgement, Reason *reason) {
                 .on_refusal = judgement->on_refusal ? judgement_on_refusal : NULL,
                 .userdata = judgement,
                 .n_probes = judgement->probes.n,
-                .of_programs = judgement->probes.of_programs,
+                .probes = judgement->probes.sorts,
                 .sources = (const char *const *)judgement->probes.sources,
                 .n_sources = judgement->probes.n_sources,
                 .n_cpus = kernel_is_at_least(6, 6) ? (unsigned)registry->n_cpus : 0,

@@ -2,11 +2,13 @@
 
 /* Policy files: each is taken or refused with its name in the reason. Of one that is taken some
  * requests are decided: what is granted stands in the rule that counts, its filters name nothing
- * that is cut, and behind a denial of everything nothing is granted. */
+ * that is cut, nothing is recorded without records, histograms count by keys only, and behind a
+ * denial of everything nothing is granted. */
 
 #include <string.h>
 
 #include "fuzz.h"
+#include "interfaces/glob.h"
 #include "interfaces/spec-json.h"
 #include "policy/cover.h"
 #include "policy/grant-field.h"
@@ -85,6 +87,13 @@ const char *const fuzz_words[] = { "{",
         "\"takes\"",
         "\"values\"",
         "\"raw\"",
+        "\"sinks\"",
+        "\"records\"",
+        "\"histogram\"",
+        "\"count\"",
+        "\"keys\"",
+        "\"number\"",
+        "\"common_pid\"",
         "{\"rules\":[]}",
         NULL };
 
@@ -147,6 +156,7 @@ static void check_entry(const Rule *rule, const GrantEvent *event) {
                                 entry->pattern[length] == ':');
         fuzz_check(event->n_cut == entry->gives.n_cut && event->n_keep == entry->gives.n_keep &&
                         event->n_members == entry->gives.n_members &&
+                        event->n_keys == entry->gives.n_keys &&
                         event->speaks_of_others == entry->gives.speaks_of_others &&
                         !event->policy_filter == !entry->gives.policy_filter);
 }
@@ -164,6 +174,34 @@ static void check_filter(const Grant *grant, const GrantEvent *event) {
         fuzz_check(!event->filter || !event->speaks_of_others);
 }
 
+/* Without records, each column is a number that the entry lists: common fields by their names. */
+static void check_column(const GrantEvent *event, const HistColumn *column) {
+        const FormatField *field = format_field_find(format, column->name);
+        bool is_listed = false;
+
+        fuzz_check(field && !field->is_string && !field->is_pointer);
+        for (size_t i = 0; i < event->n_keys; i++)
+                is_listed = is_listed ||
+                            (field->is_common ? strcmp(event->keys[i], field->name) == 0
+                                              : glob_match(event->keys[i], field->name));
+        fuzz_check(is_listed);
+}
+
+static void check_counts(const Grant *grant) {
+        for (size_t i = 0; i < grant->n_events; i++)
+                fuzz_check(grant->events[i].is_unrecorded);
+        for (size_t i = 0; i < grant->n_triggers; i++) {
+                const GrantTrigger *trigger = &grant->triggers[i];
+
+                fuzz_check(trigger->hist.command);
+                for (unsigned k = 0; k < trigger->hist.layout.n_keys; k++)
+                        check_column(&grant->events[trigger->event], &trigger->hist.layout.keys[k]);
+                for (unsigned k = 0; k < trigger->hist.layout.n_values; k++)
+                        check_column(&grant->events[trigger->event],
+                                        &trigger->hist.layout.values[k]);
+        }
+}
+
 static void check_grant(const Rule *rule, const Grant *grant) {
         fuzz_check(rule && !rule->deny && strcmp(grant->rule, rule->label) == 0);
         fuzz_check(grant->fenced == !rule->processes_any);
@@ -173,6 +211,9 @@ static void check_grant(const Rule *rule, const Grant *grant) {
                 check_entry(rule, &grant->events[i]);
                 check_filter(grant, &grant->events[i]);
         }
+        fuzz_check(grant->sinks == rule->sinks);
+        if (!rule_has_records(rule))
+                check_counts(grant);
         fuzz_check(grant_is_same(grant, grant));
         fuzz_check(grant_check_covers(grant, grant, NULL) == 0);
 }
@@ -251,6 +292,17 @@ static void check_policy(const Policy *policy) {
                         true,
                         "{\"scope\":\"system\",\"events\":[\"raw_syscalls:*\"],\"unredacted\":true,"
                         "\"where\":\"where == 0\"}");
+        for (size_t i = 0; i < format->n_fields; i++) {
+                char request[256];
+
+                (void)snprintf(request,
+                                sizeof(request),
+                                "{\"scope\":\"system\",\"triggers\":[{\"when\":\"raw_syscalls:"
+                                "sys_enter\",\"do\":\"hist\",\"keys\":[\"%s\"],\"values\":"
+                                "[\"wide\"]}]}",
+                                format->fields[i].name);
+                check_decision(policy, SCOPE_SYSTEM, false, request);
+        }
         check_probes(policy);
 }
 

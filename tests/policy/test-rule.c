@@ -533,12 +533,12 @@ static void test_fields_of_programs(void) {
 /* A probe that may be used is granted by that, and its like is not. */
 static void test_events_of_probes(void) {
         static const char *const events[] = { "ktrace_1000:mine", "ktrace_1001:theirs" };
-        static const bool of_programs[] = { true };
+        static const PolicyProbe probes[] = { { .is_of_program = true } };
         const PolicyEvents kernel_events = { .names = events,
                 .n_names = 2,
                 .get_format = get_format,
                 .n_probes = 1,
-                .of_programs = of_programs };
+                .probes = probes };
         Fixture fixture;
 
         fixture_init(&fixture);
