@@ -244,6 +244,7 @@ static int print_answer(const Context *context, json_object *answer, bool allowe
                 { "polkit", "Polkit action", false },
                 { "scope", "Scope", false },
                 { "processes", "Processes", false },
+                { "sinks", "Data goes to", false },
                 { "requests", "Asked for", false },
                 { "events", "Granted", false },
                 { "triggers", "Triggers", false },

@@ -94,6 +94,7 @@ static int report_print_receipt(const Context *context, json_object *receipt) {
                 { "spec", "Asked for", false },
                 { "filters", "Filters", false },
                 { "fenced", "Own processes only", false },
+                { "sinks", "Data could go to", false },
                 { "addresses", "Kernel addresses", false },
                 { "redactions", "Hidden fields", false },
                 { "also-of", "Records by others", false },

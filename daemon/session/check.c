@@ -275,7 +275,7 @@ static int check_put_list(json_object *object, const char *key, json_object **re
 
 /* Describes the whole grant except its events. Makes the list for them. */
 static int describe_grant(Check *check) {
-        json_object *object = check->object, *requests, *notes, *sources, *triggers, *lacks,
+        json_object *object = check->object, *requests, *notes, *sources, *triggers, *lacks, *sinks,
                     *limits = NULL;
         const Grant *grant = check->judgement.grant;
 
@@ -285,6 +285,8 @@ static int describe_grant(Check *check) {
         r = r ?: check_put_list(object, "sources", &sources);
         r = r ?: check_put_list(object, "triggers", &triggers);
         r = r ?: check_put_list(object, "lacks", &lacks);
+        r = r ?: check_put_list(object, "sinks", &sinks);
+        r = r ?: grant_describe_sinks(grant, sinks);
         r = r ?: add_lacks(check->registry, check->spec, grant, lacks);
         r = r ?: describe_sources(grant, sources);
         r = r ?: describe_triggers(check->spec, grant, triggers);

@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "base/describe.h"
+#include "interfaces/defence.h"
 #include "interfaces/json.h"
 #include "policy/grant-describe.h"
 #include "session/keep.h"
@@ -49,6 +50,8 @@ static int keep_grant_append_event(json_object *list, const GrantEvent *event) {
         r = r ?: describe_put(object, "program", json_object_new_boolean(event->is_of_program));
         r = r ?: add_texts(object, "keep", event->keep, event->n_keep);
         r = r ?: add_texts(object, "cut", event->cut, event->n_cut);
+        if (r == 0 && event->n_keys > 0)
+                r = add_texts(object, "keys", event->keys, event->n_keys);
         if (r == 0) {
                 members = json_object_new_array();
                 r = describe_put(object, "members", members);
@@ -87,6 +90,14 @@ static int keep_grant_add_triggers(json_object *object, const Grant *grant) {
         return r;
 }
 
+/* A session of an earlier version, which has no such member, has all sinks. */
+static int keep_grant_add_sinks(json_object *object, const Grant *grant) {
+        json_object *list = json_object_new_array();
+
+        int r = describe_put(object, "sinks", list);
+        return r ?: grant_describe_sinks(grant, list);
+}
+
 int keep_make_grant(const Grant *grant, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
         json_object *requests = NULL;
@@ -99,6 +110,8 @@ int keep_make_grant(const Grant *grant, json_object **ret) {
         r = r ?: describe_put(object, "addresses", json_object_new_int(grant->addresses));
         r = r ?: describe_put(object, "allow-setuid", json_object_new_boolean(grant->allow_setuid));
         r = r ?: keep_grant_add_text(object, "polkit", grant->polkit_action);
+        if (r == 0 && grant->sinks != GRANT_SINKS_ALL && defence_is_on("sinks"))
+                r = keep_grant_add_sinks(object, grant);
         r = r ?: keep_grant_add_events(object, "events", grant->events, grant->n_events);
         r = r ?: keep_grant_add_events(object, "sources", grant->sources, grant->n_sources);
         r = r ?: keep_grant_add_triggers(object, grant);

@@ -14,6 +14,7 @@
 
 #include "interfaces/glob.h"
 #include "interfaces/spec-field.h"
+#include "policy/grant-sink.h"
 #include "session/keep.h"
 #include "session/quota.h"
 #include "session/registry.h"
@@ -85,6 +86,8 @@ int session_switch_events(Session *session,
                 return r;
         if (session->state == SESSION_FAILED)
                 return reason_set(reason, KT_E_WRONG_STATE, "the session has failed");
+        if (on && !grant_has_records(session->grant))
+                return grant_refuse_records(session->grant, "events-on", reason);
         r = trace_begin_switch(&session->trace);
         for (size_t i = 0; r == 0 && patterns[i]; i++)
                 r = switch_matching(session, patterns[i], on, reason);

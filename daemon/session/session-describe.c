@@ -11,6 +11,7 @@
 #include "base/describe.h"
 #include "interfaces/spec-json.h"
 #include "policy/grant-describe.h"
+#include "policy/grant-sink.h"
 #include "scope/process-cost.h"
 #include "session/registry.h"
 #include "session/session-state.h"
@@ -112,14 +113,15 @@ static int session_describe_histograms(const Session *session, json_object *obje
 int session_describe(const Session *session, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
         json_object *spec = NULL, *events = json_object_new_array(), *off = json_object_new_array(),
-                    *requests = json_object_new_array(), *notes = json_object_new_array();
+                    *requests = json_object_new_array(), *notes = json_object_new_array(),
+                    *sinks = json_object_new_array();
 
         if (!object)
                 return -ENOMEM;
         int r = describe_put(object, "events", events), r2 = describe_put(object, "off", off),
             r3 = describe_put(object, "requests", requests),
-            r4 = describe_put(object, "notes", notes);
-        r = r ?: r2 ?: r3 ?: r4;
+            r4 = describe_put(object, "notes", notes), r5 = describe_put(object, "sinks", sinks);
+        r = r ?: r2 ?: r3 ?: r4 ?: r5;
         r = r ?: describe_put(object, "id", json_object_new_string(session->id));
         r = r ?: describe_put(object, "name", json_object_new_string(session_get_name(session)));
         r = r ?: describe_put(object, "uid", json_object_new_uint64(session->owner.uid));
@@ -136,6 +138,7 @@ int session_describe(const Session *session, json_object **ret) {
         r = r ?: grant_describe_requests(session->grant, requests);
         r = r ?: session_describe_notes(session, notes);
         r = r ?: session_describe_histograms(session, object);
+        r = r ?: grant_describe_sinks(session->grant, sinks);
         r = r ?: windows_describe(session, object);
         if (r == 0)
                 *ret = TAKE_PTR(object);
@@ -207,9 +210,11 @@ int session_statistics(const Session *session, json_object **ret) {
         if (!object)
                 return -ENOMEM;
         int r = describe_put(object, "cpus", cpus);
-        for (unsigned i = 0; r == 0 && i < session->trace.n_cpus; i++)
+        /* The counters of the rings would be a clock. */
+        bool is_shown = grant_has_records(session->grant);
+        for (unsigned i = 0; r == 0 && is_shown && i < session->trace.n_cpus; i++)
                 r = session_describe_cpu(session, i, cpus, &totals);
-        if (session->feed)
+        if (session->feed && is_shown)
                 feed_get_counters(session->feed, &counters);
         r = r ?: describe_put(object, "recorded", json_object_new_uint64(totals.recorded));
         r = r ?: describe_put(object, "lost", json_object_new_uint64(totals.lost));
@@ -235,7 +240,8 @@ int session_statistics(const Session *session, json_object **ret) {
                                                json_object_new_uint64(
                                                                session->counters.discarded_bytes +
                                                                counters.discarded_bytes));
-        r = r ?: session_describe_worker(session, object);
+        if (r == 0 && is_shown)
+                r = session_describe_worker(session, object);
         r = r
                             ?: describe_put(object,
                                                "interference",

@@ -16,6 +16,7 @@
 #include "interfaces/defence.h"
 #include "interfaces/json.h"
 #include "interfaces/spec-trigger.h"
+#include "policy/grant-sink.h"
 #include "session/keep.h"
 #include "session/registry.h"
 #include "trace/trace-counts.h"
@@ -161,7 +162,10 @@ static int make_notices(Session *session) {
                                                 .count_busy = count_busy,
                                                 .userdata = session },
                                 &session->notices);
-        if (r == 0 && !session->losses && session->spec->mode != MODE_FLIGHT)
+        /* In a session without records, the head of a histogram reports lost records. A notice at
+         * once would be a clock. */
+        if (r == 0 && !session->losses && session->spec->mode != MODE_FLIGHT &&
+                        grant_has_records(session->grant))
                 r = losses_new(session->activity,
                                 &session->trace,
                                 on_losses,

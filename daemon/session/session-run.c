@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "feed/feed.h"
 #include "interfaces/defence.h"
+#include "policy/grant-sink.h"
 #include "scope/scope.h"
 #include "session/keep.h"
 #include "session/registry.h"
@@ -345,6 +346,8 @@ static bool session_is_marked(void *userdata) {
 }
 
 static int session_check_marked(Session *session, Reason *reason) {
+        if (!grant_has_records(session->grant))
+                return grant_refuse_records(session->grant, "mark", reason);
         if (session_is_marked(session))
                 return 0;
         return reason_set(reason,
@@ -362,6 +365,8 @@ int session_mark(Session *session, const char *text, Reason *reason) {
 int session_open_marker(Session *session, int *ret_fd, Reason *reason) {
         if (session->end != END_NOT || session->state == SESSION_FAILED)
                 return reason_set(reason, KT_E_WRONG_STATE, "the session has ended or failed");
+        if (!grant_has_records(session->grant))
+                return grant_refuse_records(session->grant, "mark", reason);
         int kept;
         int r = marker_open(&session->markers,
                         session->registry->options.event,

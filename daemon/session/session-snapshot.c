@@ -18,6 +18,7 @@
 
 #include <errno.h>
 
+#include "policy/grant-sink.h"
 #include "session/drain.h"
 #include "session/keep.h"
 #include "session/registry.h"
@@ -110,6 +111,8 @@ static int check_snapshot(const Session *session, Reason *reason) {
                 return r;
         if (session->state == SESSION_FAILED)
                 return reason_set(reason, KT_E_WRONG_STATE, "the session has failed");
+        if (!grant_has_records(session->grant))
+                return grant_refuse_records(session->grant, "snapshot", reason);
         if (session->spec->mode != MODE_FLIGHT)
                 return reason_set(reason,
                                 KT_E_WRONG_MODE,

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "feed/feed.h"
+#include "policy/grant-sink.h"
 #include "session/drain.h"
 #include "session/keep.h"
 #include "session/registry-idle.h"
@@ -237,6 +238,8 @@ int session_adopt_stream(Session *session, int fd) {
 int session_open_stream(Session *session, ControlSink kind, Request *request, Reason *reason) {
         if (session->end != END_NOT || session->state == SESSION_FAILED)
                 return reason_set(reason, KT_E_WRONG_STATE, "the session has ended or failed");
+        if (!grant_has_records(session->grant))
+                return grant_refuse_records(session->grant, "stream", reason);
         if (session->spec->mode == MODE_FLIGHT)
                 return reason_set(reason,
                                 KT_E_WRONG_MODE,

@@ -13,6 +13,7 @@
 #include "base/describe.h"
 #include "interfaces/spec-json.h"
 #include "kernel/build-id.h"
+#include "policy/grant-describe.h"
 
 static const char *describe_addresses(const Grant *grant) {
         static const char *const names[_ADDRESS_MODE_N] = {
@@ -27,9 +28,11 @@ static const char *describe_addresses(const Grant *grant) {
 int receipt_fill(const Trace *trace, json_object *receipt) {
         char build_id[BUILD_ID_DIGITS_MAX + 1];
         const Grant *grant = trace->grant;
-        json_object *spec = NULL;
+        json_object *spec = NULL, *sinks = json_object_new_array();
 
-        int r = describe_put(receipt, "uid", json_object_new_uint64(trace->owner->uid));
+        int r = describe_put(receipt, "sinks", sinks);
+        r = r ?: grant_describe_sinks(grant, sinks);
+        r = r ?: describe_put(receipt, "uid", json_object_new_uint64(trace->owner->uid));
         r = r ?: describe_put(receipt, "rule", json_object_new_string(grant->rule));
         r = r
                             ?: describe_put(receipt,

@@ -24,6 +24,7 @@
 #include "interfaces/defence.h"
 #include "interfaces/spec-trigger.h"
 #include "policy/filter.h"
+#include "policy/grant-sink.h"
 #include "trace/metadata.h"
 #include "trace/trace-fence.h"
 #include "trace/trace-locate.h"
@@ -82,12 +83,33 @@ static int check_layout(const SpecTrigger *trigger, const HistLayout *layout, Re
         return 0;
 }
 
+/* The rule says who may count. */
+static int check_sink(const Trace *trace, size_t i, Reason *reason) {
+        GrantSink sink = trace_counts_event(trace,
+                                         &trace->grant->events[trace->grant->triggers[i].event])
+                                         ? GRANT_SINK_COUNT
+                                         : GRANT_SINK_HISTOGRAM;
+
+        if (trace->grant->sinks & (1U << sink))
+                return 0;
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "%s.do: hist: %s would count, and %s does not grant the sink %s",
+                        spec_trigger_place(&trace->spec->triggers[i]).text,
+                        sink == GRANT_SINK_COUNT ? "the stream worker" : "the kernel",
+                        trace->grant->rule,
+                        grant_sink_to_string(sink));
+}
+
 int trace_check_counts(const Spec *spec, const Grant *grant, Reason *reason) {
         const Trace trace = { .spec = spec, .grant = grant };
         int r = 0;
 
-        if (!trace_is_judged(&trace) || !defence_is_on("judged-counts"))
-                return 0;
+        for (size_t i = 0; r == 0 && i < grant->n_triggers; i++)
+                if (spec->triggers[i].action == ACTION_HIST)
+                        r = check_sink(&trace, i, reason);
+        if (r != 0 || !trace_is_judged(&trace) || !defence_is_on("judged-counts"))
+                return r;
         for (size_t i = 0; r == 0 && i < grant->n_triggers; i++) {
                 const SpecTrigger *trigger = &spec->triggers[i];
 
