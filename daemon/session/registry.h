@@ -84,8 +84,12 @@ struct Session {
         FeedCounters counters;             /* of closed feeds */
         TAILQ_HEAD(, Snapshot) snapshots;  /* not taken yet */
         TAILQ_HEAD(, HistCall) hist_calls; /* not answered yet */
-        TAILQ_HEAD(, Look) looks;          /* in flight, at its windows */
-        TraceWindows windows;              /* at the last look */
+        uint64_t *read_seconds;            /* of each trigger: the second of its last reading */
+        sd_event_source *second;           /* NULL: no call has waited for a second yet */
+        void (*at_second[2])(Session *session);
+        void (*late)(Session *session); /* start or stop, which waits for the next second */
+        TAILQ_HEAD(, Look) looks;       /* in flight, at its windows */
+        TraceWindows windows;           /* at the last look */
         struct MarkerList markers;
         char *subscribers[SUBSCRIBERS_MAX]; /* unique names, without gaps */
         Notices *notices;

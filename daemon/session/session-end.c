@@ -28,6 +28,7 @@
 #include "session/registry.h"
 #include "session/session-histogram.h"
 #include "session/session-notice.h"
+#include "session/session-second.h"
 #include "session/session-snapshot.h"
 #include "session/session-spool.h"
 #include "session/window-look.h"
@@ -166,10 +167,11 @@ void session_begin_end(Session *session, const char *code, const char *reason) {
                 session_unkeep(session);
         session_set_timer(session, 0);
         session_forget_looks(session);
+        session_forget_seconds(session);
         session_forget_spool(session);
-        /* The call waited for the disk. If a plan is in flight instead, its `then` answers, after
-         * the kernel was restored. */
-        if (session->state == SESSION_CREATING && !session->plan_in_flight)
+        /* The call waited for the disk or for a second. If a plan is in flight instead, its `then`
+         * answers, after the kernel was restored. */
+        if ((session->state == SESSION_CREATING || session->late) && !session->plan_in_flight)
                 request_answer_cancelled(&session->request, session->end_reason);
         marker_close_all(&session->markers);
         session_stop_notices(session);

@@ -23,9 +23,11 @@
 
 #include "base/log.h"
 #include "feed/feed.h"
+#include "policy/grant-sink.h"
 #include "session/registry.h"
 #include "session/session-end.h"
 #include "session/session-run.h"
+#include "session/session-second.h"
 #include "trace/hist-rows.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-hist.h"
@@ -67,6 +69,25 @@ static HistCall *session_histogram_call_free(HistCall *call) {
         return NULL;
 }
 
+/* In a session without records, a table is read once in a second: the reading also answers the
+ * calls that wait for the same table. */
+static void session_histogram_share(const HistCall *call) {
+        Session *session = call->session;
+        HistCall *other, *next;
+
+        if (grant_has_records(session->grant))
+                return;
+        for (other = TAILQ_FIRST(&session->hist_calls); other; other = next) {
+                next = TAILQ_NEXT(other, calls);
+                if (other->has_begun || other->is_verb || other->hist.trigger != call->hist.trigger)
+                        continue;
+                TAILQ_REMOVE(&session->hist_calls, other, calls);
+                other->request->list = json_object_get(call->rows);
+                request_answer(&other->request, 0, NULL);
+                session_histogram_call_free(other);
+        }
+}
+
 /* Frees the call. */
 static void session_histogram_end(HistCall *call, int result, const Reason *reason) {
         Session *session = call->session;
@@ -74,6 +95,8 @@ static void session_histogram_end(HistCall *call, int result, const Reason *reas
         if (result < 0)
                 log_errno(result, LOG_ERR, SESSION_CONTEXT(session), "cannot read a histogram");
         TAILQ_REMOVE(&session->hist_calls, call, calls);
+        if (result == 0 && !call->is_verb)
+                session_histogram_share(call);
         if (call->request && result == 0)
                 call->request->list = TAKE_PTR(call->rows);
         request_answer(&call->request, result, reason);
@@ -329,10 +352,30 @@ static void session_histogram_on_done(Plan *plan, int result, const Reason *reas
                 session_histogram_end(plan->userdata, 0, NULL);
 }
 
+/* A session without records reads each table once in a second. */
+static bool session_histogram_must_wait(const HistCall *call) {
+        Session *session = call->session;
+        uint64_t second = session_get_second(), *last = NULL;
+
+        if (grant_has_records(session->grant))
+                return false;
+        if (!session->read_seconds)
+                session->read_seconds = calloc(session->spec->n_triggers, sizeof(uint64_t));
+        if (session->read_seconds && !call->is_verb)
+                last = &session->read_seconds[call->hist.trigger];
+        if (session_awaits_second(session,
+                            !session->read_seconds || (last && *last == second),
+                            begin_next))
+                return true;
+        if (last)
+                *last = second;
+        return false;
+}
+
 static void begin_next(Session *session) {
         HistCall *call = TAILQ_FIRST(&session->hist_calls);
 
-        if (!call || call->has_begun)
+        if (!call || call->has_begun || session_histogram_must_wait(call))
                 return;
         call->has_begun = true;
         if (call->question_fd >= 0) {

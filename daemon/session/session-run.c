@@ -22,6 +22,7 @@
 #include "session/session-control.h"
 #include "session/session-end.h"
 #include "session/session-notice.h"
+#include "session/session-second.h"
 #include "session/session-state.h"
 #include "session/session-stream.h"
 #include "trace/metadata.h"
@@ -31,7 +32,7 @@
 int session_check_idle(const Session *session, Reason *reason) {
         if (session->end != END_NOT)
                 return reason_set(reason, KT_E_WRONG_STATE, "the session is ending");
-        if (session->plan_in_flight)
+        if (session->plan_in_flight || session->late)
                 return reason_set(reason,
                                 KT_E_BUSY,
                                 "the session is %s: try again when it is done",
@@ -319,6 +320,28 @@ static void session_then_armed(Session *session, int result, const Reason *reaso
         session_submit(session, session_then_started);
 }
 
+/* Begins a start or a stop now, or at the next second. */
+static void session_then_late(Session *session) {
+        void (*begin)(Session *) = session->late;
+
+        session->late = NULL;
+        if (begin && session->end == END_NOT)
+                begin(session);
+}
+
+static void session_begin_at_second(Session *session, void (*begin)(Session *session)) {
+        session->late = begin;
+        if (!session_awaits_second(session, false, session_then_late))
+                session_then_late(session);
+}
+
+static void session_begin_start(Session *session) {
+        session->state_before = session->state;
+        trace_plan_arm(&session->trace, &session->plan);
+        session_set_state(session, SESSION_STARTING);
+        session_submit(session, session_then_armed);
+}
+
 int session_start(Session *session, Request *request, Reason *reason) {
         int r = session_check_control(session, request, reason);
         if (r != 0)
@@ -332,10 +355,7 @@ int session_start(Session *session, Request *request, Reason *reason) {
         if (r != 0)
                 return r;
         session->request = request;
-        session->state_before = session->state;
-        trace_plan_arm(&session->trace, &session->plan);
-        session_set_state(session, SESSION_STARTING);
-        session_submit(session, session_then_armed);
+        session_begin_at_second(session, session_begin_start);
         return 0;
 }
 
@@ -398,6 +418,18 @@ static void session_then_stopped(Session *session, int result, const Reason *rea
         session_conclude(session, SESSION_STOPPED, result, reason);
 }
 
+static void session_begin_stop(Session *session) {
+        marker_read_all(&session->markers);
+        session->state_before = session->state;
+        if (session->newcomers)
+                newcomers_stop(session->newcomers);
+        if (session->meter)
+                meter_stop(session->meter);
+        trace_plan_stop(&session->trace, &session->plan);
+        session_set_state(session, SESSION_STOPPING);
+        session_submit(session, session_then_stopped);
+}
+
 int session_stop(Session *session, Request *request, Reason *reason) {
         int r = session_check_control(session, request, reason);
         if (r != 0)
@@ -408,15 +440,7 @@ int session_stop(Session *session, Request *request, Reason *reason) {
                                 "the session is %s: only a running one can be stopped",
                                 session_state_to_string(session->state));
         (void)session_record_other(session, request, "stopped");
-        marker_read_all(&session->markers);
         session->request = request;
-        session->state_before = session->state;
-        if (session->newcomers)
-                newcomers_stop(session->newcomers);
-        if (session->meter)
-                meter_stop(session->meter);
-        trace_plan_stop(&session->trace, &session->plan);
-        session_set_state(session, SESSION_STOPPING);
-        session_submit(session, session_then_stopped);
+        session_begin_at_second(session, session_begin_stop);
         return 0;
 }

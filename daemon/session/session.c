@@ -22,6 +22,7 @@
 #include "session/reload.h"
 #include "session/session-end.h"
 #include "session/session-notice.h"
+#include "session/session-second.h"
 #include "session/session-spool.h"
 #include "session/window-look.h"
 
@@ -51,6 +52,7 @@ Session *session_free(Session *session) {
         if (registry)
                 reload_forget_session(registry, session);
         session_forget_spool(session);
+        session_forget_seconds(session);
         session_forget_looks(session);
         windows_clear(&session->windows);
         marker_close_all(&session->markers);
@@ -74,6 +76,7 @@ Session *session_free(Session *session) {
         grant_free(session->grant);
         free(session->members);
         free(session->is_off);
+        free(session->read_seconds);
         free(session->peer);
         free(session->kept_bus);
         free(session);

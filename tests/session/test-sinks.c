@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Sessions whose rule grants no records: what they refuse after their creation, what new rules and
- * another daemon make of them. */
+ * another daemon make of them, and that nothing in them happens between two seconds. */
 #include <string.h>
 
 #include "session-fixture.h"
@@ -42,6 +42,16 @@ static void set_up(Fixture *f, gconstpointer userdata) {
 static Session *make_counting(Fixture *f) {
         fixture_set_rules(f, COUNTS, NULL);
         return make(f, SPEC);
+}
+
+static uint64_t get_usec(void) {
+        return (uint64_t)g_get_monotonic_time();
+}
+
+/* Behind the time in which calls begin, and long before it. */
+static void wait_for_the_middle(void) {
+        while (get_usec() % G_USEC_PER_SEC < 300000 || get_usec() % G_USEC_PER_SEC > 700000)
+                g_usleep(10000);
 }
 
 static void run(Fixture *f, Call *call) {
@@ -183,6 +193,82 @@ static void test_restart(Fixture *f, gconstpointer userdata) {
         g_assert_cmpuint(count_sessions(f), ==, 0);
 }
 
+/* In the middle of a second the call waits, and the next one is refused until it is over. */
+static void expect_late(Fixture *f,
+                Session *session,
+                void (*begin)(Fixture *f, Call *call, Session *session),
+                SessionState before) {
+        Call call, other;
+
+        wait_for_the_middle();
+        uint64_t second = get_usec() / G_USEC_PER_SEC;
+        begin(f, &call, session);
+        g_assert_false(call.is_answered);
+        g_assert_cmpint(session_get_state(session), ==, before);
+        begin(f, &other, session);
+        g_assert_true(other.is_answered);
+        g_assert_cmpint(other.result, ==, KT_E_BUSY);
+        run(f, &call);
+        g_assert_cmpuint(get_usec() / G_USEC_PER_SEC, >, second);
+}
+
+static void test_late(Fixture *f, gconstpointer userdata) {
+        static const char *const verbs[] = { "hist-pause", "hist-continue", "hist-clear" };
+        Session *session = make_counting(f);
+        Call call;
+
+        (void)userdata;
+        expect_late(f, session, fixture_start, SESSION_CONFIGURED);
+        g_assert_cmpint(session_get_state(session), ==, SESSION_RUNNING);
+        for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
+                wait_for_the_middle();
+                uint64_t second = get_usec() / G_USEC_PER_SEC;
+                fixture_change_histogram(f, &call, session, verbs[i]);
+                run(f, &call);
+                g_assert_cmpuint(get_usec() / G_USEC_PER_SEC, >, second);
+        }
+        expect_late(f, session, fixture_stop, SESSION_RUNNING);
+        g_assert_cmpint(session_get_state(session), ==, SESSION_STOPPED);
+}
+
+/* One with records does not wait. */
+static void test_not_late(Fixture *f, gconstpointer userdata) {
+        Call call;
+
+        (void)userdata;
+        fixture_set_rules(f, RULE("", ""), NULL);
+        Session *session = make(f, SPEC);
+        wait_for_the_middle();
+        fixture_start(f, &call, session);
+        g_assert_cmpint(session_get_state(session), ==, SESSION_STARTING);
+        run(f, &call);
+}
+
+/* The session ends before the second does. */
+static void test_end_while_late(Fixture *f, gconstpointer userdata) {
+        Session *session = make_counting(f);
+        Call call, hist, end;
+
+        (void)userdata;
+        fixture_start(f, &call, session);
+        run(f, &call);
+        wait_for_the_middle();
+        fixture_stop(f, &call, session);
+        fixture_change_histogram(f, &hist, session, "hist-clear");
+        g_assert_cmpint(hist.result, ==, KT_E_BUSY);
+        fixture_destroy(f, &end, session);
+        run(f, &end);
+        g_assert_cmpint(call.result, ==, KT_E_CANCELLED);
+        session = make(f, SPEC);
+        fixture_start(f, &call, session);
+        run(f, &call);
+        wait_for_the_middle();
+        fixture_change_histogram(f, &hist, session, "hist-clear");
+        fixture_restart(f);
+        g_assert_cmpint(hist.result, ==, KT_E_CANCELLED);
+        g_assert_cmpuint(count_sessions(f), ==, 1);
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *path;
@@ -193,6 +279,9 @@ int main(int argc, char **argv) {
                 { "/sinks/described", test_described },
                 { "/sinks/reload", test_reload },
                 { "/sinks/restart", test_restart },
+                { "/sinks/late", test_late },
+                { "/sinks/not-late", test_not_late },
+                { "/sinks/end-while-late", test_end_while_late },
         };
 
         g_test_init(&argc, &argv, NULL);
