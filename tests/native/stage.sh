@@ -35,9 +35,10 @@ trap leave EXIT
 trap 'exit 130' INT TERM
 
 # These users exist in this namespace only.
-for uid in 61000 61001 61002; do
+for uid in 61000 61001 61002 61004; do
         name=u$uid
         [ $uid != 61002 ] || name=ktrace-consumer
+        [ $uid != 61004 ] || name=ktrace-metrics
         echo "$name:x:$uid:$uid::/nonexistent:/usr/sbin/nologin" >>"$NATIVE/passwd"
         echo "$name:x:$uid:" >>"$NATIVE/group"
 done

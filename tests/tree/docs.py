@@ -62,7 +62,8 @@ rule_limits = re.findall(r'LIMIT_OF_RULES\("([a-z-]+)"', text("daemon/policy/lim
 named = set(re.findall(r"(?<![\w-])max-[a-z-]+", described)) - {"max-linger-sec"}
 check("ktrace-policy.5 has the limits of rules, and no other", sorted(named ^ set(rule_limits)))
 shipped = page("ktrace-policy.5").split(".SH SHIPPED RULES\n")[1].split("\n.SH ")[0]
-shipped_rules = [rule["name"] for rule in json.loads(text("policy/50-default.json"))["rules"]]
+shipped_rules = [rule["name"] for file in sorted((source / "policy").glob("*.json"))
+                 for rule in json.loads(file.read_text())["rules"]]
 check("ktrace-policy.5 has the shipped rules, in their order",
       [] if re.findall(r"^\.TP\n\.B (.*)$", shipped, re.M) == shipped_rules else shipped_rules)
 examples = re.findall(r'^\.EX\n(\{"rules".*?)^\.EE', page("ktrace-policy.5"), re.M | re.S)
