@@ -151,3 +151,28 @@ case_others_top_buffer() { # take other users' events from the top buffer, toget
         booted_with "$(ktracectl bootconfig boot.json)"
         verdict "$n_taken" "recordings of another user"
 }
+
+case_records_by_spool() { # read a stranger's records from a recording on disk, by a rule without records
+        defended_by sinks
+        a_spool
+        rules "{\"name\": \"counting\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"system\"],
+                \"processes\": \"any\", \"sinks\": [\"histogram\", \"count\"], \"events\": [\"raw_syscalls:*\"]}"
+        victim
+        attack <<'EOS'
+from attack import *
+spec = {"scope": "system", "events": dbus.Array(ENTER), "lifetime": "linger", "compression": "none",
+        "spool": dbus.Dictionary({"rotate-bytes": dbus.UInt64(1 << 19)}, signature="sv")}
+id, path = manager.CreateSession(dbus.Dictionary(spec, signature="sv"))
+verbs = dbus.Interface(bus.get_object("org.ktrace1", path), "org.ktrace1.Session")
+verbs.Start()
+pause(0.3)
+verbs.Destroy()
+pause(1)
+pipe = manager.OpenSpool(id, dbus.Dictionary(signature="sv")).take()
+with open("t.kts", "wb") as out:
+    while data := os.read(pipe, 65536):
+        out.write(data)
+manager.RemoveSpool(id)
+EOS
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "records of the stranger"
+}
