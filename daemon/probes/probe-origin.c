@@ -314,9 +314,38 @@ static bool is_of_task(const ProbeKey *key) {
         return strcmp(key->from, "common_pid") == 0 && strcmp(key->to, "common_pid") == 0;
 }
 
+/* The time between two events would be a clock for watching others, if a user made the first event
+ * at a known moment and chose what joins it to an event of another user, such as the number of a
+ * system call. So the first of the fields that join them must be the number of a task. */
+static int judge_joins(const Grant *grant,
+                const Probe *probe,
+                size_t side,
+                const GrantEvent *source,
+                const Format *format,
+                Reason *reason) {
+        const ProbeForm *form = probe->form;
+
+        for (size_t i = 0; i < form->n_keys; i++) {
+                const char *name = side == 0 ? form->keys[i].from : form->keys[i].to;
+                const FormatField *of = format_field_find(format, name);
+
+                if (is_of_task(&form->keys[i]))
+                        continue;
+                if (!of || !grant_event_counts_by(source, format, of))
+                        return refuse_key(probe, &probe->origins[side], name, grant, reason);
+                if (i == 0 && strcmp(of->type, "pid_t") != 0 && strcmp(name, "common_pid") != 0)
+                        return reason_set(reason,
+                                        KT_E_ACCESS_DENIED,
+                                        "probe %s: key: %s grants no records, so the first field "
+                                        "must be the number of a task, such as common_pid",
+                                        probe->definition->name,
+                                        grant->rule);
+        }
+        return 0;
+}
+
 /* In a grant without records, a histogram may count by each field of a user's own probe. So all of
- * them must be keys of the events that it is made of. So must the fields that join two events: a
- * user who chooses the value of one, such as the number of a system call, would learn the other. */
+ * them must be keys of the events that it is made of. */
 static int judge_counted(const Grant *grant,
                 const Probe *probe,
                 size_t side,
@@ -332,15 +361,8 @@ static int judge_counted(const Grant *grant,
                 source = find_granted(grant, origin->probe);
         if (!source)
                 return refuse_key(probe, origin, "all (add it to probes)", grant, reason);
-        for (size_t i = 0; i < form->n_keys; i++) {
-                const char *name = side == 0 ? form->keys[i].from : form->keys[i].to;
-                const FormatField *of = format_field_find(format, name);
-
-                if (!is_of_task(&form->keys[i]) &&
-                                (!of || !grant_event_counts_by(source, format, of)))
-                        return refuse_key(probe, origin, name, grant, reason);
-        }
-        for (size_t i = 0; i < form->n_fields; i++) {
+        int r = judge_joins(grant, probe, side, source, format, reason);
+        for (size_t i = 0; r == 0 && i < form->n_fields; i++) {
                 const ProbeField *field = &form->fields[i];
                 const FormatField *of =
                                 field->source ? format_field_find(format, field->source) : NULL;
@@ -348,9 +370,9 @@ static int judge_counted(const Grant *grant,
                 if (field->side == SIDE_LATENCY || (form->is_pair && field->side != side))
                         continue;
                 if (!of || !grant_event_counts_by(source, format, of))
-                        return refuse_key(probe, origin, field->name, grant, reason);
+                        r = refuse_key(probe, origin, field->name, grant, reason);
         }
-        return 0;
+        return r;
 }
 
 bool probe_origin_is_in_program(const ProbeOrigin *origin) {

@@ -149,6 +149,8 @@ case_counts_pairs() { # [guest] a user defines a pair of events without a passwo
         expect 0 user ktracectl --json=short hist -a --latency $ENTER..raw_syscalls:sys_exit --key common_pid --by id \
                 -- sleep 0.2
         jq -e '.hits > 0' out >/dev/null || fail "$(cat out)"
+        refused 3 'must be the number of a task' user ktracectl hist -a --latency $ENTER..raw_syscalls:sys_exit \
+                --key id=ret -- true
         user ktracectl probes add who --event $ENTER id '$comm'
         echo '{"scope": "system", "probes": [{"name": "who", "enabled": false}]}' >s.json
         refused 3 'comm of raw_syscalls:sys_enter: not among the keys' user ktracectl create box --spec s.json

@@ -168,6 +168,98 @@ static void test_undone(Fixture *f, gconstpointer userdata) {
         g_assert_not_reached();
 }
 
+#define COUNTED_FORMAT(name)                                                   \
+        "name: " name "\nID: 9\nformat:\n"                                     \
+        "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" \
+        "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"           \
+        "\tfield:pid_t pid;\toffset:8;\tsize:4;\tsigned:1;\n"                  \
+        "\tfield:int number;\toffset:12;\tsize:4;\tsigned:1;\n"                \
+        "\tfield:int hidden;\toffset:16;\tsize:4;\tsigned:1;\n"                \
+        "\tfield:char comm[16];\toffset:20;\tsize:16;\tsigned:0;\n\nprint fmt: \"%d\", REC->pid\n"
+#define COUNTED_RULE                                                                              \
+        "{\"rules\":[{\"name\":\"new\",\"subjects\":[\"any\"],\"scopes\":[\"system\"],"           \
+        "\"processes\":\"any\",\"sinks\":[\"histogram\"],\"events\":[{\"name\":\"count:*\","      \
+        "\"keys\":[\"pid\",\"number\",\"comm\"]}],\"probes\":{\"use\":[\"*\"],\"derive\":true}}]" \
+        "}"
+
+/* A probe of the user; to: NULL: on one event. */
+static void add_counted(Fixture *f,
+                const char *name,
+                const char *to,
+                const char *key,
+                const char *second,
+                const char *arg) {
+        Definition *d = definition_new();
+        Reason reason = {};
+        Probe *probe;
+
+        definition_set_string(d, "name", name, NULL);
+        definition_set_string(d, to ? "from" : "event", "count:one", NULL);
+        if (to) {
+                definition_set_string(d, "to", to, NULL);
+                definition_add_key(d, key, NULL);
+        }
+        if (second)
+                definition_add_key(d, second, NULL);
+        definition_add_arg(d, arg, NULL);
+        g_assert_cmpint(definition_complete(d, &reason), ==, 0);
+        g_assert_cmpint(probe_set_add(f->registry->probes, d, FIXTURE_USER, NULL, &probe), ==, 0);
+        if (probe_resolve(probe, &reason) != 0)
+                g_error("%s", reason.text);
+}
+
+/* Without records, a user's own probe shows only what are keys of its events, and its two events
+ * are about one task: else the time between them would show when another user does something. */
+static void test_without_records(Fixture *f, gconstpointer userdata) {
+        static const struct {
+                const char *key, *second, *arg; /* key: NULL: on one event */
+                const char *part;               /* of the refusal; NULL: none */
+        } cases[] = {
+                { "common_pid", NULL, "$latency", NULL },
+                { "pid", NULL, "$latency", NULL },
+                { "common_pid", "number", "$latency", NULL },
+                { "common_pid", NULL, "from.number", NULL },
+                { "number", NULL, "$latency", "must be the number of a task" },
+                { "number", "common_pid", "$latency", "must be the number of a task" },
+                { "pid = number", NULL, "$latency", "must be the number of a task" },
+                { "hidden", NULL, "$latency", "hidden of count:one: not among the keys" },
+                { "common_pid", "hidden", "$latency", "hidden of count:one: not among the keys" },
+                { "common_pid = pid", NULL, "$latency", "common_pid of count:one: not among" },
+                { "common_pid", NULL, "from.hidden", "hidden of count:one: not among the keys" },
+                { "common_pid", NULL, "from.comm", "comm of count:one: not among the keys" },
+                { NULL, NULL, "hidden", "hidden of count:one: not among the keys" },
+                { NULL, NULL, "comm", "comm of count:one: not among the keys" },
+                { NULL, NULL, "$comm", "comm of count:one: not among the keys" },
+        };
+
+        (void)userdata;
+        fake_kernel_add_event("count", "one", COUNTED_FORMAT("one"));
+        fake_kernel_add_event("count", "two", COUNTED_FORMAT("two"));
+        fixture_set_rules(f, COUNTED_RULE, NULL);
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                g_autofree char *name = g_strdup_printf("try%zu", i);
+                g_autofree char *spec = g_strdup_printf(
+                                "{\"scope\":\"system\",\"lifetime\":\"linger\",\"probes\":"
+                                "[{\"name\":\"%s\",\"enabled\":false}]}",
+                                name);
+                Call call;
+
+                add_counted(f,
+                                name,
+                                cases[i].key ? "count:two" : NULL,
+                                cases[i].key,
+                                cases[i].second,
+                                cases[i].arg);
+                fixture_create(f, &call, FIXTURE_USER, ":1.5", spec);
+                fixture_wait(f, &call);
+                if (call.result != (cases[i].part ? KT_E_ACCESS_DENIED : 0) ||
+                                !strstr(call.reason.text, cases[i].part ?: ""))
+                        g_error("%zu: %d %s", i, call.result, call.reason.text);
+                if (call.result == 0)
+                        g_assert_cmpint(finish(f, fixture_destroy, call.session), ==, 0);
+        }
+}
+
 /* A kernel that cannot refuses the session, and is as it was. */
 static void test_unsupported(Fixture *f, gconstpointer userdata) {
         Call call;
@@ -190,6 +282,7 @@ int main(int argc, char **argv) {
                 { "/pairs/counted", test_counted },
                 { "/pairs/apart", test_apart },
                 { "/pairs/undone", test_undone },
+                { "/pairs/without-records", test_without_records },
                 { "/pairs/unsupported", test_unsupported },
         };
 
