@@ -35,6 +35,8 @@
  *                                   <-      DOUBT        records were lost, perhaps those of exits:
  *                                           the daemon must send the members that still live, as
  *                                           MEMBERS with until_nsec
+ *                                           (other streams that count by command names) the names
+ *                                           of all tasks at each start
  *
  * A snapshot uses the same messages. FINISH follows RINGS immediately. Before RINGS comes
  *
@@ -107,8 +109,9 @@
  *
  * The instance cannot be removed while this process holds its files, so the process is ended first.
  *
- * A judged stream of a session with histograms counts them itself (SETUP with `counted` and their
- * plan). It then begins without a sink and reads the rings from the start. Sinks come and go:
+ * A judged stream of a session with histograms counts them itself, and so does any other stream on
+ * a kernel without histograms (SETUP with `counted` and their plan). It then begins without a sink
+ * and reads the rings from the start. Sinks come and go:
  *
  *   SETUP {metadata memfd, [sink,] plan memfd}  ->
  *                                   <-      READY, ATTACHED
@@ -180,6 +183,8 @@ typedef enum ControlCountsVerb {
 
 /* A task whose records may pass, from a time of the trace's clock on. Its children become
  * members by their fork records. */
+#define CONTROL_MEMBERS_MAX 65536 /* per message */
+
 typedef struct ControlMember {
         uint32_t tid;
         uint32_t reserved;        /* 0 */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The command names of tasks, for histograms by common_pid.execname. page.c passes it the records
- * that contain names. counts.c asks it for the name that a task had when it wrote a record.
+ * that contain names, or counts.c does, if the stream is not judged. counts.c asks it for the name
+ * that a task had when it wrote a record.
  *
- * Each life of a member begins with a name: the daemon sends the name of a task that it has
+ * Each life of a task begins with a name: the daemon sends the names of all tasks at the start, or
+ * of a judged stream: the daemon sends the name of a task that it has
  * verified, and a record of a fork contains the name of the child. So the newest name before a
  * member's record belongs to the member, even if another process had the number before. The
  * kernel's list `saved_cmdlines` goes only by number, so it is not used.
@@ -124,7 +126,12 @@ void command_names_find(const CommandNames *names,
         /* The number may belong to another task by then, whose name did not fit. */
         if (name && nsec >= names->full_since && name->nsec < names->full_since)
                 name = NULL;
-        (void)snprintf(ret, COUNT_NAME_SIZE, "%s", name ? name->comm : "<...>");
+        (void)snprintf(ret,
+                        COUNT_NAME_SIZE,
+                        "%s",
+                        tid == 0 ? "<idle>"
+                        : name   ? name->comm
+                                 : "<...>");
 }
 
 static int command_names_compare_names(const void *a, const void *b) {

@@ -18,7 +18,8 @@ bool command_names_has_event(const CommandNames *names, uint16_t id);
 int command_names_note(CommandNames *names, const uint8_t *record, size_t size, uint64_t nsec);
 /* Adds a name that the daemon has verified. comm: terminated. Fails with -ENOMEM. */
 int command_names_add(CommandNames *names, uint32_t tid, uint64_t nsec, const char *comm);
-/* Returns the name that the task had at that time. An unknown name is "<...>", as in the kernel. */
+/* Returns the name that the task had at that time. An unknown name is "<...>", and that of the
+ * idle tasks is "<idle>", as in the kernel. */
 void command_names_find(const CommandNames *names,
                 uint32_t tid,
                 uint64_t nsec,

@@ -22,6 +22,28 @@ int consumer_take_counts(Consumer *c, int fd) {
         return r ?: pump_set_counts(&c->pump, plan);
 }
 
+int consumer_take_names(Consumer *c, const ControlMessage *message, int fd) {
+        CommandNames *names = counts_get_names(c->pump.counts);
+        _cleanup_free_ char *bytes = NULL;
+        size_t size;
+
+        if (!names)
+                return -EBADMSG;
+        int r = fd_read_all(fd, CONTROL_MEMBERS_MAX * sizeof(ControlMember), &bytes, &size);
+        if (r < 0)
+                return r;
+        if (size != message->members.n * sizeof(ControlMember))
+                return -EBADMSG;
+        for (uint32_t i = 0; r == 0 && i < message->members.n; i++) {
+                ControlMember task;
+
+                memcpy(&task, bytes + i * sizeof(task), sizeof(task));
+                task.comm[sizeof(task.comm) - 1] = '\0';
+                r = command_names_add(names, task.tid, task.since_nsec, task.comm);
+        }
+        return r;
+}
+
 static int send_rose(Consumer *c, ControlMessage *message) {
         int r = fd_send(CONTROL_FD, message, sizeof(*message), NULL, 0);
 

@@ -5,6 +5,8 @@
 
 /* Takes the plan of the histograms. Must be called before the stream is set up. */
 int consumer_take_counts(Consumer *c, int fd);
+/* Takes the names of the machine's tasks (MEMBERS), for a stream that is not judged. */
+int consumer_take_names(Consumer *c, const ControlMessage *message, int fd);
 int consumer_on_counts(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds);
 /* Called when all rings are there: answers a question that came before them. */
 int consumer_answer_early(Consumer *c);

@@ -325,7 +325,7 @@ static int take_sink(Consumer *c, uint32_t kind, int *sink) {
 /* The descriptors are the metadata, then those of the kind of sink, then the plan of what to
  * count. */
 static bool has_setup_fds(const ControlMessage *message, bool is_snapshot, size_t n_fds) {
-        bool is_counted = message->setup.counted && message->setup.judged && !is_snapshot;
+        bool is_counted = message->setup.counted && !is_snapshot;
         size_t n = 1 + is_counted;
 
         switch (message->setup.sink) {
@@ -412,6 +412,8 @@ static int consumer_on_finish(Consumer *c, const ControlMessage *message, int *f
 }
 
 static int on_members(Consumer *c, const ControlMessage *message, int fd) {
+        if (!c->pump.fence.is_on)
+                return consumer_take_names(c, message, fd);
         int r = fence_take_members(&c->pump.fence, message, fd);
 
         if (r < 0 || c->pump.fence.waits_since == 0 || c->is_released || !queue_is_empty(&c->queue))

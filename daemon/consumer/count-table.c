@@ -191,7 +191,7 @@ size_t count_table_get_n(const CountTable *table) {
         return table->n;
 }
 
-const CountRow *count_table_get_row(const CountTable *table, size_t i) {
+CountRow *count_table_get_row(const CountTable *table, size_t i) {
         return &table->rows[i];
 }
 

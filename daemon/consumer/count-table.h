@@ -37,7 +37,7 @@ DEFINE_CLEANUP(CountTable, count_table_free);
  * memory is short. *ret_is_new: the row was made. */
 CountRow *count_table_get(CountTable *table, const CountKey *keys, bool *ret_is_new);
 size_t count_table_get_n(const CountTable *table);
-const CountRow *count_table_get_row(const CountTable *table, size_t i);
+CountRow *count_table_get_row(const CountTable *table, size_t i);
 void count_table_clear(CountTable *table);
 
 /* Makes a copy that outlives its table. Fails with -ENOMEM. */

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The histograms of a session whose records are judged. The kernel's own histograms use the
+/* Histograms that are counted from the records of a stream. The kernel's own histograms use the
  * kernel's list of numbers, which keeps the number of an ended task for some milliseconds: in that
- * time the number may belong to another user's process. So such histograms are counted here, from
- * the records that lives.c has found to be a member's. Used by the consumer: hold.c shows each
- * judged sub-buffer, pump.c owns the counts, counts-reply.c sends the rows.
+ * time the number may belong to another user's process. So the histograms of a judged stream are
+ * counted here, from the records that lives.c has found to be a member's. Those of other streams
+ * are counted here on a kernel without histograms. Used by the consumer: pump.c shows each
+ * sub-buffer, of a judged stream after it was judged (hold.c), and owns the counts; counts-reply.c
+ * sends the rows.
  *
  * Rows are what the kernel's would be: the same keys, the same rounding (trace_events_hist.c), the
  * same limit of rows with a count of hits that found no room. One difference: an event that is not
- * recorded (turned off, or the window of a trigger is closed) is not counted. */
+ * recorded (turned off, or the window of a trigger is closed) is not counted.
+ *
+ * A row has the command name of its oldest record. A judged stream notes all names before records
+ * that need them. Another stream reads one ring after the other. The record with a name may be in a
+ * ring that is read later, but no later than in the next round. So the names of new rows are looked
+ * up again at the end of the next round, and at each question before it. */
 
 #include "consumer/counts.h"
 
@@ -41,6 +48,9 @@ typedef struct CountHist {
         bool is_notify, is_paused;
         CountColumn keys[HIST_KEYS_MAX], values[HIST_VALUES_MAX];
         unsigned n_keys, n_values, n_orders;
+        unsigned name_key;  /* the key with a command name; n_keys: none */
+        size_t n_named;     /* rows whose names are final; not used in a judged stream */
+        size_t n_last_rows; /* rows at the end of the last round */
         CountOrder orders[SORT_MAX];
         CountTable *table; /* NULL: a notify trigger */
         uint64_t hits, dropped;
@@ -62,8 +72,13 @@ struct Counts {
         size_t n_hists;
         ReaderFilter *filters;
         size_t n_filters;
-        bool is_readable[IDS_MAX], is_counted[IDS_MAX];
+        /* hidden: recorded only to be counted. All other records are the reader's: whoever may not
+         * see other events has masks, which remove them. */
+        bool is_hidden[IDS_MAX], is_counted[IDS_MAX];
+        bool is_judged;
         CommandNames *names;
+        uint64_t newest_nsec;      /* of all records */
+        uint64_t last_newest_nsec; /* the same at the end of the last round */
 };
 
 /* From the plan */
@@ -169,6 +184,8 @@ static int take_hist(json_object *entry, const Format *format, CountHist *hist) 
         r = r ?: take_orders(get_member(entry, "sort"), hist);
         if (r < 0)
                 return r;
+        while (hist->name_key < hist->n_keys && hist->keys[hist->name_key].kind != HIST_EXECNAME)
+                hist->name_key++;
         return n_rows > ROWS_MAX || hist->n_keys == 0
                                ? -EBADMSG
                                : count_table_new(hist->n_keys, n_rows, &hist->table);
@@ -217,19 +234,32 @@ static int take_filters(Counts *counts, json_object *plan, json_object *formats[
         return r;
 }
 
-int counts_new(json_object *plan, json_object *readable, Counts **ret) {
+static void set_hidden(Counts *counts, json_object *events, bool is_hidden) {
+        for (size_t i = 0; i < counts_get_length(events); i++)
+                counts->is_hidden[(uint16_t)counts_get_number(
+                                json_object_array_get_idx(events, i), "id")] = is_hidden;
+}
+
+static void take_hidden(Counts *counts, json_object *plan, json_object *readable) {
+        json_object *off = get_member(plan, "hidden");
+
+        set_hidden(counts, get_member(plan, "events"), true);
+        set_hidden(counts, get_member(plan, "names"), true);
+        set_hidden(counts, readable, false);
+        for (size_t i = 0; i < counts_get_length(off); i++)
+                counts->is_hidden[(uint16_t)json_object_get_uint64(
+                                json_object_array_get_idx(off, i))] = true;
+}
+
+int counts_new(json_object *plan, json_object *readable, bool is_judged, Counts **ret) {
         _cleanup_(counts_free_cleanup) Counts *counts = calloc(1, sizeof(*counts));
         json_object *formats[2] = { readable, get_member(plan, "events") };
-        json_object *names = get_member(plan, "names"), *hidden = get_member(plan, "hidden");
+        json_object *names = get_member(plan, "names");
 
         if (!counts)
                 return -ENOMEM;
-        for (size_t i = 0; i < counts_get_length(readable); i++)
-                counts->is_readable[(uint16_t)counts_get_number(
-                                json_object_array_get_idx(readable, i), "id")] = true;
-        for (size_t i = 0; i < counts_get_length(hidden); i++)
-                counts->is_readable[(uint16_t)json_object_get_uint64(
-                                json_object_array_get_idx(hidden, i))] = false;
+        counts->is_judged = is_judged;
+        take_hidden(counts, plan, readable);
         int r = take_hists(counts, plan, formats);
         r = r ?: take_filters(counts, plan, formats);
         if (r == 0 && names)
@@ -284,23 +314,40 @@ static CountKey counts_make_key(const CountColumn *column, const CountRecord *re
         return key;
 }
 
-static bool shows_names(const CountHist *hist) {
-        for (unsigned i = 0; i < hist->n_keys; i++)
-                if (hist->keys[i].kind == HIST_EXECNAME)
-                        return true;
-        return false;
+/* A row has the name of its oldest record, like the kernel's. Records come in no order of time. */
+static void name_row(const Counts *counts, const CountHist *hist, CountRow *row) {
+        if (counts->names && hist->name_key < hist->n_keys)
+                command_names_find(counts->names,
+                                (uint32_t)row->numbers[hist->name_key],
+                                row->first_nsec,
+                                row->comm);
 }
 
-/* A row has the name of its oldest record, like the kernel's. Records come in no order of time. */
-static void name_row(const Counts *counts,
-                const CountHist *hist,
-                const CountRecord *record,
-                CountRow *row) {
-        if (counts->names && shows_names(hist))
-                command_names_find(counts->names,
-                                (uint32_t)counts_read_number(&hist->pid, record),
-                                record->nsec,
-                                row->comm);
+static void name_rows(const Counts *counts, const CountHist *hist, size_t end) {
+        for (size_t i = hist->n_named; hist->name_key < hist->n_keys && i < end; i++)
+                name_row(counts, hist, count_table_get_row(hist->table, i));
+}
+
+/* A name that could not be kept is missing in the rows, as if there were too many. */
+static void note_name(Counts *counts, const CountRecord *record) {
+        counts->newest_nsec = MAX_OF(counts->newest_nsec, record->nsec);
+        (void)command_names_note(counts->names, record->bytes, record->size, record->nsec);
+}
+
+void counts_end_round(Counts *counts) {
+        if (!counts->names)
+                return;
+        for (size_t i = 0; i < counts->n_hists; i++) {
+                CountHist *hist = &counts->hists[i];
+
+                if (hist->is_notify)
+                        continue;
+                name_rows(counts, hist, hist->n_last_rows);
+                hist->n_named = hist->n_last_rows;
+                hist->n_last_rows = count_table_get_n(hist->table);
+        }
+        command_names_forget(counts->names, counts->last_newest_nsec);
+        counts->last_newest_nsec = counts->newest_nsec;
 }
 
 static void counts_count_record(const Counts *counts, CountHist *hist, const CountRecord *record) {
@@ -325,7 +372,7 @@ static void counts_count_record(const Counts *counts, CountHist *hist, const Cou
                 row->values[i] += counts_read_number(&hist->values[i].field, record);
         if (record->nsec < row->first_nsec) {
                 row->first_nsec = record->nsec;
-                name_row(counts, hist, record, row);
+                name_row(counts, hist, row);
         }
 }
 
@@ -343,6 +390,8 @@ bool counts_take(Counts *counts, const CountRecord *record) {
         uint16_t id;
 
         memcpy(&id, record->bytes, sizeof(id));
+        if (counts->names && !counts->is_judged)
+                note_name(counts, record);
         for (size_t i = 0; counts->is_counted[id] && i < counts->n_hists; i++) {
                 CountHist *hist = &counts->hists[i];
 
@@ -353,7 +402,7 @@ bool counts_take(Counts *counts, const CountRecord *record) {
                                                 record->cpu))
                         counts_count_record(counts, hist, record);
         }
-        return counts->is_readable[id] && is_for_reader(counts, id, record);
+        return !counts->is_hidden[id] && is_for_reader(counts, id, record);
 }
 
 CommandNames *counts_get_names(const Counts *counts) {
@@ -381,6 +430,7 @@ static void change(CountHist *hist, ControlCountsVerb verb, uint64_t lost) {
         if (verb != CONTROL_COUNTS_CLEAR)
                 return;
         count_table_clear(hist->table);
+        hist->n_named = hist->n_last_rows = 0;
         hist->hits = hist->dropped = 0;
         hist->lost_before = lost;
 }
@@ -463,6 +513,8 @@ int counts_list(const Counts *counts, uint32_t table, CountRow **ret, size_t *re
         CountRow *list = calloc(n_listed + 1, sizeof(*list));
         int r = rows && list ? 0 : -ENOMEM;
 
+        if (!counts->is_judged)
+                name_rows(counts, hist, n);
         for (size_t i = 0; r == 0 && i < n; i++)
                 rows[i] = count_table_get_row(hist->table, i);
         if (r == 0)

@@ -4,7 +4,7 @@
 #include "consumer/command-names.h"
 #include "interfaces/control.h"
 
-/* The histograms of a judged stream, counted from its records. */
+/* The histograms of a stream, counted from its records. */
 typedef struct Counts Counts;
 
 typedef struct CountRecord {
@@ -15,12 +15,15 @@ typedef struct CountRecord {
 } CountRecord;
 
 /* plan: as the daemon makes it (trace/trace-counts.c). readable: the array "events" of the
- * metadata, which the reader of the stream may see. Fails with -EBADMSG or -ENOMEM. */
-int counts_new(json_object *plan, json_object *readable, Counts **ret);
+ * metadata, which the reader of the stream may see. is_judged: the caller notes the names of tasks
+ * before their records are counted. Fails with -EBADMSG or -ENOMEM. */
+int counts_new(json_object *plan, json_object *readable, bool is_judged, Counts **ret);
 Counts *counts_free(Counts *counts);
 DEFINE_CLEANUP(Counts, counts_free);
-/* Counts a member's record. Returns whether the reader of the stream may see it. */
+/* Counts a record. Returns whether the reader of the stream may see it. */
 bool counts_take(Counts *counts, const CountRecord *record);
+/* Of a stream that is not judged: all rings were read. */
+void counts_end_round(Counts *counts);
 /* NULL: no histogram shows names. Borrowed. */
 CommandNames *counts_get_names(const Counts *counts);
 bool counts_has(const Counts *counts, uint32_t table);

@@ -12,8 +12,7 @@
 
 #include "base/fd.h"
 
-#define MEMBERS_MAX 65536 /* per message */
-#define BATCH_SIZE  ((size_t)64 * 1024)
+#define BATCH_SIZE ((size_t)64 * 1024)
 /* PROOF_WAIT_NSEC is the longest wait for an absent daemon. PROOF_PAUSE_NSEC is the shortest time
  * between two requests, because the daemon must examine each member for a proof. */
 #define PROOF_WAIT_NSEC  ((uint64_t)1000 * 1000 * 1000)
@@ -69,9 +68,9 @@ int fence_take_members(Fence *fence, const ControlMessage *message, int fd) {
         uint32_t n = message->members.n;
         size_t size;
 
-        if (!fence->is_on || n > MEMBERS_MAX)
+        if (!fence->is_on || n > CONTROL_MEMBERS_MAX)
                 return -EBADMSG;
-        int r = fd_read_all(fd, MEMBERS_MAX * sizeof(ControlMember), &bytes, &size);
+        int r = fd_read_all(fd, CONTROL_MEMBERS_MAX * sizeof(ControlMember), &bytes, &size);
         if (r < 0)
                 return r;
         if (size != n * sizeof(ControlMember))

@@ -35,11 +35,11 @@ int pump_set_counts(Pump *pump, const char *plan) {
 
 /* events: the array of the metadata. The events that are recorded only for counting are added to
  * it. */
-static int load_counts(Pump *pump, json_object *events) {
+static int load_counts(Pump *pump, json_object *events, bool is_judged) {
         _cleanup_json_ json_object *plan = TAKE_PTR(pump->counts_plan);
         json_object *more = NULL;
 
-        int r = counts_new(plan, events, &pump->counts);
+        int r = counts_new(plan, events, is_judged, &pump->counts);
         (void)json_object_object_get_ex(plan, "events", &more);
         for (size_t i = 0; r == 0 && more && i < json_object_array_length(more); i++) {
                 json_object *event = json_object_get(json_object_array_get_idx(more, i));
@@ -52,14 +52,9 @@ static int load_counts(Pump *pump, json_object *events) {
         return r;
 }
 
-static int load_masks(Pump *pump, const char *metadata, bool is_judged) {
-        _cleanup_json_ json_object *object = json_tokener_parse(metadata);
-        json_object *events;
+static int load_masks(Pump *pump, json_object *events, bool is_judged) {
+        int r = masks_new(events, is_judged, &pump->masks);
 
-        if (!object || !json_object_object_get_ex(object, "events", &events))
-                return -EBADMSG;
-        int r = pump->counts_plan ? load_counts(pump, events) : 0;
-        r = r ?: masks_new(events, is_judged, &pump->masks);
         if (r < 0)
                 return r;
         /* Anonymous memory that is never written costs nothing. */
@@ -72,6 +67,20 @@ static int load_masks(Pump *pump, const char *metadata, bool is_judged) {
         return pump->tally.pids == MAP_FAILED ? -ENOMEM : 0;
 }
 
+static int load_events(Pump *pump, const ControlMessage *setup, const char *metadata) {
+        _cleanup_json_ json_object *object = NULL;
+        bool is_judged = setup->setup.judged, has_masks = setup->setup.fenced || is_judged;
+        json_object *events;
+
+        if (!pump->counts_plan && !has_masks)
+                return 0;
+        object = json_tokener_parse(metadata);
+        if (!object || !json_object_object_get_ex(object, "events", &events))
+                return -EBADMSG;
+        int r = pump->counts_plan ? load_counts(pump, events, is_judged) : 0;
+        return r ?: has_masks ? load_masks(pump, events, is_judged) : 0;
+}
+
 typedef struct Visit {
         Pump *pump;
         unsigned cpu;
@@ -79,15 +88,19 @@ typedef struct Visit {
 
 static bool pump_count_record(const uint8_t *record, size_t size, uint64_t nsec, void *userdata) {
         const Visit *visit = userdata;
+        bool is_visible = counts_take(
+                        visit->pump->counts, &(CountRecord){ record, size, visit->cpu, nsec });
 
-        return counts_take(visit->pump->counts, &(CountRecord){ record, size, visit->cpu, nsec }) &&
-               !visit->pump->is_muted;
+        return is_visible || visit->pump->is_muted;
 }
 
+/* Returns the number of records for the reader. Without a reader nothing is removed from the
+ * sub-buffer, because the whole sub-buffer is dropped. */
 static uint32_t count_page(unsigned cpu, uint8_t *page, size_t size, void *userdata) {
         Visit visit = { userdata, cpu };
+        uint32_t n = page_visit(page, size, pump_count_record, &visit);
 
-        return page_visit(page, size, pump_count_record, &visit);
+        return visit.pump->is_muted ? 0 : n;
 }
 
 static void count_members(Pump *pump) {
@@ -130,13 +143,12 @@ int pump_init(Pump *pump,
         int r = rings_init(&pump->rings, n_cpus, setup->setup.buffer_bytes / subbuf_size);
         if (r == 0 && setup->setup.compressed)
                 r = packer_init(&pump->packer, pump->batch_size);
-        if (r == 0 && (setup->setup.fenced || setup->setup.judged))
-                r = load_masks(pump, metadata, setup->setup.judged);
+        r = r ?: load_events(pump, setup, metadata);
         if (r == 0 && setup->setup.judged)
                 r = fence_init(&pump->fence, setup, pump->masks, &pump->tally, &pump->bucket);
         if (r == 0 && setup->setup.compressed)
                 pump->fence.hold.batch_size = pump->batch_size;
-        if (r == 0 && pump->counts)
+        if (r == 0 && pump->counts && setup->setup.judged)
                 count_members(pump);
         /* A snapshot is judged as a whole, so a lane must hold a whole ring. */
         if (r == 0 && setup->setup.judged && setup->setup.snapshot != CONTROL_SNAPSHOT_NONE)
@@ -144,14 +156,16 @@ int pump_init(Pump *pump,
         return r;
 }
 
-/* Cleans the data of a batch and drops what exceeds the rate limit. Returns the bytes to send, at
- * most n. */
+/* Cleans the data of a batch and drops what exceeds the rate limit. Counts like the kernel, that is
+ * before the data is cleaned. Returns the bytes to send, at most n. */
 static size_t clean_batch(Pump *pump, Ring *ring, size_t n) {
         size_t kept = 0, last = 0;
 
         for (size_t at = 0; at < n; at += pump->subbuf_size) {
                 size_t size = MIN_OF(pump->subbuf_size, n - at);
 
+                if (pump->counts && count_page(ring->cpu, pump->batch + at, size, pump) == 0)
+                        continue;
                 if (pump->masks)
                         page_clean(pump->masks, pump->batch + at, size, &pump->tally);
                 if (!bucket_take(&pump->bucket, size)) {
@@ -252,8 +266,13 @@ static int run_ring(Pump *pump, Ring *ring, PumpReach reach) {
                 n_left -= ((size_t)n + pump->subbuf_size - 1) / pump->subbuf_size;
                 pump->found_bytes += (uint64_t)n;
                 size_t size = clean_batch(pump, ring, (size_t)n);
-                if (size == 0)
+                if (size == 0) {
+                        /* Reading may itself be recorded. So only the counters show the end. */
+                        r = reach == PUMP_HELD ? ring_read_statistics(ring) : 0;
+                        if (r < 0)
+                                return r;
                         continue;
+                }
                 HoldData data = { .cpu = ring->cpu, .bytes = pump->batch, .size = size };
                 data.lost = reach == PUMP_FULL && !pump->packer.context ? ring_take_known_lost(ring)
                                                                         : ring_take_lost(ring);
@@ -334,6 +353,8 @@ int pump_run(Pump *pump, PumpReach reach) {
         /* Sub-buffers of very large records end early, and so seem not to be full. */
         if (r == 0 && reach == PUMP_FULL && !pump->found_any)
                 r = run_rings(pump, PUMP_HELD);
+        if (pump->counts && reach != PUMP_FULL && queue_is_empty(pump->queue))
+                counts_end_round(pump->counts);
         return r;
 }
 
@@ -346,7 +367,7 @@ int pump_catch_up(Pump *pump) {
         int r = 0;
 
         for (unsigned i = 0; r == 0 && i < ROUNDS_MAX && queue_is_empty(pump->queue); i++) {
-                r = pump_run(pump, PUMP_ALL);
+                r = pump_run(pump, PUMP_HELD);
                 if (pump->is_tripped || hold_is_past(&pump->fence.hold, asked))
                         break;
         }

@@ -42,7 +42,7 @@ typedef struct Pump {
 
 #define PUMP_NONE ((Pump){ .rings = RINGS_NONE, .window = WINDOW_NONE })
 
-/* Sets what a judged stream counts, as text from the daemon. Must be called before pump_init().
+/* Sets what the stream counts, as text from the daemon. Must be called before pump_init().
  * Fails with -EBADMSG. */
 int pump_set_counts(Pump *pump, const char *plan);
 /* metadata: its text. Fails with -EBADMSG, -ENOMEM or -EINVAL. */

@@ -15,7 +15,6 @@
 #define READY_TIMEOUT_USEC (10 * USEC_PER_SEC)
 /* A FUSE server that does not answer blocks the process that examines its file. */
 #define EXAMINE_TIMEOUT_USEC (2 * USEC_PER_SEC)
-#define MEMBERS_MAX          65536 /* per message; the consumer's limit */
 
 static void feed_link_look_later(FeedLink *link) {
         uint64_t limit_usec = link->patience.limit_nsec / 1000;
@@ -125,9 +124,9 @@ void feed_link_send_rings(FeedLink *link, const Trace *trace) {
         }
 }
 
-/* Sends at most MEMBERS_MAX members, starting with `first`. */
+/* Sends at most CONTROL_MEMBERS_MAX members, starting with `first`. */
 static void feed_link_send_some(FeedLink *link, const FeedMembers *members, size_t first) {
-        size_t n = MIN_OF(members->n - first, (size_t)MEMBERS_MAX);
+        size_t n = MIN_OF(members->n - first, (size_t)CONTROL_MEMBERS_MAX);
         ControlMessage message = {
                 .type = CONTROL_MEMBERS,
                 .version = CONTROL_VERSION,
@@ -148,6 +147,6 @@ static void feed_link_send_some(FeedLink *link, const FeedMembers *members, size
 }
 
 void feed_link_send_members(FeedLink *link, const FeedMembers *members) {
-        for (size_t i = 0; i == 0 || i < members->n; i += MEMBERS_MAX)
+        for (size_t i = 0; i == 0 || i < members->n; i += CONTROL_MEMBERS_MAX)
                 feed_link_send_some(link, members, i);
 }

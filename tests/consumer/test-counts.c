@@ -30,7 +30,7 @@ static Counts *make(const char *keys,
         Counts *counts = NULL;
 
         g_assert_nonnull(plan);
-        g_assert_cmpint(counts_new(plan, reported, &counts), ==, 0);
+        g_assert_cmpint(counts_new(plan, reported, true, &counts), ==, 0);
         return counts;
 }
 
@@ -172,10 +172,12 @@ static void test_conditions(void) {
         }
 }
 
-/* A name is that which the task had at its first record, however late that is read. */
-static void test_names(void) {
+#define RENAME_ID 399
+
+/* A table by the name of the task. */
+static Counts *make_named(bool is_judged) {
         static const char names[] =
-                        ",\"names\":[{\"id\":1,\"format\":\"name: task_rename\\nID: 303\\nformat:\\n"
+                        ",\"names\":[{\"id\":399,\"format\":\"name: task_rename\\nID: 399\\nformat:\\n"
                         "\\tfield:unsigned short common_type;\\toffset:0;\\tsize:2;\\tsigned:0;\\n"
                         "\\tfield:int common_pid;\\toffset:4;\\tsize:4;\\tsigned:1;\\n\\n"
                         "\\tfield:pid_t pid;\\toffset:24;\\tsize:4;\\tsigned:1;\\n"
@@ -188,29 +190,75 @@ static void test_names(void) {
                         names);
         _cleanup_json_ json_object *plan = json_tokener_parse(text), *reported = page_events_new();
         Counts *counts = NULL;
-        uint8_t record[28] = {};
-        const uint16_t id = 303;
+
+        g_assert_nonnull(plan);
+        g_assert_cmpint(counts_new(plan, reported, is_judged, &counts), ==, 0);
+        return counts;
+}
+
+static void make_rename(uint8_t record[static 28], const char *name) {
+        const uint16_t id = RENAME_ID;
         const uint32_t pid = MEMBER;
+
+        memset(record, 0, 28);
+        memcpy(record, &id, sizeof(id));
+        memcpy(record + 8, name, strlen(name));
+        memcpy(record + 24, &pid, sizeof(pid));
+}
+
+static void assert_row_name(const Counts *counts, const char *wanted) {
         CountRow *rows;
         size_t n;
 
-        g_assert_nonnull(plan);
-        g_assert_cmpint(counts_new(plan, reported, &counts), ==, 0);
+        g_assert_cmpint(counts_list(counts, 0, &rows, &n), ==, 0);
+        g_assert_cmpint(n, ==, 1);
+        g_assert_cmpstr(rows[0].comm, ==, wanted);
+        count_row_clear(&rows[0]);
+        free(rows);
+}
+
+/* A name is that which the task had at its first record, however late that is read. */
+static void test_names(void) {
+        Counts *counts = make_named(true);
         CommandNames *list = counts_get_names(counts);
+        uint8_t record[28];
+
         g_assert_cmpint(command_names_add(list, MEMBER, 0, "first"), ==, 0);
-        memcpy(record, &id, sizeof(id));
-        memcpy(record + 8, "second", 7);
-        memcpy(record + 24, &pid, sizeof(pid));
-        g_assert_true(command_names_has_event(list, 303));
+        make_rename(record, "second");
+        g_assert_true(command_names_has_event(list, RENAME_ID));
         g_assert_cmpint(command_names_note(list, record, sizeof(record), 100), ==, 0);
         take(counts, 0, 0, 200);
         take(counts, 0, 0, 50);
         take(counts, 0, 0, 300);
-        g_assert_cmpint(counts_list(counts, 0, &rows, &n), ==, 0);
-        g_assert_cmpint(n, ==, 1);
-        g_assert_cmpstr(rows[0].comm, ==, "first");
-        count_row_clear(&rows[0]);
-        free(rows);
+        assert_row_name(counts, "first");
+        counts_free(counts);
+}
+
+/* Without a judge a record of a name is read up to a round later than a record that needs it, and
+ * is not for the reader of the stream. */
+static void test_names_late(void) {
+        Counts *counts = make_named(false);
+        uint8_t record[28];
+
+        g_assert_cmpint(command_names_add(counts_get_names(counts), MEMBER, 0, "first"), ==, 0);
+        g_assert_true(take(counts, 0, 0, 200));
+        assert_row_name(counts, "first");
+        counts_end_round(counts);
+        make_rename(record, "second");
+        g_assert_false(counts_take(counts, &(CountRecord){ record, sizeof(record), 0, 100 }));
+        assert_row_name(counts, "second");
+        counts_end_round(counts);
+        /* From here on the name stays, whatever is forgotten or comes too late. */
+        make_rename(record, "third");
+        (void)counts_take(counts, &(CountRecord){ record, sizeof(record), 0, 150 });
+        for (unsigned i = 0; i < 10; i++)
+                counts_end_round(counts);
+        assert_row_name(counts, "second");
+        counts_change(counts, 0, CONTROL_COUNTS_CLEAR, 0);
+        take(counts, 0, 0, 210);
+        counts_end_round(counts);
+        counts_end_round(counts);
+        assert_row_name(counts, "third");
         counts_free(counts);
 }
 
@@ -374,6 +422,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/counts/size", test_size);
         g_test_add_func("/counts/conditions", test_conditions);
         g_test_add_func("/counts/names", test_names);
+        g_test_add_func("/counts/names-late", test_names_late);
         g_test_add_func("/counts/names-forgotten", test_names_forgotten);
         g_test_add_func("/counts/names-full", test_names_full);
         g_test_add_func("/counts/telling", test_telling);
