@@ -609,6 +609,11 @@ void feed_add_members(Feed *feed, const FeedMembers *members) {
         feed_link_send_members(&feed->link, members);
 }
 
+void feed_name_tasks(Feed *feed, const FeedMembers *tasks) {
+        if (feed->is_counting && !feed->is_judged && tasks->n > 0)
+                feed_link_send_members(&feed->link, tasks);
+}
+
 void feed_arm(Feed *feed, const FeedMembers *members) {
         feed_add_members(feed, members);
         feed->is_armed = true;

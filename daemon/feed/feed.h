@@ -106,6 +106,8 @@ void feed_kill(Feed *feed, const char *text);
 /* Sends further tasks whose records may pass, or the complete list so far, to a consumer that
  * judges. */
 void feed_add_members(Feed *feed, const FeedMembers *members);
+/* Sends the names of tasks to a consumer that counts by them and does not judge. */
+void feed_name_tasks(Feed *feed, const FeedMembers *tasks);
 /* Reads the rings, including partial sub-buffers. */
 void feed_flush(Feed *feed);
 /* For the stream's statistics: the number of changes by others so far, and how long they lasted. */

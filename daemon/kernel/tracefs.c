@@ -7,6 +7,8 @@
  * - with lockdown=confidentiality tracefs can be mounted but is empty;
  * - the daemon's unit may make the mount read-only and bind its instances directory writable over
  *   it: so the write check uses instances/, not the top directory;
+ * - a kernel with histograms has a file `hist` in the directory of each event, and one without has
+ *   none;
  * - one write(2) is one command: a tracefs file parses the data of each call separately, so a short
  *   write is an error and is never continued.
  *
@@ -30,6 +32,8 @@
 
 #define LIST_READS_MAX 128
 #define FAKE_MARKER    ".ktrace-fake-tracefs"
+/* Every kernel that can be used has this event: the fence needs it. */
+#define HIST_FILE "events/sched/sched_process_fork/hist"
 
 Tracefs *tracefs_free(Tracefs *tracefs) {
         if (!tracefs)
@@ -146,8 +150,13 @@ int tracefs_open(const char *path, Tracefs **ret, Reason *reason) {
         if (r != 0)
                 return r;
 
+        tracefs->has_hist = faccessat(tracefs->fd, HIST_FILE, F_OK, 0) == 0;
         *ret = TAKE_PTR(tracefs);
         return 0;
+}
+
+bool tracefs_has_hist(const Tracefs *tracefs) {
+        return tracefs->has_hist;
 }
 
 static int write_flags(int dirfd, const char *path, const char *text, int flags) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,7 @@
 typedef struct Tracefs {
         int fd; /* O_RDONLY|O_DIRECTORY */
         char *path;
+        bool has_hist; /* see tracefs_has_hist() */
 } Tracefs;
 
 #define TRACEFS_READ_MAX ((size_t)4 * 1024 * 1024)
@@ -21,6 +23,9 @@ typedef struct Tracefs {
 int tracefs_open(const char *path, Tracefs **ret, Reason *reason);
 Tracefs *tracefs_free(Tracefs *tracefs);
 DEFINE_CLEANUP(Tracefs, tracefs_free);
+/* Returns whether this kernel has histograms (CONFIG_HIST_TRIGGERS). The answer is always the
+ * same. */
+bool tracefs_has_hist(const Tracefs *tracefs);
 
 /* Writes the whole text with one write(2) to an existing file below dirfd, O_WRONLY without O_TRUNC
  * (O_TRUNC on set_event_pid would trace all tasks). Returns -errno on failure. */

@@ -22,6 +22,7 @@
 
 #define PROC_FILE_MAX       16384
 #define PROCESS_THREADS_MAX 65536
+#define PROCESSES_MAX       4194304 /* the kernel's limit of pids */
 
 /* From include/linux/sched.h, in field 9 of /proc/PID/stat. */
 #define PF_EXITING 0x00000004
@@ -113,15 +114,18 @@ int process_list_threads(pid_t pid, Task **ret, size_t *ret_n) {
         if (r < 0)
                 return r == -ENOENT ? -ESRCH : r;
         while ((entry = readdir(dir))) {
+                TaskStat stat;
                 Task task;
 
                 if (!parse_pid(entry->d_name, &task.tid))
                         continue;
-                r = process_read_start(pid, task.tid, &task.start_time);
+                r = process_read_stat(pid, task.tid, &stat);
                 if (r == -ESRCH)
                         continue;
                 if (r < 0)
                         return r;
+                task.start_time = stat.start_time;
+                memcpy(task.comm, stat.comm, sizeof(task.comm));
                 r = process_grow((void **)&tasks, n, sizeof(Task), PROCESS_THREADS_MAX);
                 if (r < 0)
                         return r;
@@ -236,7 +240,7 @@ static int process_has_uid(pid_t pid, uid_t uid, bool *ret) {
         return r == -ESRCH ? 0 : r;
 }
 
-int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n) {
+int process_list_all(pid_t **ret, size_t *ret_n) {
         _cleanup_(fd_close_directory_cleanup) DIR *dir = NULL;
         _cleanup_free_ pid_t *pids = NULL;
         size_t n = 0;
@@ -247,18 +251,35 @@ int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n) {
                 return r;
         while ((entry = readdir(dir))) {
                 pid_t pid;
-                bool is_of;
 
                 if (!parse_pid(entry->d_name, &pid))
                         continue;
-                r = process_has_uid(pid, uid, &is_of);
-                if (r == 0 && is_of)
-                        r = process_grow((void **)&pids, n, sizeof(pid_t), PROCESS_THREADS_MAX);
+                r = process_grow((void **)&pids, n, sizeof(pid_t), PROCESSES_MAX);
                 if (r < 0)
                         return r;
-                if (is_of)
-                        pids[n++] = pid;
+                pids[n++] = pid;
         }
+        *ret = TAKE_PTR(pids);
+        *ret_n = n;
+        return 0;
+}
+
+int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n) {
+        _cleanup_free_ pid_t *pids = NULL;
+        size_t n_all = 0, n = 0;
+
+        int r = process_list_all(&pids, &n_all);
+        for (size_t i = 0; r == 0 && i < n_all; i++) {
+                bool is_of;
+
+                r = process_has_uid(pids[i], uid, &is_of);
+                if (r == 0 && is_of)
+                        pids[n++] = pids[i];
+        }
+        if (r < 0)
+                return r;
+        if (n > PROCESS_THREADS_MAX)
+                return -E2BIG;
         *ret = TAKE_PTR(pids);
         *ret_n = n;
         return 0;

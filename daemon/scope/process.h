@@ -39,7 +39,7 @@ typedef struct ProcessRule {
         gid_t gid;
 } ProcessRule;
 
-/* Lists the current threads of a process, sorted by tid. -ESRCH: it has ended. */
+/* Lists the current threads of a process with their names, sorted by tid. -ESRCH: it has ended. */
 int process_list_threads(pid_t pid, Task **ret, size_t *ret_n);
 /* -ESRCH: it has ended. tid must be a thread of pid. */
 int process_read_status(pid_t pid, pid_t tid, TaskStatus *ret);
@@ -59,6 +59,8 @@ int process_read_namespace_pids(pid_t pid, NamespacePids *ret);
 /* Reads the owner of /proc/PID/stat: the process's uid if it is dumpable, otherwise root.
  * -ESRCH. */
 int process_read_owner(pid_t pid, uid_t *ret);
+/* Lists every process of the machine, also kernel threads. */
+int process_list_all(pid_t **ret, size_t *ret_n);
 /* Lists every process whose effective uid is uid, except kernel threads. It needs one stat(2) for
  * each process of the machine. */
 int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n);

@@ -40,9 +40,13 @@ static int check_trigger(const Needs *needs, size_t i, Reason *reason) {
         const GrantEvent *event = &needs->grant->events[needs->grant->triggers[i].event];
         const Instance top = { .tracefs = needs->tracefs, .fd = needs->tracefs->fd };
 
-        const Trace trace = { .spec = needs->spec, .grant = needs->grant };
+        const Trace trace = {
+                .tracefs = needs->tracefs, .spec = needs->spec, .grant = needs->grant
+        };
 
-        if (find_probe(needs, event) || trace_counts_event(&trace, event))
+        if (spec_trigger_is_counter(&needs->spec->triggers[i]) && trace_counts(&trace))
+                return trace_check_counted(&trace, i, reason);
+        if (find_probe(needs, event))
                 return 0;
         return trace_check_trigger_known(
                         &top, &needs->spec->triggers[i], event->system, event->name, reason);

@@ -19,6 +19,7 @@
 #include "spool/spool-record.h"
 #include "trace/hist-rows.h"
 #include "trace/metadata.h"
+#include "trace/trace-counts.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-statistics.h"
 
@@ -105,7 +106,8 @@ static int session_describe_histograms(const Session *session, json_object *obje
                                     ?: describe_append(list,
                                                        hist_rows_describe(
                                                                        &session->spec->triggers[i],
-                                                                       &trigger->hist));
+                                                                       &trigger->hist,
+                                                                       trace_counts(&session->trace)));
         }
         return r;
 }

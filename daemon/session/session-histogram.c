@@ -6,9 +6,9 @@
  * text. After the report, the worker checks the guard of a fenced session. If the guard has fired,
  * later counts may belong to other users: the call fails, and the session ends.
  *
- * Histograms of the owner's own processes are counted by the session's stream worker, from judged
- * records (trace-counts.c). The stream worker answers those calls, after it has checked the guard
- * itself.
+ * Some histograms are counted by the session's stream worker: those of the owner's own processes,
+ * and all on a kernel without histograms (trace-counts.c). The stream worker answers those calls,
+ * after it has checked the guard of a fenced session itself.
  *
  * One call of a session is in progress at a time; the others wait. The instance cannot be removed
  * while the process has the file open. Therefore a session that ends stops that process first. */
@@ -177,6 +177,7 @@ static void session_histogram_on_answer(HistCall *call, const ControlMessage *me
         }
         json_object *head = hist_rows_make_head(&session->spec->triggers[call->hist.trigger],
                         &session->grant->triggers[call->hist.trigger].hist,
+                        trace_counts(&session->trace),
                         &call->totals,
                         json_object_array_length(call->rows) - 1);
         if (!head || json_object_array_put_idx(call->rows, 0, head) < 0) {

@@ -24,6 +24,7 @@
 #include "session/session-spool.h"
 #include "trace/metadata.h"
 #include "trace/trace-counts.h"
+#include "trace/trace-names.h"
 
 static void session_on_feed_ready(Feed *feed _unused_,
                 int result,
@@ -199,13 +200,17 @@ void session_arm_feed(Session *session) {
 
 void session_arm_feed_again(Session *session) {
         uint64_t since_nsec = session->trace.arm.since_nsec;
+        FeedMembers names = {};
 
-        if (session->feed)
-                feed_arm(session->feed,
-                                &(FeedMembers){ session->members,
-                                                session->n_members,
-                                                .until_nsec = since_nsec,
-                                                .gap_nsec = session->is_armed ? since_nsec : 0 });
+        if (!session->feed)
+                return;
+        feed_arm(session->feed,
+                        &(FeedMembers){ session->members,
+                                        session->n_members,
+                                        .until_nsec = since_nsec,
+                                        .gap_nsec = session->is_armed ? since_nsec : 0 });
+        names.members = trace_get_names(&session->trace, &names.n);
+        feed_name_tasks(session->feed, &names);
 }
 
 int session_feed_spool(Session *session, SpoolEntry *entry, Reason *reason) {

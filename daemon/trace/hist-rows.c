@@ -173,7 +173,9 @@ static json_object *hist_rows_make_words(const SpecWords *words) {
         return TAKE_PTR(list);
 }
 
-json_object *hist_rows_describe(const SpecTrigger *trigger, const HistText *text) {
+json_object *hist_rows_describe(const SpecTrigger *trigger,
+                const HistText *text,
+                bool is_of_consumer) {
         _cleanup_json_ json_object *object = json_object_new_object();
         const char *name = trigger->hist.name ?: trigger->event;
         bool done = object && hist_rows_add(object, "name", json_object_new_string(name));
@@ -183,14 +185,19 @@ json_object *hist_rows_describe(const SpecTrigger *trigger, const HistText *text
         done = done && hist_rows_add(object, "values", hist_rows_make_words(&trigger->hist.values));
         done = done && hist_rows_add(object, "sort", hist_rows_make_words(&trigger->hist.sort));
         done = done && hist_rows_add(object, "size", json_object_new_uint64(text->n_rows));
+        done = done &&
+               hist_rows_add(object,
+                               "counted-by",
+                               json_object_new_string(is_of_consumer ? "consumer" : "kernel"));
         return done ? TAKE_PTR(object) : NULL;
 }
 
 json_object *hist_rows_make_head(const SpecTrigger *trigger,
                 const HistText *text,
+                bool is_of_consumer,
                 const ControlMessage *totals,
                 size_t n_listed) {
-        _cleanup_json_ json_object *head = hist_rows_describe(trigger, text);
+        _cleanup_json_ json_object *head = hist_rows_describe(trigger, text, is_of_consumer);
         bool done = head &&
                     hist_rows_add(head, "hits", json_object_new_uint64(totals->totals.hits));
 

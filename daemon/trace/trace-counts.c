@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The histograms of a trace whose records are judged: a part of trace.h. The kernel's histograms
- * count every task whose pid is on the kernel's pid list. This can be a process of another user
- * that got the pid of a task that has just ended. So the kernel records the events instead, and the
- * consumer counts the records that it finds to be a member's (consumer/counts.c). This module
- * decides which events these are and which of their records the kernel has to record, and describes
- * them for the consumer. Notify triggers are counted in the same way.
+/* Histograms that the consumer counts: a part of trace.h. Two traces need this.
+ *
+ * - A trace whose records are judged. The kernel's histograms count every task whose pid is on the
+ *   kernel's pid list. This can be a process of another user that got the pid of a task that has
+ *   just ended.
+ * - Any other trace on a kernel without histograms (CONFIG_HIST_TRIGGERS).
+ *
+ * The kernel records the events instead, and the consumer counts their records, of a judged trace
+ * only those that it finds to be a member's (consumer/counts.c). This module decides which events
+ * these are and which of their records the kernel has to record, and describes them for the
+ * consumer. Notify triggers are counted in the same way.
  *
  * The kernel records an event only once. If a stream and a histogram, or two histograms, need
  * different records of an event, the kernel records all of them, and the consumer evaluates the
@@ -30,9 +35,16 @@
 #include "trace/trace-locate.h"
 #include "trace/trace-pairs.h"
 
+const TraceNameSource trace_name_sources[TRACE_NAME_SOURCES] = {
+        { "sched", "sched_process_fork" },
+        { "task", "task_rename" },
+};
+
 bool trace_counts(const Trace *trace) {
-        if (!trace_is_judged(trace) || trace->spec->mode != MODE_STREAM ||
-                        !defence_is_on("judged-counts"))
+        bool is_wanted = trace_is_judged(trace) ? defence_is_on("judged-counts")
+                                                : !tracefs_has_hist(trace->tracefs);
+
+        if (!is_wanted || trace->spec->mode != MODE_STREAM)
                 return false;
         for (size_t i = 0; i < trace->spec->n_triggers; i++)
                 if (spec_trigger_is_counter(&trace->spec->triggers[i]))
@@ -67,20 +79,43 @@ bool trace_counts_names(const Trace *trace) {
         return false;
 }
 
-static int check_layout(const SpecTrigger *trigger, const HistLayout *layout, Reason *reason) {
-        for (unsigned i = 0; i < layout->n_keys; i++) {
-                HistKind kind = layout->keys[i].kind;
+/* Returns the first key that only the kernel can count by, or NULL. */
+static const HistColumn *find_kernel_key(const HistLayout *layout) {
+        for (unsigned i = 0; i < layout->n_keys; i++)
+                if (layout->keys[i].kind == HIST_SYM || layout->keys[i].kind == HIST_STACKTRACE)
+                        return &layout->keys[i];
+        return NULL;
+}
 
-                if (kind == HIST_SYM || kind == HIST_STACKTRACE)
-                        return reason_set(reason,
-                                        KT_E_INVALID_SPEC,
-                                        "%s.keys[%u]: %s: only a session of all processes can count by "
-                                        "functions of the kernel: use another field",
-                                        spec_trigger_place(trigger).text,
-                                        i,
-                                        layout->keys[i].name);
-        }
-        return 0;
+static int check_layout(const SpecTrigger *trigger, const HistLayout *layout, Reason *reason) {
+        const HistColumn *key = find_kernel_key(layout);
+
+        if (!key)
+                return 0;
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s.keys[%zu]: %s: only a session of all processes can count by "
+                        "functions of the kernel: use another field",
+                        spec_trigger_place(trigger).text,
+                        (size_t)(key - layout->keys),
+                        key->name);
+}
+
+int trace_check_counted(const Trace *trace, size_t trigger, Reason *reason) {
+        const SpecTrigger *wanted = &trace->spec->triggers[trigger];
+        const HistLayout *layout = &trace->grant->triggers[trigger].hist.layout;
+        const HistColumn *key = find_kernel_key(layout);
+
+        if (!key || trace_is_judged(trace))
+                return 0;
+        return reason_set(reason,
+                        KT_E_KERNEL_REFUSED,
+                        "%s.keys[%zu]: %s: this kernel has no histograms (CONFIG_HIST_TRIGGERS), "
+                        "and functions of the kernel cannot be counted without them: use another "
+                        "field",
+                        spec_trigger_place(wanted).text,
+                        (size_t)(key - layout->keys),
+                        key->name);
 }
 
 /* The rule says who may count. */
@@ -412,16 +447,12 @@ static int trace_counts_put_events(json_object *plan, const Trace *trace, Reason
 }
 
 static int trace_counts_put_names(json_object *plan, const Trace *trace) {
-        static const char *const sources[][2] = {
-                { "sched", "sched_process_fork" },
-                { "task", "task_rename" },
-        };
         json_object *list;
 
         int r = put_new_array(plan, "names", &list);
-        for (size_t i = 0; r == 0 && i < ELEMENTSOF(sources); i++) {
-                const GrantEvent event = { .system = (char *)sources[i][0],
-                        .name = (char *)sources[i][1] };
+        for (size_t i = 0; r == 0 && i < TRACE_NAME_SOURCES; i++) {
+                const GrantEvent event = { .system = (char *)trace_name_sources[i].system,
+                        .name = (char *)trace_name_sources[i].name };
 
                 r = metadata_add_event(list, trace, &event);
         }

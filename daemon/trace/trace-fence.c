@@ -93,18 +93,28 @@ bool trace_is_outside_windows(const Trace *trace, const GrantEvent *event) {
         return event->is_unrecorded || trace_needs_event(trace, event);
 }
 
-static const char rename_system[] = "task", rename_event[] = "task_rename";
-
-/* Checks if task_rename must be recorded for the consumer, which needs the names of tasks. If the
+/* Checks if an event must be recorded only because the consumer needs the names of tasks. If the
  * session records the event itself, the consumer uses the session's records. */
-static bool needs_renames(const Trace *trace) {
-        if (!trace_counts_names(trace))
+static bool needs_names_of(const Trace *trace, const TraceNameSource *source) {
+        if (!trace_counts_names(trace) ||
+                        (trace_is_judged(trace) &&
+                                        is_lifetime(trace->grant, source->system, source->name)))
                 return false;
         for (size_t i = 0; i < trace->grant->n_events; i++)
-                if (strcmp(trace->grant->events[i].system, rename_system) == 0 &&
-                                strcmp(trace->grant->events[i].name, rename_event) == 0)
+                if (strcmp(trace->grant->events[i].system, source->system) == 0 &&
+                                strcmp(trace->grant->events[i].name, source->name) == 0)
                         return false;
         return true;
+}
+
+const TraceNameSource *trace_find_name_source(const Trace *trace, size_t *next) {
+        while (*next < TRACE_NAME_SOURCES) {
+                const TraceNameSource *source = &trace_name_sources[(*next)++];
+
+                if (needs_names_of(trace, source))
+                        return source;
+        }
+        return NULL;
 }
 
 static int check_lifetimes(const Grant *grant, Reason *reason) {
@@ -333,14 +343,15 @@ static int watch_systems(Trace *trace) {
 static int install_watch(Trace *trace) {
         static const char *const directories[] = { ".", "options", "events" };
         bool is_judged = trace_is_judged(trace);
+        const TraceNameSource *source;
 
         int r = watch_new(trace->instance, &trace->watch);
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(directories); i++)
                 r = watch_add(trace->watch, directories[i]);
         for (size_t i = 0; r == 0 && is_judged && i < count_lifetimes(trace->grant); i++)
                 r = watch_event(trace, lifetimes_system, lifetimes[i]);
-        if (r == 0 && needs_renames(trace))
-                r = watch_event(trace, rename_system, rename_event);
+        for (size_t i = 0; r == 0 && (source = trace_find_name_source(trace, &i));)
+                r = watch_event(trace, source->system, source->name);
         if (!is_judged && trace->grant->n_events > WATCH_EVENTS_MAX)
                 return r ?: watch_systems(trace);
         for (size_t i = 0; r == 0 && i < trace->grant->n_events; i++) {
@@ -496,16 +507,18 @@ int trace_step_guard(void *context, Reason *reason) {
 
 int trace_step_lifetimes(void *context, Reason *reason _unused_) {
         Trace *trace = context;
+        const TraceNameSource *source;
         int r = 0;
 
         size_t n = trace_is_judged(trace) ? count_lifetimes(trace->grant) : 0;
 
-        trace->is_live = trace->is_live || n > 0; /* also if the first one fails */
+        /* Also if the first one fails. */
+        trace->is_live = trace->is_live || n > 0 || trace_counts_names(trace);
         trace->arm.since_nsec = 0;
         for (size_t i = 0; r == 0 && i < n; i++)
                 r = instance_enable_event(trace->instance, lifetimes_system, lifetimes[i], true);
-        if (r == 0 && needs_renames(trace))
-                r = instance_enable_event(trace->instance, rename_system, rename_event, true);
+        for (size_t i = 0; r == 0 && (source = trace_find_name_source(trace, &i));)
+                r = instance_enable_event(trace->instance, source->system, source->name, true);
         return r;
 }
 
@@ -638,6 +651,7 @@ int trace_verify_latch(const Trace *trace, bool *ret_fired, Reason *reason) {
 
 int trace_verify(const Trace *trace, size_t *next, Reason *reason) {
         const Grant *grant = trace->grant;
+        const TraceNameSource *source;
         size_t end = MIN_OF(*next + VERIFY_EVENTS, grant->n_events);
         int r = 0;
 
@@ -645,8 +659,8 @@ int trace_verify(const Trace *trace, size_t *next, Reason *reason) {
                 r = check_installed(trace, reason);
         for (size_t i = 0; r == 0 && *next == 0 && i < count_lifetimes(grant); i++)
                 r = verify_event(trace, lifetimes_system, lifetimes[i], NULL, reason);
-        if (r == 0 && *next == 0 && needs_renames(trace))
-                r = verify_event(trace, rename_system, rename_event, NULL, reason);
+        for (size_t i = 0; r == 0 && *next == 0 && (source = trace_find_name_source(trace, &i));)
+                r = verify_event(trace, source->system, source->name, NULL, reason);
         for (size_t i = 0; r == 0 && *next == 0 && i < trace->n_pairs * PROBE_ORIGINS_MAX; i++)
                 r = verify_trigger(trace,
                                 trace->pairs[i / 2].probe->origins[i % 2].system,

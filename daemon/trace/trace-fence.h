@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "trace/trace-counts.h"
 #include "trace/trace.h"
 
 /* The fence's steps in the plans of a trace, for trace.c. */
@@ -46,6 +47,9 @@ bool trace_is_judged(const Trace *trace);
 bool trace_has_name_list(const Trace *trace);
 /* True for an event of the grant that shows which records belong to members. */
 bool trace_needs_event(const Trace *trace, const GrantEvent *event);
+/* Returns the next event that is recorded only for the names of tasks (trace-counts.h), or NULL.
+ * *next: 0 at first. */
+const TraceNameSource *trace_find_name_source(const Trace *trace, size_t *next);
 /* True if windows do not enable and disable the event. */
 bool trace_is_outside_windows(const Trace *trace, const GrantEvent *event);
 /* Rejects requests that a fenced session cannot have. Runs in the event loop before anything is

@@ -285,18 +285,47 @@ static int look_at_pairs(const Trace *trace, Reason *reason) {
         return r;
 }
 
+/* Events that only serve the counting by command names. */
+static int look_at_name_sources(const Trace *trace, TraceLedger *ledger) {
+        const TraceNameSource *source;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && (source = trace_find_name_source(trace, &i));) {
+                Wrong wrong = { .wants_on = trace->is_live };
+
+                r = trigger_read_enabled(
+                                trace->instance, source->system, source->name, &wrong.is_on);
+                wrong.enable = wrong.is_on != wrong.wants_on;
+                if (r < 0 || !wrong.enable)
+                        continue;
+                int done = instance_enable_event(
+                                trace->instance, source->system, source->name, wrong.wants_on);
+                note_event(ledger, source->system, source->name, &wrong, done == 0);
+        }
+        return r;
+}
+
 /* Events that others have enabled */
 
+static bool line_is(const char *line, const char *system, const char *name) {
+        size_t n = strlen(system);
+
+        return strncmp(line, system, n) == 0 && line[n] == ':' && strcmp(line + n + 1, name) == 0;
+}
+
 static bool trace_ledger_is_ours(const Trace *trace, const char *line) {
+        const TraceNameSource *source;
+
         for (size_t i = 0; i < trace->grant->n_events; i++) {
                 const char *system, *name;
 
                 trace_locate(trace, &trace->grant->events[i], &system, &name);
-                size_t n = strlen(system);
-                if (strncmp(line, system, n) == 0 && line[n] == ':' &&
-                                strcmp(line + n + 1, name) == 0)
+                if (line_is(line, system, name))
                         return true;
         }
+        for (size_t i = 0; (source = trace_find_name_source(trace, &i));)
+                if (line_is(line, source->system, source->name))
+                        return true;
         return false;
 }
 
@@ -356,6 +385,8 @@ int trace_ledger_look(Trace *trace, TraceLedger *ledger, Reason *reason) {
                 r = trace_ledger_look_at_files(trace, ledger, reason);
         if (ledger->next == 0 && r == 0 && trace->is_armed)
                 r = look_at_pairs(trace, reason);
+        if (ledger->next == 0 && r == 0 && trace->is_armed)
+                r = look_at_name_sources(trace, ledger);
         for (; r == 0 && ledger->next < end; ledger->next++)
                 r = look_at_event(trace, ledger, ledger->next, reason);
         if (r != 0 || ledger->next < n)

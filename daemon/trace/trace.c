@@ -45,6 +45,7 @@
 #include "trace/trace-fence.h"
 #include "trace/trace-kernel.h"
 #include "trace/trace-locate.h"
+#include "trace/trace-names.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-rings.h"
 #include "trace/trace-triggers.h"
@@ -78,6 +79,7 @@ void trace_clear(Trace *trace) {
         trace_forget_instance(trace);
         trace_clear_pairs(trace);
         trace_clear_triggers(trace);
+        trace_clear_names(trace);
         arm_clear(&trace->arm);
         unit_place_clear(&trace->unit);
         free(trace->pids);
@@ -338,6 +340,7 @@ static int trace_step_list(void *context, Reason *reason _unused_) {
         int r = 0;
 
         arm_forget_turns(&trace->arm);
+        trace_clear_names(trace);
         if (!trace_makes_list(trace))
                 return 0;
         if (trace->has_list) /* from a former start: the set of fit processes may have changed */
@@ -505,6 +508,13 @@ static int step_members(void *context, Reason *reason) {
         return r ?: defence_is_on("proof") ? arm_check(&trace->arm, reason) : 0;
 }
 
+/* Members come with their names. */
+static int step_task_names(void *context, Reason *reason _unused_) {
+        Trace *trace = context;
+
+        return !trace_is_judged(trace) && trace_counts_names(trace) ? trace_read_names(trace) : 0;
+}
+
 static const PlanStep arm_steps[] = {
         { "watch", trace_step_watch, NULL },
         { "latch", trace_step_latch, NULL },
@@ -517,6 +527,7 @@ static const PlanStep arm_steps[] = {
         { "pairs", trace_step_pairs, trace_undo_pairs },
         { "lifetimes", trace_step_lifetimes, undo_events },
         { "members", step_members, NULL },
+        { "task-names", step_task_names, NULL },
 };
 
 static int step_armed(void *context, Reason *reason _unused_) {

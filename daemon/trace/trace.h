@@ -98,6 +98,7 @@ typedef struct Trace {
         uint64_t size_kb;          /* buffer size in the kernel; 0: unknown */
         size_t next;               /* cursor of the current step */
         int names_fd;              /* saved command names for the stream's end */
+        struct TraceNames *names;  /* of all tasks at the last start; NULL: not needed */
         int *ring_fds;             /* buffer_percent, then raw and stats of each CPU */
         size_t n_ring_fds;
         bool has_snapshot;  /* flight recorder: the kernel swaps buffers */

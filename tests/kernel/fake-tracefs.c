@@ -23,6 +23,12 @@ int tracefs_open(const char *path, Tracefs **ret, Reason *reason) {
         return fake_finish_read(0);
 }
 
+/* As for the triggers: a kernel without kprobes has none. */
+bool tracefs_has_hist(const Tracefs *tracefs) {
+        (void)tracefs;
+        return kernel.probes != NULL;
+}
+
 Tracefs *tracefs_free(Tracefs *tracefs) {
         if (!tracefs)
                 return NULL;

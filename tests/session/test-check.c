@@ -128,11 +128,12 @@ static void test_all_reasons(Fixture *f, gconstpointer userdata) {
 }
 
 /* What policy allows and this kernel does not have is refused as such, and nothing is made for it.
- */
+ * A histogram that the consumer can count is not refused. */
 static void test_lacks(Fixture *f, gconstpointer userdata) {
         static const char spec[] =
                         "{\"scope\":\"system\",\"events\":[\"raw_syscalls:sys_enter\"],\"triggers\":["
                         "{\"when\":\"raw_syscalls:sys_enter\",\"do\":\"hist\",\"keys\":[\"id\"]},"
+                        "{\"when\":\"raw_syscalls:sys_enter\",\"do\":\"hist\",\"keys\":[\"stacktrace\"]},"
                         "{\"when\":\"raw_syscalls:sys_enter\",\"do\":\"stop\"}],"
                         "\"tracer\":\"function_graph\",\"functions\":[\"vfs_read\"]}";
         Call call;
@@ -145,7 +146,8 @@ static void test_lacks(Fixture *f, gconstpointer userdata) {
         json_object *lacks = json_object_object_get(answer, "lacks");
         g_assert_cmpuint(json_object_array_length(lacks), ==, 2);
         g_assert_true(json_object_equal(lacks, json_object_object_get(answer, "reasons")));
-        g_assert_nonnull(strstr(text(answer, "lacks"), "triggers[0].do: hist"));
+        g_assert_nonnull(strstr(text(answer, "lacks"),
+                        "triggers[1].keys[0]: stacktrace: this kernel has no histograms"));
         g_assert_nonnull(strstr(text(answer, "lacks"), "no such tracer"));
 
         fake_kernel_clear_journal();

@@ -98,13 +98,13 @@ static void test_head(void) {
         const ControlMessage totals = {
                 .totals = { .hits = 9, .entries = 4, .dropped = 2, .is_paused = 1 },
         };
-        _cleanup_json_ json_object *head =
-                        hist_rows_make_head(&trigger, &(HistText){ .n_rows = 128 }, &totals, 3);
+        _cleanup_json_ json_object *head = hist_rows_make_head(
+                        &trigger, &(HistText){ .n_rows = 128 }, true, &totals, 3);
 
         g_assert_cmpstr(json_object_to_json_string_ext(head, JSON_C_TO_STRING_PLAIN),
                         ==,
                         "{\"name\":\"a:b\",\"event\":\"a:b\",\"keys\":[\"id.hex\"],\"values\":[],\"sort\":[],"
-                        "\"size\":128,\"hits\":9,\"entries\":4,\"told\":3,\"dropped\":2,\"paused\":true}");
+                        "\"size\":128,\"counted-by\":\"consumer\",\"hits\":9,\"entries\":4,\"told\":3,\"dropped\":2,\"paused\":true}");
 }
 
 int main(int argc, char **argv) {

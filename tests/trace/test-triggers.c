@@ -175,6 +175,20 @@ static void test_counted(Fixture *f, gconstpointer userdata) {
         fixture_kill(pid);
 }
 
+/* On a kernel without histograms the stream worker also counts the histograms of all processes. */
+static void test_counted_system(Fixture *f, gconstpointer userdata) {
+        (void)userdata;
+        fake_kernel_set_kprobes(false);
+        fake_kernel_clear_journal();
+        Session *session = make(f,
+                        0,
+                        "system",
+                        "\"triggers\":[{\"when\":\"raw_syscalls:sys_enter\",\"do\":\"hist\","
+                        "\"keys\":[\"common_pid.execname\"]}]");
+        g_assert_cmpint(start(f, session), ==, KT_E_NO_CONSUMER);
+        g_assert_cmpint(fake_kernel_find("*hist:*", 0), ==, -1);
+}
+
 /* What triggers have done since the guard went off is told to nobody. */
 static void test_look(Fixture *f, gconstpointer userdata) {
         fake_kernel_set_kprobes(true);
@@ -289,6 +303,12 @@ int main(int argc, char **argv) {
                                 NULL,
                                 fixture_set_up,
                                 test_counted,
+                                fixture_tear_down);
+                g_test_add("/triggers/counted-system",
+                                Fixture,
+                                NULL,
+                                fixture_set_up,
+                                test_counted_system,
                                 fixture_tear_down);
                 g_test_add("/triggers/hist",
                                 Fixture,
