@@ -375,6 +375,12 @@ static void hist_table_print_rows(FILE *file, Table *table) {
         }
 }
 
+static bool is_counted_by_worker(const Table *table) {
+        json_object *by = hist_table_get(table->head, "counted-by");
+
+        return by && strcmp(json_object_get_string(by), "consumer") == 0;
+}
+
 static void print_legend(FILE *file, const Table *table) {
         char n[5][TABLE_NUMBER_MAX];
         uint64_t n_shown = hist_table_get_number(table->head, "told"),
@@ -402,6 +408,8 @@ static void print_legend(FILE *file, const Table *table) {
         (void)fputs(json_object_get_boolean(hist_table_get(table->head, "paused")) ? " (paused)\n"
                                                                                    : "\n",
                         file);
+        if (is_counted_by_worker(table))
+                (void)fputs("Counted by the stream worker.\n", file);
 }
 
 /* Columns */

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Histograms: the counts are exact. The examples of ktracectl(1) are run here.
 
-# Histograms of a user's own processes are counted by the stream worker, on any kernel; those of all processes by the
-# kernel.
+# Histograms of a user's own processes are counted by the stream worker; those of all processes by the kernel, or by the
+# worker if the kernel has none.
+kernel_counts() { [ -e "$TRACEFS/events/sched/sched_switch/hist" ]; }
 hists() { # the rest of the case is for kernels that have them
-        [ -e "$TRACEFS/events/sched/sched_switch/hist" ] || skip "this kernel has no histograms"
+        kernel_counts || skip "this kernel has no histograms"
 }
 
 hist_end() {
@@ -56,7 +57,6 @@ case_hist_table() { # [guest] the table has titles, bars and also the empty rang
 }
 
 case_hist_of_session() { # [guest] a histogram can be read, cleared, paused and continued; stop and start keep it
-        hists
         trap hist_end EXIT
         jq -n '{scope: "system", triggers: [
                 {when: "raw_syscalls:sys_enter if id == 1000", do: "hist", keys: ["common_pid.execname", "id"],
@@ -130,9 +130,9 @@ own_calls() { # N NUMBER
         echo "$1 $2" >&7
         read -r _ <&8
 }
-# counted EXPRESSION NAME: whether the histogram of the user's session box matches the jq expression.
+# counted EXPRESSION NAME [SESSION]: evaluates the jq expression for a histogram of the user's session, default: box.
 counted() {
-        expect 0 user ktracectl --json=short hist box "$2"
+        expect 0 user ktracectl --json=short hist "${3:-box}" "$2"
         jq -c "$1" out
 }
 
@@ -251,8 +251,143 @@ case_hist_own_refused() { # histogram keys that are not possible for own process
         within 20 no_instance || fail "an instance is left"
 }
 
+case_hist_counted_by() { # [guest smoke] the answers say who counts: the kernel if it can, else the stream worker
+        local by=consumer
+        own_caller
+        ! kernel_counts || by=kernel
+        user ktracectl create mine --scope "pids:$CALLER" --trigger "$ENTER do hist id"
+        ktracectl create all --scope system --trigger "$ENTER do hist id"
+        same "consumer $by" "$(user ktracectl --json=short show mine | jq -r '.histograms[0]."counted-by"'
+                ) $(ktracectl --json=short show all | jq -r '.histograms[0]."counted-by"')" Describe
+        user ktracectl start mine
+        ktracectl start all
+        same consumer "$(counted '."counted-by"' $ENTER mine | jq -r .)" "of own processes"
+        expect 0 ktracectl --json=short hist all
+        same $by "$(jq -r '."counted-by"' out)" "of all processes"
+        expect 0 ktracectl hist all
+        same $by "$(if grep -qx 'Counted by the stream worker.' out; then echo consumer; else echo kernel; fi)" "text"
+}
+
+case_hist_same_counts() { # [guest smoke] a user's session of a process counts the same as root's session
+        own_caller
+        jq -n --arg scope "pids:$CALLER" '{scope: $scope, triggers: [
+                {name: "number", keys: ["id"], values: ["id"]},
+                {name: "hex", keys: ["id.hex", "common_pid"], sort: ["id.descending"]},
+                {name: "power", keys: ["id.log2"]},
+                {name: "range", keys: ["id.buckets=3"], values: ["id"]},
+                {name: "call", keys: ["id.syscall"]},
+                {name: "task", keys: ["common_pid.execname", "id"]},
+                {name: "full", keys: ["id"], size: 128}] |
+                map(. + {when: "raw_syscalls:sys_enter if id >= 1000 || id == 0", do: "hist"})}' >s.json
+        user ktracectl create mine --spec s.json
+        ktracectl create theirs --spec s.json
+        user ktracectl start mine
+        ktracectl start theirs
+        local i name
+        for i in 1 2 3 4 5 6 7 8 9; do own_calls $((i * 3)) $((1000 + i * i)); done
+        for name in number hex power range call task full; do
+                table() { # by USER of SESSION
+                        expect 0 "$@" $name
+                        jq -cS '[.hits, .entries, .dropped, ([.rows[] | [.keys, .hitcount, .values]] | sort)]' out
+                }
+                same "$(table user ktracectl --json=short hist mine)" \
+                        "$(table ktracectl --json=short hist theirs)" $name
+        done
+        jq -e '.[0] > 135 and (.[3] | length) >= 9' <<<"$(name=number && table ktracectl --json=short hist theirs)" \
+                >/dev/null || fail "$(cat out)"
+}
+
+case_hist_system_beside_stream() { # [guest] a histogram of all processes counts with and without a reader
+        trap hist_end EXIT
+        ktracectl create box --scope system -e $ENTER -f 'id == 1000' \
+                --trigger "$ENTER if id >= 1000 && id <= 1002 do hist id" \
+                --trigger "raw_syscalls:sys_exit if id == 1000 do hist common_pid.execname"
+        ktracectl start box
+        counts() { # NAME
+                expect 0 ktracectl --json=short hist box "$1"
+                jq -c '[.rows[] | [.keys.id // .keys.common_pid.comm, .hitcount]] | sort' out
+        }
+        "$TARGET" calls 5 1000
+        "$TARGET" calls 6 1001
+        same '[[1000,5],[1001,6]]' "$(counts $ENTER)" "without a reader"
+        background ktracectl stream box -o t.kts
+        within 20 test -s t.kts || fail "no stream: $(cat background.err)"
+        "$TARGET" calls 7 1000
+        "$TARGET" calls 8 1001
+        same '[[1000,12],[1001,14]]' "$(counts $ENTER)" "beside a reader"
+        same '[["target",5],["target",7]]' "$(counts raw_syscalls:sys_exit)" "by name"
+        ktracectl destroy box
+        wait "$BACKGROUND" || fail "stream: $(cat background.err)"
+        [ "$(count t.kts '.fields.id == 1000')" -ge 7 ] || fail "the stream"
+        # Nothing that was recorded only to be counted: the other calls, their ends, forks and names.
+        same 0 "$(count t.kts '.fields.id == 1001 or (.event | IN("sys_exit", "task_rename", "sched_process_fork"))')" \
+                "hidden records"
+        within 20 no_instance || fail "an instance is left"
+}
+
+case_hist_names_of_all() { # [guest] each process has its name, also if it began before the session
+        own_caller
+        local i
+        ktracectl create box --scope system --trigger "$ENTER do hist common_pid.execname" \
+                --trigger "raw_syscalls:sys_exit if id == 1000 do hist common_pid.execname"
+        for i in 1 2; do
+                ktracectl start box
+                own_calls 1 1000
+                sh -c 'exec "$0" calls 1 1000' "$TARGET"
+                expect 0 ktracectl --json=short hist box $ENTER
+                same sh "$(jq -r ".rows[].keys.common_pid | select(.pid == $CALLER).comm" out)" "of an old process"
+                same '[]' "$(jq -c '[.rows[].keys.common_pid | select(.comm == "<...>")]' out)" "without a name"
+                expect 0 ktracectl --json=short hist box raw_syscalls:sys_exit
+                same "$((2 * i)) target" "$(jq -r '[.rows[].keys.common_pid.comm] |
+                        "\(length) \(unique | join(" "))"' out)" "of new processes"
+                ktracectl stop box
+        done
+}
+
+case_hist_system_lost() { # records that were lost before they were counted are reported with the table
+        ! kernel_counts || skip "the kernel counts"
+        trap hist_end EXIT
+        local worker
+        ktracectl create box --scope system -b 64 --trigger "$ENTER if id == 1000 do hist id"
+        ktracectl start box
+        "$TARGET" calls 10 1000
+        worker=$(ktracectl --json=short show box | jq '."worker-pid" // .statistics."worker-pid"')
+        kill -STOP "$worker"
+        "$TARGET" calls 100000 1000
+        kill -CONT "$worker"
+        expect 0 ktracectl --json=short hist box
+        jq -e '.lost > 0 and .lost + .hits == 100010' out >/dev/null || fail "$(jq -c 'del(.rows)' out)"
+        expect 0 ktracectl hist box
+        grep -q 'records were lost and are not counted: use a larger buffer' out || fail "$(cat out)"
+        ktracectl hist box --clear
+        same null "$(ktracectl --json=short hist box | jq .lost)" "after a clear"
+}
+
+case_hist_system_worker_killed() { # a session whose worker counts ends when the worker is killed
+        ! kernel_counts || skip "the kernel counts"
+        trap hist_end EXIT
+        local worker
+        ktracectl create box --scope system --trigger "$ENTER do hist id"
+        ktracectl start box
+        worker=$(ktracectl --json=short show box | jq '."worker-pid" // .statistics."worker-pid"')
+        kill -KILL "$worker"
+        within 20 no_instance || fail "an instance is left"
+        refused 1 'no session has this name' ktracectl hist box
+}
+
+case_hist_kernel_keys() { # functions of the kernel are keys only where the kernel counts
+        ! kernel_counts || skip "the kernel counts"
+        local key
+        for key in stacktrace id.sym; do
+                refused 1 "${key%.*}: this kernel has no histograms .*, and functions of the kernel cannot be counted" \
+                        ktracectl create bad --scope system --unredacted --trigger "$ENTER do hist $key"
+        done
+        refused 1 'hist on raw_syscalls:sys_enter: this kernel has no histograms' \
+                ktracectl create bad --scope system --mode flight --trigger "$ENTER do hist id"
+        within 20 no_instance || fail "an instance is left"
+}
+
 case_hist_many_at_once() { # [deep guest] twenty calls for one table are all answered, even if the session ends
-        hists
         trap hist_end EXIT
         ktracectl create box --scope system --trigger "$ENTER do hist common_pid,id"
         ktracectl start box
@@ -345,7 +480,6 @@ for name in [b"{ a: 1 } hitcou", b"a\nb", b"\"q\", x: 1", b"} hitcount: 9\n",
                 -- python3 names.py
         same '{ a: 1 } hitcou' "$(jq -r '.rows[].keys.common_pid.comm' out | head -n 1)" "the first name of the thread"
         same 21 "$(jq .hits out)" "hits"
-        hists
         # A record of a rename contains both names.
         expect 0 ktracectl --json=short hist -a -e task:task_rename --key newcomm --key pid -- python3 names.py
         for name in '{ a: 1 } hitcou' 'a\\x0ab' '"q", x: 1' '} hitcount: 9\\x0a' '\\xff\\x01' '\\x0a\\x0aTotals:\\x0a' \

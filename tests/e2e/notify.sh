@@ -98,7 +98,7 @@ notify_limit_end() {
         notify_end
 }
 
-# hooked: skips the case if the kernel has no histograms.
+# hooked: skips the case if the kernel has no histograms, so that it does not count the hits.
 hooked() {
         [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] || skip "this kernel has no histograms"
 }
@@ -106,7 +106,6 @@ hooked() {
 case_notify_trigger() { # [guest] each hit is counted and reported within 100 ms (guest: 1 s), also after a stop
         trap notify_end EXIT
         local n soonest
-        hooked
         cat >spec.json <<'EOS'
 {"triggers": [{"when": "raw_syscalls:sys_enter if id == 1001", "do": "notify"},
               {"when": "raw_syscalls:sys_enter if id == 1002", "do": "notify", "count": 3}]}
@@ -144,7 +143,6 @@ EOS
 case_notify_flood() { # [guest] a flood of hits causes about ten notifications a second, and every hit is counted
         trap notify_end EXIT
         local begin end
-        hooked
         echo '{"triggers": [{"when": "raw_syscalls:sys_enter if id == 1001", "do": "notify"}]}' >spec.json
         ktracectl create box -a --spec spec.json -e raw_syscalls:sys_enter -f 'id == 1000'
         listening json ktracectl --json stream box --notify
@@ -229,7 +227,6 @@ case_notify_usage() { # --notify refuses options that choose an output for event
 
 case_notify_others() { # [guest] a notification omits the pid if the event also describes other tasks
         trap notify_end EXIT
-        hooked
         background stranger taskset -c 0 "$TARGET" calls 1000000000 1001
         background user setpriv --no-new-privs taskset -c 0 sh -c 'while :; do sleep 0.01; done'
         user ktracectl create box --scope "pids:$BACKGROUND" -e raw_syscalls:sys_exit \

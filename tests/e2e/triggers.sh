@@ -233,7 +233,7 @@ case_trigger_refused() { # an impossible trigger is refused with its place, and 
                 triggers: [range(1000) | {when: "raw_syscalls:sys_enter", do: "notify"}]}' >many.json
         refused 2 'triggers: more than 64 in a session' user ktracectl create bad --spec many.json
         if [ ! -e "$TRACEFS/events/sched/sched_switch/hist" ]; then
-                refused 1 'this kernel has no histograms' ktracectl create bad --scope system -e $ENTER \
+                refused 1 'this kernel has no histograms' ktracectl create bad --scope system --mode flight -e $ENTER \
                         --trigger "$ENTER do hist id"
         fi
         if [ ! -e "$TRACEFS/snapshot" ]; then
@@ -244,7 +244,6 @@ case_trigger_refused() { # an impossible trigger is refused with its place, and 
 }
 
 # Cases for kernels that support these triggers.
-needs_hist() { [ -e "$TRACEFS/events/sched/sched_switch/hist" ] || skip "the kernel has no histograms"; }
 needs_snapshots() { [ -e "$TRACEFS/snapshot" ] || skip "the kernel has no snapshot buffers"; }
 
 case_trigger_snapshot() { # [guest] a snapshot trigger keeps the events around the hit, whatever follows

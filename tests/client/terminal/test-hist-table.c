@@ -130,6 +130,25 @@ static void test_listed(void) {
                         "counts them (paused)\n");
 }
 
+/* The counts of the worker miss what was lost. */
+static void test_counted_by(void) {
+        static const char *const lines[][2] = {
+                { "kernel", "\nx: 9 hits in 1 row\n" },
+                { "consumer", "\nx: 9 hits in 1 row\nCounted by the stream worker.\n" },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(lines); i++) {
+                g_autofree char *rows = g_strdup_printf(
+                                "[{\"name\":\"x\",\"keys\":[\"id\"],\"values\":[],\"hits\":9,"
+                                "\"entries\":1,\"told\":1,\"counted-by\":\"%s\"}]",
+                                lines[i][0]);
+                _cleanup_free_ char *text = NULL;
+
+                g_assert_cmpint(print(rows, &bars, &text), ==, 0);
+                g_assert_cmpstr(text, ==, lines[i][1]);
+        }
+}
+
 /* Text that steers a terminal, and answers that are none. */
 static void test_hostile(void) {
         static const char *const none[] = { "[]",
@@ -168,6 +187,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/client/hist-table/weights", test_weights);
         g_test_add_func("/client/hist-table/other-keys", test_other_keys);
         g_test_add_func("/client/hist-table/listed", test_listed);
+        g_test_add_func("/client/hist-table/counted-by", test_counted_by);
         g_test_add_func("/client/hist-table/hostile", test_hostile);
         g_test_add_func("/client/hist-table/json", test_json);
         return g_test_run();
