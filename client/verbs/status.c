@@ -67,6 +67,24 @@ static const char *format_uptime(char out[static TABLE_NUMBER_MAX], uint64_t sec
         return out;
 }
 
+static void print_count(uint64_t n, const char *what, const char *end) {
+        char number[TABLE_NUMBER_MAX];
+
+        printf("%s %s%s", table_format_number(number, n), what, end);
+}
+
+/* The numbers of all users; only those who may trace every process get them. */
+static void print_totals(json_object *totals) {
+        if (!totals)
+                return;
+        printf("Since it started, for all users: ");
+        print_count(status_get(totals, "sessions-created"), "sessions created", ", ");
+        print_count(status_get(totals, "calls-denied"), "calls denied", ", ");
+        print_count(status_get(totals, "calls-limited"), "refused by a limit", ",\n");
+        print_count(status_get(totals, "lost"), "events lost", ", ");
+        print_count(status_get(totals, "consumers-failed"), "workers failed", ".\n");
+}
+
 static void print_daemon(json_object *status) {
         char memory[TABLE_NUMBER_MAX], up[TABLE_NUMBER_MAX];
 
@@ -91,6 +109,7 @@ static void print_daemon(json_object *status) {
                        "%s.\n",
                                 table_format_bytes(
                                                 memory, status_get(status, "prepared-kb") * 1024));
+        print_totals(json_object_object_get(status, "totals"));
         print_workers(status);
 }
 

@@ -21,6 +21,7 @@ static int door_on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_
         int r = desk_admit(door->desk, peer->subject.uid, &reason);
         if (r == 0)
                 return 0;
+        desk_count_refusal(door->desk, r);
         auth_forget_call(door->desk->auth, m);
         sd_bus_reply_method_errorf(m, error_get(r)->bus_name, "%s", reason.text);
         return 1;

@@ -63,6 +63,10 @@ int desk_admit(Desk *desk, uid_t uid, Reason *reason) {
         return 0;
 }
 
+void desk_count_refusal(Desk *desk, int result) {
+        totals_count_refusal(registry_get_totals(desk->registry), result);
+}
+
 SessionReach desk_get_reach(const Peer *peer) {
         return peer->is_administrator ? REACH_ALL : REACH_OWN;
 }

@@ -48,6 +48,8 @@ int desk_admit(Desk *desk, uid_t uid, Reason *reason);
 /* Charges this user for work done in other turns of the loop: usec of CPU time. */
 void desk_charge(Desk *desk, uid_t uid, uint64_t usec);
 bool desk_has_time(const Desk *desk, uid_t uid);
+/* Counts a call that was refused with this result in the daemon's totals. */
+void desk_count_refusal(Desk *desk, int result);
 
 /* Returns the reach for listing sessions and for looking at, stopping and ending them. All other
  * operations require REACH_OWN. */

@@ -108,6 +108,13 @@ static void method_call_reply(MethodCall *call, Request *request) {
                 call->door->refuse(call, r, NULL);
 }
 
+/* A call may be answered when the desk is gone. */
+static void method_call_refuse(MethodCall *call, int result, const Reason *reason) {
+        if (!call->request || call->waiting.desk)
+                desk_count_refusal(call->desk, result);
+        call->door->refuse(call, result, reason);
+}
+
 static void method_call_on_answer(Waiting *waiting,
                 Request *request,
                 int result,
@@ -117,7 +124,7 @@ static void method_call_on_answer(Waiting *waiting,
         if (result == 0)
                 method_call_reply(call, request);
         else
-                call->door->refuse(call, result, reason);
+                method_call_refuse(call, result, reason);
 }
 
 static void method_call_on_free(Waiting *waiting) {
@@ -166,7 +173,7 @@ void method_call_run(MethodCall *call, const Peer *peer, json_object *parameters
         int r = method_call_begin(call, &reason);
         /* If it waits and r is 0, it may already be answered, but not freed. */
         if (r != 0)
-                call->door->refuse(call, r, &reason);
+                method_call_refuse(call, r, &reason);
         else if (!call->request)
                 method_call_reply(call, NULL);
         if (r != 0 && call->request)

@@ -46,6 +46,7 @@ struct Feed {
         Plan rings;
         bool rings_in_flight;
         bool is_ready, is_released, is_closed, is_given_up;
+        bool has_gone;                         /* the consumer has said that it ends */
         bool is_judged;                        /* the consumer removes records of non-members */
         bool is_attached, is_armed, has_rings; /* judged: rings need both */
         bool flush_wanted;
@@ -386,6 +387,7 @@ static void feed_on_message(Consumer *consumer _unused_,
                 feed_prove(feed);
                 break;
         case CONTROL_GONE:
+                feed->has_gone = true;
                 feed_on_status(feed, message);
                 break;
         case CONTROL_DOUBT:
@@ -695,6 +697,10 @@ bool feed_is_released(const Feed *feed) {
 
 void feed_get_counters(const Feed *feed, FeedCounters *ret) {
         *ret = feed->counters;
+}
+
+bool feed_has_failed(const Feed *feed) {
+        return !feed->has_gone && (feed->is_given_up || feed->error != ECANCELED);
 }
 
 bool feed_is_counting(const Feed *feed) {

@@ -125,6 +125,8 @@ void feed_detach(Feed *feed, const FeedHandlers *handlers, void *userdata);
 DEFINE_CLEANUP(Feed, feed_free);
 bool feed_is_released(const Feed *feed);
 void feed_get_counters(const Feed *feed, FeedCounters *ret);
+/* For on_closed: true if the consumer ended without a word, and not because it was killed here. */
+bool feed_has_failed(const Feed *feed);
 /* True if the feed's consumer counts histograms. Such a consumer reads with or without a reader. */
 bool feed_is_counting(const Feed *feed);
 /* True if a client reads the feed or is being attached. */

@@ -165,6 +165,12 @@ static void view_add(PolicyView *view, const Rule *rule) {
         view->rules[view->n_rules++] = rule;
 }
 
+bool policy_may_trace_all(const Policy *policy, const Subject *subject) {
+        const Rule *rule = policy_find_rule(policy, subject, SCOPE_SYSTEM, false);
+
+        return subject->uid == 0 || (rule && !rule->deny && !rule->polkit_action);
+}
+
 PolicyView policy_get_view(const Policy *policy, const Subject *subject) {
         PolicyView view = { .is_root = subject->uid == 0 };
 

@@ -188,6 +188,8 @@ typedef struct PolicyView {
         bool is_root;
 } PolicyView;
 
+/* True for root, and for a user who may trace all processes without asking polkit. */
+bool policy_may_trace_all(const Policy *policy, const Subject *subject);
 PolicyView policy_get_view(const Policy *policy, const Subject *subject);
 bool policy_view_has(const PolicyView *view, const char *system, const char *name);
 

@@ -272,6 +272,7 @@ static int read_trace(Session *session, json_object *object) {
 
         trace->is_armed = session->is_armed = get_boolean(object, "armed");
         session->was_read = session->is_armed; /* not kept, so assume the worst case */
+        session->skips_losses = true;
         trace->has_list = trace->is_armed && session->spec->scope != SCOPE_SYSTEM;
         trace->is_stopping = session->state_before == SESSION_STOPPING || session->end_code[0];
         trace->is_live = trace->is_stopping || session->state_before == SESSION_RUNNING;
@@ -521,6 +522,7 @@ static void adopt_file(const char *id, json_object *object, void *userdata) {
                                                 .text = reason.text[0] ? reason.text
                                                                        : "it cannot be taken over",
                                 });
+                totals_count_end(&registry->totals, "restart");
                 if (session)
                         session_unkeep(session);
                 store_remove(registry->store, id);

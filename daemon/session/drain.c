@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "session/registry-idle.h"
+#include "session/registry-status.h"
 
 static void drain_free(Drain *drain) {
         TAILQ_REMOVE(&drain->registry->drains, drain, drains);
@@ -18,13 +19,14 @@ static void drain_free(Drain *drain) {
 
 /* Drains */
 
-static void drain_on_closed(Feed *feed _unused_,
+static void drain_on_closed(Feed *feed,
                 int error _unused_,
                 const char *text _unused_,
                 void *userdata) {
         Drain *drain = userdata;
         Registry *registry = drain->registry;
 
+        registry_count_feed(registry, feed);
         drain_free(drain);
         registry_idle_changed(registry);
 }

@@ -2,7 +2,8 @@
 
 /* GetStatus: reports how much memory, CPU time and kernel buffer the daemon and its stream workers
  * use. The doors call it in the event loop. It reads only /proc, so it does not block. A user sees
- * only the user's own workers and buffers; root sees all. */
+ * only the user's own workers and buffers; root sees all. The totals of all users are for root and
+ * for those who may trace every process anyway, such as a monitoring agent. */
 
 #include "session/registry-status.h"
 
@@ -18,10 +19,12 @@
 
 #define USEC_PER_SEC 1000000ULL
 
-typedef struct Totals {
+/* What sessions use now. */
+typedef struct Gauges {
         uint64_t n_sessions, n_running, n_streams;
         uint64_t buffer_kb; /* in the kernel; a flight recorder has two buffers */
-} Totals;
+        uint64_t n_workers, memory_kb, cpu_usec; /* of the workers */
+} Gauges;
 
 static int registry_status_put(json_object *object, const char *key, uint64_t number) {
         return describe_put(object, key, json_object_new_uint64(number));
@@ -71,37 +74,75 @@ static int append_worker(json_object *list, const Feed *feed, const char *sessio
         return r ?: registry_status_put(worker, "cpu-usec", cost.cpu_usec);
 }
 
-static void count_session(const Session *session, Totals *totals) {
-        totals->n_sessions++;
-        totals->n_running += session->state == SESSION_RUNNING;
-        totals->n_streams += session->feed != NULL;
-        totals->buffer_kb += session->trace.size_kb * session->trace.n_cpus *
+static void count_session(const Session *session, Gauges *gauges) {
+        gauges->n_sessions++;
+        gauges->n_running += session->state == SESSION_RUNNING;
+        gauges->n_streams += session->feed != NULL;
+        gauges->buffer_kb += session->trace.size_kb * session->trace.n_cpus *
                              (session->trace.has_snapshot ? 2 : 1);
+}
+
+static int put_gauges(json_object *object, const Gauges *gauges) {
+        int r = registry_status_put(object, "sessions", gauges->n_sessions);
+
+        r = r ?: registry_status_put(object, "running", gauges->n_running);
+        r = r ?: registry_status_put(object, "streams", gauges->n_streams);
+        return r ?: registry_status_put(object, "kernel-buffer-kb", gauges->buffer_kb);
 }
 
 static int put_sessions(json_object *object, const Registry *registry, const Subject *subject) {
         json_object *workers = json_object_new_array();
         const Session *session;
         const Drain *drain;
-        Totals totals = {};
+        Gauges gauges = {};
 
         int r = describe_put(object, "consumers", workers);
         TAILQ_FOREACH(session, &registry->sessions, sessions) {
                 if (!registry_status_is_shown(subject, session->owner.uid))
                         continue;
-                count_session(session, &totals);
+                count_session(session, &gauges);
                 if (r == 0 && session->feed)
                         r = append_worker(workers, session->feed, session->id, session->owner.uid);
         }
         TAILQ_FOREACH(drain, &registry->drains, drains)
                 if (r == 0 && registry_status_is_shown(subject, drain->uid))
                         r = append_worker(workers, drain->feed, "", drain->uid);
-        r = r ?: registry_status_put(object, "sessions", totals.n_sessions);
-        r = r ?: registry_status_put(object, "running", totals.n_running);
-        r = r ?: registry_status_put(object, "streams", totals.n_streams);
         if (r == 0 && subject->uid == 0)
                 r = pool_describe(registry->pool, object);
-        return r ?: registry_status_put(object, "kernel-buffer-kb", totals.buffer_kb);
+        return r ?: put_gauges(object, &gauges);
+}
+
+static void count_worker(const Feed *feed, Gauges *gauges) {
+        pid_t pid = feed_get_pid(feed);
+        ProcessCost cost = {};
+
+        gauges->n_workers++;
+        if (pid <= 0 || process_cost_read(pid, &cost) < 0)
+                return;
+        gauges->memory_kb += cost.memory_kb;
+        gauges->cpu_usec += cost.cpu_usec;
+}
+
+/* The numbers of all users, without anything by which a user or a session could be found. */
+static int put_totals(json_object *object, const Registry *registry) {
+        json_object *totals = json_object_new_object();
+        const Session *session;
+        const Drain *drain;
+        Gauges gauges = {};
+
+        TAILQ_FOREACH(session, &registry->sessions, sessions) {
+                count_session(session, &gauges);
+                if (session->feed)
+                        count_worker(session->feed, &gauges);
+        }
+        TAILQ_FOREACH(drain, &registry->drains, drains)
+                count_worker(drain->feed, &gauges);
+        int r = describe_put(object, "totals", totals);
+        r = r ?: totals_describe(&registry->totals, totals);
+        r = r ?: put_gauges(totals, &gauges);
+        r = r ?: registry_status_put(totals, "consumers", gauges.n_workers);
+        r = r ?: registry_status_put(totals, "consumers-memory-kb", gauges.memory_kb);
+        return r ?: registry_status_put(totals, "consumers-cpu-usec", gauges.cpu_usec);
 }
 
 int registry_describe_status(const Registry *registry, const Subject *subject, json_object **ret) {
@@ -111,6 +152,8 @@ int registry_describe_status(const Registry *registry, const Subject *subject, j
                 return -ENOMEM;
         int r = put_daemon(object);
         r = r ?: put_sessions(object, registry, subject);
+        if (r == 0 && policy_may_trace_all(registry->options.policy, subject))
+                r = put_totals(object, registry);
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;
@@ -127,4 +170,17 @@ void registry_count(const Registry *registry, size_t *ret_sessions, size_t *ret_
         }
         TAILQ_FOREACH(drain, &registry->drains, drains)
                 ++*ret_streams;
+}
+
+void registry_count_reader(Registry *registry, const Feed *feed) {
+        FeedCounters counters;
+
+        feed_get_counters(feed, &counters);
+        registry->totals.written_bytes += counters.written_bytes;
+        registry->totals.discarded_bytes += counters.discarded_bytes;
+}
+
+void registry_count_feed(Registry *registry, const Feed *feed) {
+        registry_count_reader(registry, feed);
+        registry->totals.n_failed_workers += feed_has_failed(feed);
 }

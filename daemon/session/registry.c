@@ -207,6 +207,7 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         r = event_cache_new(&registry->events);
         if (r < 0)
                 return r;
+        totals_begin(&registry->totals);
         r = audit_new(options->event, &registry->audit);
         if (r < 0)
                 return r;
@@ -292,6 +293,10 @@ Registry *registry_leave(Registry *registry) {
 
 Audit *registry_get_audit(const Registry *registry) {
         return registry->audit;
+}
+
+Totals *registry_get_totals(Registry *registry) {
+        return &registry->totals;
 }
 
 const Limits *registry_get_limits(const Registry *registry) {

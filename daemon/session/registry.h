@@ -20,6 +20,7 @@
 #include "work/audit.h"
 #include "work/notice.h"
 #include "work/store.h"
+#include "work/totals.h"
 #include "work/turns.h"
 
 /* Private to the session floor. */
@@ -73,6 +74,8 @@ struct Session {
         OwnWrites *own_writes;      /* announces our writes to the next two members */
         Interference *interference; /* judged sessions, from the first start */
         Ledger *ledger;             /* other sessions, from the first start */
+        uint64_t n_lost;            /* lost events, as last counted in the totals */
+        bool skips_losses;          /* adopted: its first losses are those of the last daemon */
         uint64_t n_interferences;   /* changes by others, as reported */
         uint64_t interference_nsec; /* total duration of these changes */
         Newcomers *newcomers;       /* from the first start, if the scope can have them */
@@ -130,6 +133,7 @@ struct Registry {
         EventCache *events;
         Format *made_format; /* see registry_get_format */
         Audit *audit;
+        Totals totals;
         Tracefs *tracefs; /* NULL: not opened yet */
         /* Takes over what the previous daemon has left. Called when tracefs is opened. */
         void (*on_tracefs)(Registry *registry);
@@ -185,6 +189,7 @@ bool registry_is_looking(const Registry *registry);
 ProbeSet *registry_get_probes(const Registry *registry);
 /* For the decisions of other floors. */
 Audit *registry_get_audit(const Registry *registry);
+Totals *registry_get_totals(Registry *registry);
 /* Returns the session with that id, or NULL if it is not within reach. All sessions are within
  * reach of root. */
 Session *registry_find(Registry *registry,

@@ -147,15 +147,15 @@ int session_describe(const Session *session, json_object **ret) {
         return r;
 }
 
-typedef struct Totals {
+typedef struct SessionTotals {
         uint64_t recorded, lost;
         uint64_t made; /* all events, recorded or lost */
-} Totals;
+} SessionTotals;
 
 static int session_describe_cpu(const Session *session,
                 unsigned cpu,
                 json_object *cpus,
-                Totals *totals) {
+                SessionTotals *totals) {
         json_object *object = json_object_new_object();
         CpuStatistics s = {};
 
@@ -207,7 +207,7 @@ int session_statistics(const Session *session, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
         json_object *cpus = json_object_new_array();
         FeedCounters counters = {};
-        Totals totals = {};
+        SessionTotals totals = {};
 
         if (!object)
                 return -ENOMEM;

@@ -87,9 +87,22 @@ static size_t count_busy(void *userdata) {
         return n;
 }
 
+/* The owner can clear the buffer, and then the kernel counts from 0 again. */
+static void count_losses(Session *session, const uint64_t *lost) {
+        uint64_t n = 0;
+
+        for (unsigned cpu = 0; cpu < session->trace.n_cpus; cpu++)
+                n += lost[cpu];
+        if (!session->skips_losses && n > session->n_lost)
+                session->registry->totals.n_lost += n - session->n_lost;
+        session->skips_losses = false;
+        session->n_lost = n;
+}
+
 static void on_losses(const uint64_t *lost, void *userdata) {
         Session *session = userdata;
 
+        count_losses(session, lost);
         notices_take_losses(session->notices, lost);
 }
 

@@ -18,6 +18,7 @@
 #include "session/drain.h"
 #include "session/keep.h"
 #include "session/registry-idle.h"
+#include "session/registry-status.h"
 #include "session/registry.h"
 #include "session/session-end.h"
 #include "session/session-notice.h"
@@ -100,6 +101,7 @@ static void session_on_feed_closed(Feed *feed, int error, const char *text, void
                        session->end == END_NOT && session->state != SESSION_CREATING;
 
         session_end_stream(session, feed, error, text);
+        registry_count_feed(session->registry, feed);
         session->feed = feed_free(feed);
         registry_idle_changed(session->registry);
         session_unkeep_fd(session, KEEP_STREAM);
@@ -117,6 +119,7 @@ static void session_on_feed_detached(Feed *feed, int error, const char *text, vo
         Session *session = userdata;
 
         session_end_stream(session, feed, error, text);
+        registry_count_reader(session->registry, feed);
         registry_idle_changed(session->registry);
         session_keep(session);
 }

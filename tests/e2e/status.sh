@@ -31,6 +31,50 @@ case_status_resources() { # status shows memory, CPU time and buffers of the dae
         same 1 "$(ktracectl --json=short status | jq '.daemon.consumers | length')" "root's"
 }
 
+totals() { ktracectl --json=short status | jq "[.daemon.totals | $1] | add"; } # EXPRESSION
+
+case_status_totals() { # status counts sessions, their ends, refused calls, lost events and failed workers of all users
+        trap 'rm -f "$CONFIG_DIR/policy.d/10-case.json"; ktracectl policy reload; status_end' EXIT
+        local created ended denied failed lost worker
+        created=$(totals '."sessions-created"')
+        ended=$(totals '."sessions-ended".destroyed, ."sessions-ended".stopped')
+        denied=$(totals '."calls-denied"')
+        failed=$(totals '."consumers-failed"')
+        lost=$(totals .lost)
+        expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts -- "$TARGET" calls 5 1000
+        same $((created + 1)) "$(totals '."sessions-created"')" "sessions"
+        same $((ended + 1)) "$(totals '."sessions-ended".destroyed, ."sessions-ended".stopped')" "ends"
+        [ "$(totals '."written-bytes"')" -gt 100 ] || fail "$(ktracectl --json status)"
+        expect 3 user ktracectl create bad --scope own -e sched:nosuch
+        same $((denied + 1)) "$(totals '."calls-denied"')" "denied calls"
+        # Nothing reads this session.
+        ktracectl create full --scope system -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl start full
+        "$TARGET" calls 20000 1000
+        ktracectl stop full
+        [ "$(totals .lost)" -gt "$lost" ] || fail "no loss: $(ktracectl --json status)"
+        same "$(totals .lost)" "$((lost + $(ktracectl --json=short show full | jq .statistics.lost)))" "lost events"
+        ktracectl destroy full
+        recording ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1000' -o u.kts -- sleep 80
+        within 20 has_worker ktracectl || fail "$(ktracectl --json status)"
+        worker=$(ktracectl --json=short status | jq .daemon.consumers[0].pid)
+        same '1 1 1' "$(totals '"\(.sessions) \(.running) \(.consumers)"' | jq -r .)" "in use"
+        kill -KILL "$worker"
+        has_failed() { [ "$(totals '."consumers-failed"')" = $((failed + 1)) ]; }
+        within 20 has_failed || fail "$(ktracectl --json status)"
+        # Who may trace all processes gets them, and nobody else.
+        same null "$(user ktracectl --json=short status | jq .daemon.totals)" "a user's"
+        mkdir -p "$CONFIG_DIR/policy.d"
+        jq -n --argjson uid "$USER_UID" '{rules: [{name: "all", subjects: [{uid: $uid}], scopes: ["system"],
+                processes: "any", events: ["sched:*"]}]}' >"$CONFIG_DIR/policy.d/10-case.json"
+        chmod 644 "$CONFIG_DIR/policy.d/10-case.json"
+        ktracectl policy reload
+        same true "$(user ktracectl --json=short status | jq '.daemon.totals."sessions-created" > 1')" "an agent's"
+        user ktracectl status | grep -qE '^Since it started, for all users: [0-9,]+ sessions created, ' ||
+                fail "$(user ktracectl status)"
+        same null "$(stranger ktracectl --json=short status | jq .daemon.totals)" "a stranger's"
+}
+
 case_status_title() { # ps shows the session id of each stream worker and nothing else
         trap status_end EXIT
         local id pid

@@ -199,6 +199,38 @@ static void test_polkit_shows_nothing(void) {
         fixture_clear(&fixture);
 }
 
+/* Only a rule that lets the user trace all processes, and asks nobody, shows the numbers of all. */
+static void test_may_trace_all(void) {
+        static const struct {
+                const char *rest;
+                bool may;
+        } cases[] = {
+                { "\"scopes\":[\"system\"],\"processes\":\"any\",\"events\":[\"a:*\"]", true },
+                { "\"scopes\":[\"system\"],\"processes\":\"any\",\"events\":[\"a:*\"],"
+                  "\"polkit\":\"trace-system\"",
+                                false },
+                { "\"scopes\":[\"system\"],\"deny\":true", false },
+                { "\"scopes\":[\"own\",\"pids\"],\"processes\":\"any\",\"events\":[\"a:*\"]",
+                                false },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                g_autofree char *text = g_strdup_printf(
+                                "{\"rules\":[{\"name\":\"r\",\"subjects\":[\"any\"],%s}]}",
+                                cases[i].rest);
+                Fixture fixture;
+
+                g_test_message("%s", text);
+                fixture_init(&fixture);
+                fixture_write(fixture.lib, "10-x.json", text);
+                Policy *policy = fixture_load(&fixture);
+                g_assert_cmpint(policy_may_trace_all(policy, &user), ==, cases[i].may);
+                g_assert_true(policy_may_trace_all(policy, &root));
+                policy_free(policy);
+                fixture_clear(&fixture);
+        }
+}
+
 #define ONE(rest) "{\"rules\":[{\"name\":\"r\"," rest "}]}"
 #define OWN       "\"subjects\":[\"any\"],\"scopes\":[\"own\"]"
 #define EVENT(e)  ONE(OWN ",\"events\":[\"a:*\"," e "]")
@@ -407,5 +439,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/policy/polkit", test_polkit);
         g_test_add_func("/policy/defined-events-are-named", test_defined_events_are_named);
         g_test_add_func("/policy/polkit-shows-nothing", test_polkit_shows_nothing);
+        g_test_add_func("/policy/may-trace-all", test_may_trace_all);
         return g_test_run();
 }
