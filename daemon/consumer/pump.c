@@ -380,8 +380,9 @@ uint64_t pump_get_lost(Pump *pump) {
         for (unsigned i = 0; i < pump->rings.n_given; i++) {
                 Ring *ring = &pump->rings.ring[i];
 
-                if (ring->stats_fd >= 0 && ring_read_statistics(ring) == 0)
-                        lost += ring->last.overrun + ring->last.commit_overrun + ring->last.dropped;
+                if (ring->stats_fd >= 0)
+                        (void)ring_read_statistics(ring); /* on failure, the last counters remain */
+                lost += ring_get_lost(ring);
         }
         return lost;
 }

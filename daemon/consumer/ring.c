@@ -64,7 +64,12 @@ static uint64_t find_counter(const char *text, const char *name) {
         return 0;
 }
 
+static uint64_t ring_count_lost(const RingStatistics *s) {
+        return s->overrun + s->commit_overrun + s->dropped;
+}
+
 int ring_read_statistics(Ring *ring) {
+        uint64_t lost = ring_count_lost(&ring->last);
         char text[1024];
 
         ssize_t n = pread(ring->stats_fd, text, sizeof(text) - 1, 0);
@@ -79,13 +84,17 @@ int ring_read_statistics(Ring *ring) {
                 .dropped = find_counter(text, "dropped events"),
                 .read = find_counter(text, "read events"),
         };
+        if (ring_count_lost(&ring->last) < lost)
+                ring->cleared_lost += lost;
         return 0;
 }
 
+uint64_t ring_get_lost(const Ring *ring) {
+        return ring->cleared_lost + ring_count_lost(&ring->last);
+}
+
 uint64_t ring_take_known_lost(Ring *ring) {
-        uint64_t lost = ring->last.overrun + ring->last.commit_overrun + ring->last.dropped;
-        /* Clearing the ring resets the kernel's counters. */
-        uint64_t taken = lost < ring->taken_lost ? lost : lost - ring->taken_lost;
+        uint64_t lost = ring_get_lost(ring), taken = lost - ring->taken_lost;
         uint64_t n_cut = ring->n_cut;
 
         ring->taken_lost = lost;

@@ -15,9 +15,10 @@ typedef struct Ring {
         unsigned cpu;
         int raw_fd; /* -1: not given yet, or closed */
         int stats_fd;
-        uint64_t taken_lost; /* part of the kernel's counters that ring_take_lost() has returned */
+        uint64_t taken_lost; /* part of ring_get_lost() that ring_take_lost() has returned */
         uint64_t n_cut;      /* records that the caller cut and that are not reported yet */
         RingStatistics last;
+        uint64_t cleared_lost; /* lost before the ring was cleared, which resets the counters */
 } Ring;
 
 /* Reads one whole sub-buffer. Bytes that the kernel did not fill are zero. Returns its size, 0 when
@@ -29,6 +30,8 @@ ssize_t ring_read_one(Ring *ring, uint8_t *page, size_t subbuf_size);
 ssize_t ring_read(Ring *ring, uint8_t *batch, size_t batch_size, size_t subbuf_size);
 /* Reads the counters into ring->last. */
 int ring_read_statistics(Ring *ring);
+/* Returns the events that the kernel could not keep so far, by the counters in ring->last. */
+uint64_t ring_get_lost(const Ring *ring);
 /* Returns the events that the kernel could not keep and those that were cut, since the last call.
  * Reads the counters first. */
 uint64_t ring_take_lost(Ring *ring);

@@ -119,6 +119,7 @@ static void test_statistics(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpuint(f->ring.last.entries, ==, 0);
         close_cleanup(&f->ring.stats_fd);
         g_assert_cmpint(ring_read_statistics(&f->ring), ==, -EBADF);
+        g_assert_cmpuint(ring_take_lost(&f->ring), ==, 22 + 33 + UINT64_MAX); /* until cleared */
         g_assert_cmpuint(ring_take_lost(&f->ring), ==, 0);
 }
 
@@ -131,6 +132,7 @@ static void test_lost(Fixture *f, gconstpointer data _unused_) {
         set_statistics(f, "overrun: 0\ncommit overrun: 0\ndropped events: 3\n"); /* cleared */
         g_assert_cmpuint(ring_take_lost(&f->ring), ==, 3);
         g_assert_cmpuint(ring_take_lost(&f->ring), ==, 0);
+        g_assert_cmpuint(ring_get_lost(&f->ring), ==, 7 + 5 + 3);
 }
 
 int main(int argc, char **argv) {

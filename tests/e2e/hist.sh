@@ -361,6 +361,10 @@ case_hist_system_lost() { # records that were lost before they were counted are 
         grep -q 'records were lost and are not counted: use a larger buffer' out || fail "$(cat out)"
         ktracectl hist box --clear
         same null "$(ktracectl --json=short hist box | jq .lost)" "after a clear"
+        # Clearing the buffer resets the kernel's counters of lost records.
+        ktracectl clear box
+        "$TARGET" calls 10 1000
+        same '10 null' "$(ktracectl --json=short hist box | jq -r '"\(.hits) \(.lost)"')" "after a clear of the buffer"
 }
 
 case_hist_system_worker_killed() { # a session whose worker counts ends when the worker is killed
