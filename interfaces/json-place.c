@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "interfaces/json.h"
+
 typedef struct Walk {
         const char *p, *end;
 } Walk;
@@ -131,4 +133,20 @@ bool json_find_place(const char *text, size_t size, const char *path, bool of_ke
                 return false;
         *ret = json_place_of(text, (size_t)((of_key && key ? key : walk.p) - text));
         return true;
+}
+
+/* The reason begins with "SOURCE: " or "SOURCE:3: ". */
+int json_place_refuse(const char *source, const char *text, size_t size, Reason *reason) {
+        JsonPlace place = json_place_of(text, json_find_mistake(text, size));
+        Reason inner = *reason;
+        const char *what = inner.text + strlen(source);
+
+        what += strspn(what, ":0123456789");
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s:%zu:%zu: %s",
+                        source,
+                        place.line,
+                        place.column,
+                        what + strspn(what, " "));
 }

@@ -34,22 +34,6 @@ SpecFile *spec_file_free(SpecFile *file) {
         return NULL;
 }
 
-/* Turns "FILE:3: what" into "FILE:3:7: what". */
-static int refuse_syntax(const SpecFile *file, Reason *reason) {
-        JsonPlace place = json_place_of(file->text, json_find_mistake(file->text, file->size));
-        const char *what = reason->text + strlen(file->path);
-
-        what += strspn(what, ":0123456789");
-        Reason inner = *reason;
-        return reason_set(reason,
-                        KT_E_INVALID_SPEC,
-                        "%s:%zu:%zu: %s",
-                        file->path,
-                        place.line,
-                        place.column,
-                        inner.text + (what + strspn(what, " ") - reason->text));
-}
-
 /* Finds the value at `path` of the spec. For a missing value, finds the object that lacks it. */
 static bool spec_file_find_place(const SpecFile *file,
                 const char *path,
@@ -152,7 +136,7 @@ static int spec_file_load(SpecFile *file, bool is_stdin, Reason *reason) {
         if (r != 0)
                 return r;
         r = json_parse_strict(file->path, file->text, file->size, &file->object, reason);
-        return r > 0 ? refuse_syntax(file, reason) : r;
+        return r > 0 ? json_place_refuse(file->path, file->text, file->size, reason) : r;
 }
 
 int spec_file_open(const char *path, SpecFile **ret, Reason *reason) {

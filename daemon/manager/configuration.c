@@ -15,7 +15,7 @@
 #include "interfaces/names.h"
 #include "interfaces/nearest.h"
 #include "interfaces/spec-json.h"
-#include "policy/trust.h"
+#include "interfaces/trust.h"
 
 void configuration_init(Configuration *configuration) {
         *configuration = (Configuration){

@@ -17,7 +17,7 @@
 
 #include "interfaces/json-file.h"
 #include "interfaces/quote.h"
-#include "policy/override.h"
+#include "interfaces/override.h"
 #include "policy/rule-read.h"
 #include "policy/rule.h"
 

@@ -19,16 +19,13 @@
 #define NAME_LENGTH_MAX 128
 
 static int rule_read_name(void *target, json_object *o, const Place *place) {
-        const Place *file = place;
         Rule *rule = target;
         const char *text;
 
         int r = place_read_string(place, o, KT_NAME_MAX, &text);
         if (r != 0)
                 return r;
-        while (file->around)
-                file = file->around;
-        if (asprintf(&rule->label, "%s: %s", file->key, text) < 0) {
+        if (asprintf(&rule->label, "%s: %s", place->file->name, text) < 0) {
                 rule->label = NULL;
                 return -ENOMEM;
         }
@@ -338,7 +335,8 @@ static int read_rules(void *target, json_object *o, const Place *place) {
 
 int rule_list_add_json(RuleList *list, const char *file, json_object *o, Reason *reason) {
         static const PlaceKey keys[] = { { "rules", read_rules } };
-        Place place = place_of_file(file, reason);
+        PlaceFile source = { .name = file, .page = "ktrace-policy(5)", .reason = reason };
+        Place place = place_of_file(&source);
 
         int r = place_read_object(&place, o, keys, ELEMENTSOF(keys), list);
         if (r == 0 && !json_object_object_get_ex(o, "rules", NULL)) {

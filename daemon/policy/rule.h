@@ -2,7 +2,7 @@
 #pragma once
 
 #include "policy/digest.h"
-#include "policy/place.h"
+#include "interfaces/place.h"
 #include "policy/policy.h"
 
 #define RULES_MAX        1024 /* in all files */

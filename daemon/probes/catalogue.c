@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "policy/override.h"
+#include "interfaces/override.h"
 #include "probes/probe-look.h"
 
 /* Returns whether the last inspection succeeded and the file has not changed since. */

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "policy-fixture.h"
-#include "policy/trust.h"
+#include "interfaces/trust.h"
 
 #define RULES                                                                                 \
         "{\"rules\":[{\"name\":\"r\",\"subjects\":[\"any\"],\"scopes\":[\"own\"],\"events\":" \

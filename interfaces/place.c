@@ -1,71 +1,94 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reads values from a rules file; each refusal names the place. Used by rule-read.c and the files
- * that it calls; knows nothing about rules. Unknown keys are not skipped: an unknown key may be one
- * that forbids. */
+/* Reads values from a parsed file of an administrator; each refusal names the place. Used for the
+ * daemon's rules and for the files of ktrace-metrics; knows nothing about their keys. Unknown keys
+ * are not skipped: an unknown key may be one that forbids. */
 
-#include "policy/place.h"
+#include "interfaces/place.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
+#include "interfaces/json-place.h"
 #include "interfaces/nearest.h"
 #include "interfaces/quote.h"
 
 #define PLACE_MAX 256
 
-Place place_of_file(const char *file, Reason *reason) {
-        return (Place){ .key = file, .reason = reason };
+Place place_of_file(const PlaceFile *file) {
+        return (Place){ .file = file };
 }
 
 Place place_of_key(const Place *around, const char *key) {
-        return (Place){ .around = around, .key = key, .reason = around->reason };
+        return (Place){ .file = around->file, .around = around, .key = key };
 }
 
 Place place_of_entry(const Place *around, size_t index) {
-        return (Place){ .around = around, .index = index, .reason = around->reason };
+        return (Place){ .file = around->file, .around = around, .index = index };
 }
 
-static void place_print(const Place *place, FILE *out) {
-        if (!place->around) {
-                fprintf(out, "%s: ", place->key);
+static void place_print_path(const Place *place, FILE *out) {
+        if (!place->around)
                 return;
-        }
-        place_print(place->around, out);
+        place_print_path(place->around, out);
         if (!place->key)
                 fprintf(out, "[%zu]", place->index);
         else
                 fprintf(out, "%s%s", place->around->around ? "." : "", place->key);
 }
 
-static void place_describe(const Place *place, char text[static PLACE_MAX]) {
+static void place_make_path(const Place *place, char text[static PLACE_MAX]) {
         FILE *out = fmemopen(text, PLACE_MAX, "w");
 
         text[0] = '\0';
         if (!out)
                 return;
-        place_print(place, out);
+        place_print_path(place, out);
         (void)fclose(out);
         text[PLACE_MAX - 1] = '\0';
 }
 
+/* Finds a value, or the object that lacks it. of_key: finds the key of the value instead. */
+static bool place_find(const Place *place, bool of_key, JsonPlace *ret) {
+        char path[PLACE_MAX];
+
+        if (!place->file->text)
+                return false;
+        place_make_path(place, path);
+        if (json_find_place(place->file->text, place->file->size, path, of_key, ret))
+                return true;
+        return place->around && place_find(place->around, false, ret);
+}
+
+/* Sets the reason: "FILE:LINE:COLUMN: PATH: TEXT". */
+static int place_set_reason(const Place *place, int code, bool of_key, const char *text) {
+        const PlaceFile *file = place->file;
+        char path[PLACE_MAX], position[48] = "";
+        JsonPlace found;
+
+        place_make_path(place, path);
+        if (place_find(place, of_key, &found))
+                (void)snprintf(position, sizeof(position), ":%zu:%zu", found.line, found.column);
+        return reason_set(file->reason,
+                        code,
+                        "%s%s: %s%s%s",
+                        file->name,
+                        position,
+                        path,
+                        *path ? ": " : "",
+                        text);
+}
+
 int place_refuse(const Place *place, const char *format, ...) {
-        char where[PLACE_MAX];
         Reason inner;
         va_list args;
 
-        place_describe(place, where);
         va_start(args, format);
         (void)vsnprintf(inner.text, sizeof(inner.text), format, args);
         va_end(args);
-        return reason_set(place->reason,
-                        KT_E_INVALID_SPEC,
-                        "%s%s%s",
-                        where,
-                        place->around ? ": " : "",
-                        inner.text);
+        return place_set_reason(place, KT_E_INVALID_SPEC, false, inner.text);
 }
 
 /* Shows texts in quotes; for lists and objects only their type. */
@@ -102,16 +125,15 @@ int place_refuse_value(const Place *place, json_object *o, const char *format, .
 }
 
 int place_refuse_key(const Place *place, const char *guess) {
-        char where[PLACE_MAX];
+        Reason inner;
 
-        place_describe(place, where);
-        return reason_set(place->reason,
-                        KT_E_UNKNOWN_KEY,
-                        "%s: no such key: %s%s%s",
-                        where,
-                        guess ? "did you mean \"" : "see ktrace-policy(5)",
-                        guess ?: "",
+        (void)snprintf(inner.text,
+                        sizeof(inner.text),
+                        "no such key: %s%s%s",
+                        guess ? "did you mean \"" : "see ",
+                        guess ?: place->file->page,
                         guess ? "\"?" : "");
+        return place_set_reason(place, KT_E_UNKNOWN_KEY, true, inner.text);
 }
 
 int place_read_string(const Place *place, json_object *o, size_t max, const char **ret) {

@@ -7,16 +7,25 @@
 #include "interfaces/error.h"
 #include "interfaces/json.h"
 
-/* A position in a rules file, as messages show it: "50-x.json: rules[2].events[0].cut". Created on
- * the stack, each one inside its parent. */
-typedef struct Place {
-        const struct Place *around; /* NULL: the file itself */
-        const char *key;            /* for the file itself, its name; NULL: an entry of a list */
-        size_t index;
+/* A file of JSON that is read. */
+typedef struct PlaceFile {
+        const char *name;
+        const char *page; /* the man page that lists its keys */
+        const char *text; /* messages then have a line and a column; NULL: only the path */
+        size_t size;
         Reason *reason;
+} PlaceFile;
+
+/* A position in a file, as messages show it: "50-x.json: rules[2].events[0].cut". Created on the
+ * stack, each one inside its parent. */
+typedef struct Place {
+        const PlaceFile *file;
+        const struct Place *around; /* NULL: the file itself */
+        const char *key;            /* NULL: an entry of a list, or the file itself */
+        size_t index;
 } Place;
 
-Place place_of_file(const char *file, Reason *reason);
+Place place_of_file(const PlaceFile *file);
 Place place_of_key(const Place *around, const char *key);
 Place place_of_entry(const Place *around, size_t index);
 

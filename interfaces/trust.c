@@ -4,7 +4,7 @@
  * replace it: owner and mode of the file and of its directory are read from the opened fd, never
  * from the path again. Does not check access control lists (a write permission in one shows as the
  * group's in the mode), nor the parent directories further up. */
-#include "policy/trust.h"
+#include "interfaces/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>

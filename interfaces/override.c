@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Lists files that an administrator may override by name: the package's files are in one directory,
- * the administrator's in another. Called by policy.c for the rules and by session for the catalogue
- * of probes. A file that decides about other users is read only if root alone could have written it
- * (trust.c). */
+ * the administrator's in another. Called by the daemon for the rules and for the catalogue of
+ * probes, and by ktrace-metrics for its sets. A file that decides about other users is read only if
+ * root alone could have written it (trust.c). */
 
-#include "policy/override.h"
+#include "interfaces/override.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #include "interfaces/json-file.h"
 #include "interfaces/json.h"
-#include "policy/trust.h"
+#include "interfaces/trust.h"
 
 #define FILES_MAX 256
 
