@@ -96,7 +96,7 @@ int metric_snapshot_add(MetricSnapshot *snapshot, const MetricHead *head, Metric
         return 0;
 }
 
-static char *metric_make_value(const char *text) {
+char *metric_make_value(const char *text) {
         size_t size = strlen(text), n = 0;
         char value[METRIC_VALUE_MAX + 1];
 

@@ -77,5 +77,7 @@ int metric_snapshot_add(MetricSnapshot *snapshot, const MetricHead *head, Metric
 /* labels: any bytes, which traced programs may have chosen. Malformed UTF-8 becomes U+FFFD. *ret is
  * valid until the next point is added. */
 int metric_family_add(MetricFamily *family, const char *const *labels, MetricPoint **ret);
+/* The text that a label gets: as above, and cut to METRIC_VALUE_MAX bytes. NULL: no memory. */
+char *metric_make_value(const char *text);
 /* Adds buckets in the order of `last`. */
 int metric_point_add_bucket(MetricPoint *point, uint64_t last, uint64_t count);

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A set: the metrics of one file of metrics.d, which are switched on together and share a session.
+ * set-read.c makes it. It does not change afterwards, so that a reload replaces it. */
+
+#include "metrics/set.h"
+
+#include <string.h>
+
+#include "interfaces/spec.h"
+
+static void label_clear(SetLabel *label) {
+        for (size_t i = 0; i < label->n_names; i++)
+                free(label->names[i].text);
+        free(label->names);
+        free(label->name);
+        free(label->field);
+}
+
+static void set_metric_clear(SetMetric *metric) {
+        for (size_t i = 0; i < metric->n_labels; i++)
+                label_clear(&metric->labels[i]);
+        for (size_t i = 0; i < metric->n_keys; i++)
+                free(metric->keys[i]);
+        free(metric->name);
+        free(metric->help);
+        free(metric->unit);
+        free(metric->event);
+        free(metric->to);
+        free(metric->filter);
+        free(metric->value);
+}
+
+Set *set_free(Set *set) {
+        if (!set)
+                return NULL;
+        for (size_t i = 0; i < set->n_metrics; i++)
+                set_metric_clear(&set->metrics[i]);
+        free(set->metrics);
+        free(set->name);
+        free(set->description);
+        free(set);
+        return NULL;
+}
+
+static bool set_text_is_same(const char *a, const char *b) {
+        return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool label_is_same(const SetLabel *a, const SetLabel *b) {
+        if (!set_text_is_same(a->name, b->name) || !set_text_is_same(a->field, b->field) ||
+                        a->decoder != b->decoder || a->n_names != b->n_names)
+                return false;
+        for (size_t i = 0; i < a->n_names; i++)
+                if (a->names[i].number != b->names[i].number ||
+                                strcmp(a->names[i].text, b->names[i].text) != 0)
+                        return false;
+        return true;
+}
+
+static bool set_source_is_same(const SetMetric *a, const SetMetric *b) {
+        if (a->source != b->source || !set_text_is_same(a->event, b->event) ||
+                        !set_text_is_same(a->to, b->to) ||
+                        !set_text_is_same(a->filter, b->filter) || a->n_keys != b->n_keys)
+                return false;
+        for (size_t i = 0; i < a->n_keys; i++)
+                if (strcmp(a->keys[i], b->keys[i]) != 0)
+                        return false;
+        return true;
+}
+
+bool set_metric_counts_alike(const SetMetric *a, const SetMetric *b) {
+        if (a->type != b->type || strcmp(a->name, b->name) != 0 ||
+                        !set_text_is_same(a->unit, b->unit) || a->scale != b->scale ||
+                        !set_text_is_same(a->value, b->value) || a->width != b->width ||
+                        a->n_labels != b->n_labels)
+                return false;
+        for (size_t i = 0; i < a->n_labels; i++)
+                if (!label_is_same(&a->labels[i], &b->labels[i]))
+                        return false;
+        return true;
+}
+
+static bool set_metric_is_same(const SetMetric *a, const SetMetric *b) {
+        return set_metric_counts_alike(a, b) && set_source_is_same(a, b) &&
+               strcmp(a->help, b->help) == 0 && a->max_sets == b->max_sets;
+}
+
+bool set_is_same(const Set *a, const Set *b) {
+        if (strcmp(a->name, b->name) != 0 || a->n_metrics != b->n_metrics)
+                return false;
+        for (size_t i = 0; i < a->n_metrics; i++)
+                if (!set_metric_is_same(&a->metrics[i], &b->metrics[i]))
+                        return false;
+        return true;
+}
+
+const char *set_get_field(const char *field) {
+        if (strncmp(field, "from.", 5) == 0)
+                return field + 5;
+        return strncmp(field, "to.", 3) == 0 ? field + 3 : field;
+}
+
+/* Whether the last word of the field, as in "next_pid", is one of these. */
+static bool field_ends_with(const char *field, const char *const *words) {
+        const char *name = set_get_field(field), *last = strrchr(name, '_');
+
+        last = last ? last + 1 : name;
+        for (; *words; words++)
+                if (strcmp(last, *words) == 0)
+                        return true;
+        return false;
+}
+
+bool set_label_is_task(const SetLabel *label) {
+        static const char *const tasks[] = { "pid", "tid", "tgid", "ppid", NULL };
+
+        return field_ends_with(label->field, tasks);
+}
+
+bool set_label_is_private(const SetLabel *label) {
+        static const char *const users[] = { "uid", "gid", "euid", "egid", "comm", NULL };
+
+        switch (label->decoder) {
+        case DECODER_COMM:
+        case DECODER_CGROUP:
+        case DECODER_UNIT:
+                return true;
+        default:
+                return set_label_is_task(label) || field_ends_with(label->field, users);
+        }
+}
+
+bool set_metric_is_private(const SetMetric *metric) {
+        for (size_t i = 0; i < metric->n_labels; i++)
+                if (set_label_is_private(&metric->labels[i]))
+                        return true;
+        return false;
+}
+
+bool set_metric_has_tasks(const SetMetric *metric) {
+        for (size_t i = 0; i < metric->n_labels; i++)
+                if (set_label_is_task(&metric->labels[i]))
+                        return true;
+        return false;
+}
+
+uint64_t set_metric_count_rows(const SetMetric *metric) {
+        uint64_t n = metric->n_labels > 0 ? metric->max_sets : 1, rows = SPEC_HIST_SIZE_MIN;
+
+        if (metric->type == METRIC_HISTOGRAM)
+                n *= metric->width > 0 ? SET_LINEAR_MAX : SET_LOG2_MAX;
+        while (rows < n && rows < SET_ROWS_MAX)
+                rows *= 2;
+        return rows;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Reads ktrace-metrics.json and the files of the sets that it switches on. Called by main at start
+ * and for each reload. All files must be right: main keeps the old settings otherwise. A file of a
+ * set that is not on is not read, so a mistake in it harms nothing. */
+
+#include "metrics/settings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "interfaces/duration.h"
+#include "interfaces/json-file.h"
+#include "interfaces/json-place.h"
+#include "interfaces/json.h"
+#include "interfaces/names.h"
+#include "interfaces/override.h"
+#include "interfaces/place.h"
+#include "interfaces/quote.h"
+#include "interfaces/trust.h"
+#include "metrics/set-read.h"
+
+#define INTERVAL_USEC UINT64_C(10000000)
+#define SUFFIX        ".json"
+
+/* Where the sets are, and the settings so far. */
+typedef struct SettingsReading {
+        Settings *settings;
+        const char *lib_dir, *config_dir;
+} SettingsReading;
+
+Settings *settings_free(Settings *settings) {
+        if (!settings)
+                return NULL;
+        for (size_t i = 0; i < settings->n_sets; i++)
+                set_free(settings->sets[i]);
+        free(settings->sets);
+        free(settings);
+        return NULL;
+}
+
+static int settings_read_interval(void *target, json_object *o, const Place *place) {
+        SettingsReading *reading = target;
+        const char *text;
+        uint64_t usec;
+
+        int r = place_read_string(place, o, DURATION_TEXT_MAX, &text);
+        if (r != 0)
+                return r;
+        if (duration_parse(text, &usec) < 0 || usec < SETTINGS_INTERVAL_MIN ||
+                        usec > SETTINGS_INTERVAL_MAX)
+                return place_refuse_value(place, o, "a time from 1s to 1h, such as \"10s\"");
+        reading->settings->interval_usec = usec;
+        return 0;
+}
+
+typedef struct SetSearch {
+        const char *name;
+        Settings *settings;
+        Set *found;
+} SetSearch;
+
+static int settings_visit_file(const OverrideFile *file, void *userdata, Reason *reason) {
+        SetSearch *search = userdata;
+        _cleanup_free_ char *text = NULL;
+        size_t length = strlen(search->name), size = 0;
+
+        if (strncmp(file->name, search->name, length) != 0 ||
+                        strcmp(file->name + length, SUFFIX) != 0)
+                return 0;
+        int r = override_read(file, &text, &size, reason);
+        if (r != 0 || size == 0) /* an empty file masks the set */
+                return r;
+        SetText input = {
+                .source = file->source,
+                .name = search->name,
+                .text = text,
+                .size = size,
+                .others = search->settings->sets,
+                .n_others = search->settings->n_sets,
+        };
+        return set_read(&input, &search->found, reason);
+}
+
+static int settings_read_set(void *target, json_object *o, const Place *place) {
+        SettingsReading *reading = target;
+        Settings *settings = reading->settings;
+        SetSearch search = { .settings = settings };
+
+        int r = place_read_string(place, o, KT_NAME_MAX, &search.name);
+        if (r != 0)
+                return r;
+        if (!set_name_is_valid(search.name))
+                return place_refuse_value(place, o, "letters, digits, '_' and '-'");
+        for (size_t i = 0; i < settings->n_sets; i++)
+                if (strcmp(settings->sets[i]->name, search.name) == 0)
+                        return place_refuse(place, "%s is on already", quote(search.name).text);
+        r = place_grow(&settings->sets, settings->n_sets, sizeof(Set *));
+        r = r
+                            ?: override_visit(reading->lib_dir,
+                                               reading->config_dir,
+                                               SETTINGS_SUBDIR,
+                                               settings_visit_file,
+                                               &search,
+                                               place->file->reason);
+        if (r != 0)
+                return r;
+        if (!search.found)
+                return place_refuse(place,
+                                "no such set: expected %s" SUFFIX " in %s/" SETTINGS_SUBDIR
+                                " or %s/" SETTINGS_SUBDIR,
+                                quote(search.name).text,
+                                reading->config_dir,
+                                reading->lib_dir);
+        settings->sets[settings->n_sets++] = search.found;
+        return 0;
+}
+
+static int settings_read_sets(void *target, json_object *o, const Place *place) {
+        if (json_object_is_type(o, json_type_array) && json_object_array_length(o) == 0)
+                return 0;
+        return place_read_list(place, o, SET_SETS_MAX, settings_read_set, target);
+}
+
+static int settings_read_text(SettingsReading *reading,
+                const char *source,
+                const char *text,
+                size_t size,
+                Reason *reason) {
+        static const PlaceKey keys[] = {
+                { "sets", settings_read_sets },
+                { "interval", settings_read_interval },
+        };
+        PlaceFile file = {
+                .name = source,
+                .page = "ktrace-metrics(8)",
+                .text = text,
+                .size = size,
+                .reason = reason,
+        };
+        Place place = place_of_file(&file);
+        _cleanup_json_ json_object *o = NULL;
+
+        int r = json_parse_strict(source, text, size, &o, reason);
+        if (r > 0)
+                return json_place_refuse(source, text, size, reason);
+        return r ?: place_read_object(&place, o, keys, ELEMENTSOF(keys), reading);
+}
+
+static int settings_read_file(SettingsReading *reading, const char *source, Reason *reason) {
+        _cleanup_close_ int dirfd = -1, fd = -1;
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+
+        int r = trust_open_directory(AT_FDCWD, reading->config_dir, &dirfd, reason);
+        r = r ?: trust_open_file(dirfd, SETTINGS_FILE, source, &fd, reason);
+        if (r == -ENOENT)
+                return 0;
+        r = r ?: json_read_fd(source, fd, &text, &size, reason);
+        if (r < 0)
+                return reason_set(reason, KT_E_FAILED, "%s: %s", source, strerror(-r));
+        return r ?: settings_read_text(reading, source, text, size, reason);
+}
+
+int settings_load(const char *lib_dir, const char *config_dir, Settings **ret, Reason *reason) {
+        _cleanup_(settings_free_cleanup) Settings *settings = calloc(1, sizeof(*settings));
+        SettingsReading reading = { settings, lib_dir, config_dir };
+        _cleanup_free_ char *source = NULL;
+
+        if (!settings || asprintf(&source, "%s/" SETTINGS_FILE, config_dir) < 0) {
+                source = NULL;
+                return -ENOMEM;
+        }
+        settings->interval_usec = INTERVAL_USEC;
+        int r = settings_read_file(&reading, source, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(settings);
+        return r;
+}
