@@ -48,17 +48,18 @@ for file in passwd group; do
         mount --bind "$NATIVE/$file" "/etc/$file"
 done
 
-cp "$build/client/ktracectl" "$build/daemon/manager/ktraced" "$build/daemon/consumer/ktrace-consumer" "$NATIVE/bin/"
+cp "$build/client/ktracectl" "$build/daemon/manager/ktraced" "$build/daemon/consumer/ktrace-consumer" \
+        "$build/client/metrics/ktrace-metrics" "$build/client/library/libktrace.so.0" "$NATIVE/bin/"
 for tool in target silent-fuse probed probed-fixed app; do
         [ ! -x "$build/tests/e2e/$tool" ] || cp "$build/tests/e2e/$tool" "$NATIVE/bin/"
 done
-for tool in agent switches loops; do # beside the library
-        [ ! -x "$build/tests/client/library/$tool" ] ||
-                cp "$build/tests/client/library/$tool" "$build/client/library/libktrace.so.0" "$NATIVE/bin/"
+for tool in agent switches loops; do # beside the library, as ktrace-metrics
+        [ ! -x "$build/tests/client/library/$tool" ] || cp "$build/tests/client/library/$tool" "$NATIVE/bin/"
 done
 install -D -m 644 -t "$NATIVE/python/ktrace" "$here"/../../client/python/ktrace/*
 install -D -m 644 -t "$NATIVE/lib/policy.d" "$here"/../../policy/*.json
 install -D -m 644 -t "$NATIVE/lib/probes.d" "$here"/../../policy/probes.d/*.json
+install -D -m 644 -t "$NATIVE/lib/metrics.d" "$here"/../../policy/metrics.d/*.json
 echo "${KTRACED_JSON:-{\}}" >"$NATIVE/config/ktraced.json"
 cat >"$NATIVE/services/org.ktrace1.service" <<EOS
 [D-BUS Service]
