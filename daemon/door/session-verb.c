@@ -3,10 +3,13 @@
  * session floor. The desk has already decided that the caller may use the session. */
 #include "door/session-verb.h"
 
+#include <errno.h>
+
 #include "door/change.h"
 #include "door/parameter.h"
 #include "session/session-control.h"
 #include "session/session-describe.h"
+#include "session/session-end.h"
 #include "session/session-histogram.h"
 #include "session/session-notice.h"
 #include "session/session-run.h"
@@ -59,7 +62,10 @@ int verb_open_marker(MethodCall *call, Reason *reason) {
 }
 
 int verb_subscribe(MethodCall *call, Reason *reason) {
-        return session_subscribe(call->session, call->peer->unique_name, reason);
+        const char *peer = call->peer->unique_name;
+        int r = session_peer_back(call->session, peer);
+
+        return r == -ENOENT ? session_subscribe(call->session, peer, reason) : r;
 }
 
 int verb_describe(MethodCall *call, Reason *reason) {

@@ -302,6 +302,18 @@ void session_peer_gone(Session *session, const char *why) {
                 session_linger(session);
 }
 
+int session_peer_back(Session *session, const char *peer) {
+        if (session->end != END_NOT || session->peer || session->lingers_until_usec == 0)
+                return -ENOENT;
+        session->peer = strdup(peer);
+        if (!session->peer)
+                return -ENOMEM;
+        session->lingers_until_usec = 0;
+        session_set_timer(session, 0);
+        session_keep(session);
+        return 0;
+}
+
 static void on_unit_gone(void *userdata) {
         Session *session = userdata;
         char reason[sizeof(session->end_reason)];

@@ -16,6 +16,9 @@ void session_leave(Session *session);
 void session_watch_unit(Session *session);
 /* The creator has left. `why` is the text for the notice. */
 void session_peer_gone(Session *session, const char *why);
+/* A connection subscribes while the session lingers: it takes the creator's place, and the session
+ * stays as long as it is there. -ENOENT: the session does not linger. */
+int session_peer_back(Session *session, const char *peer);
 int session_destroy(Session *session, Request *request, Reason *reason);
 /* Ends the session without a notice to its owner. */
 void session_begin_end(Session *session, const char *code, const char *reason);

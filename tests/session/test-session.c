@@ -11,6 +11,7 @@
 #include "session/quota.h"
 #include "session/registry-idle.h"
 #include "session/registry.h"
+#include "session/session-end.h"
 #include "session/session-snapshot.h"
 #include "session/session-state.h"
 #include "session/session-stream.h"
@@ -266,6 +267,29 @@ static void test_linger(Fixture *f, gconstpointer userdata) {
         (void)sd_event_run(f->event, 400000);
         g_assert_cmpuint(fake_kernel_n_instances(), ==, 1); /* its creator is there */
         registry_peer_gone(f->registry, ":1.7");
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
+        fixture_run_until(f, is_empty, f);
+        g_assert_nonnull(strstr(f->reported->str, "ended linger-timeout\n"));
+}
+
+/* A client that starts again goes on with the session of its predecessor. */
+static void test_linger_taken_over(Fixture *f, gconstpointer userdata) {
+        Call call;
+
+        (void)userdata;
+        fixture_create(f,
+                        &call,
+                        0,
+                        ":1.7",
+                        "{\"scope\":\"system\",\"events\":[\"sched:sched_switch\"],\"lifetime\":\"linger:200ms\"}");
+        fixture_wait(f, &call);
+        g_assert_cmpint(session_peer_back(call.session, ":1.8"), ==, -ENOENT);
+        registry_peer_gone(f->registry, ":1.7");
+        g_assert_cmpint(session_peer_back(call.session, ":1.8"), ==, 0);
+        g_assert_cmpint(session_peer_back(call.session, ":1.9"), ==, -ENOENT);
+        (void)sd_event_run(f->event, 400000);
+        g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
+        registry_peer_gone(f->registry, ":1.8"); /* the time begins again */
         g_assert_cmpuint(fake_kernel_n_instances(), ==, 1);
         fixture_run_until(f, is_empty, f);
         g_assert_nonnull(strstr(f->reported->str, "ended linger-timeout\n"));
@@ -543,6 +567,7 @@ int main(int argc, char **argv) {
         ADD("gone-with-its-creator-while-being-created", test_creator_leaves_while_creating);
         ADD("never-started", test_setup_timeout);
         ADD("lingers-for-a-time", test_linger);
+        ADD("linger-is-taken-over", test_linger_taken_over);
         ADD("does-not-exist-for-strangers", test_strangers);
         ADD("limits-per-uid-and-in-total", test_limits);
         ADD("names-are-unique-per-owner", test_names);
