@@ -110,7 +110,7 @@ static int settings_read_set(void *target, json_object *o, const Place *place) {
                 return place_refuse(place,
                                 "no such set: expected %s" SUFFIX " in %s/" SETTINGS_SUBDIR
                                 " or %s/" SETTINGS_SUBDIR,
-                                quote(search.name).text,
+                                search.name,
                                 reading->config_dir,
                                 reading->lib_dir);
         settings->sets[settings->n_sets++] = search.found;
