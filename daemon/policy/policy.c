@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "interfaces/json-file.h"
-#include "interfaces/quote.h"
 #include "interfaces/override.h"
+#include "interfaces/quote.h"
 #include "policy/rule-read.h"
 #include "policy/rule.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "policy/digest.h"
 #include "interfaces/place.h"
+#include "policy/digest.h"
 #include "policy/policy.h"
 
 #define RULES_MAX        1024 /* in all files */

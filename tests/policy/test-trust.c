@@ -5,8 +5,8 @@
 #include <glib/gstdio.h>
 #include <sys/stat.h>
 
-#include "policy-fixture.h"
 #include "interfaces/trust.h"
+#include "policy-fixture.h"
 
 #define RULES                                                                                 \
         "{\"rules\":[{\"name\":\"r\",\"subjects\":[\"any\"],\"scopes\":[\"own\"],\"events\":" \
