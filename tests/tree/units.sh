@@ -9,6 +9,10 @@ trap 'rm -rf "$root"' EXIT
 DESTDIR=$root meson install -C "$1" --no-rebuild --quiet >"$root/log" 2>&1 || { cat "$root/log"; exit 1; }
 units=$(find "$root" -path '*/systemd/system')
 [ -d "$units" ] || { echo "Bail out! no units were installed"; exit 1; }
+# What an installed system has, and the units name.
+install -D -m 755 /bin/kill "$root/bin/kill"
+mkdir -p "$root/etc/systemd/system"
+echo '[Unit]' >"$root/etc/systemd/system/sysinit.target"
 n=0
 failed=0
 
