@@ -78,6 +78,14 @@ for number, example in enumerate(examples):
 check("ktrace-session.5 has every key of a session", absent(keys, page("ktrace-session.5")))
 trigger_keys = re.findall(r'^        \{ "([a-z-]+)",$', text("interfaces/spec-trigger.c"), re.M)
 check("ktrace-session.5 has every key of a trigger", absent(trigger_keys, page("ktrace-session.5")))
+set_keys = re.findall(r'\{ "([a-z0-9-]+)", (?:set_)?read_', text("client/metrics/set-read.c"))
+check("ktrace-metrics.d.5 has every key of a set", absent(set_keys, page("ktrace-metrics.d.5")))
+decoders = re.findall(r'\[DECODER_\w+\] = "(\w+)"', text("client/metrics/set-read.c"))
+check("ktrace-metrics.d.5 has every decoder", absent(decoders, page("ktrace-metrics.d.5")))
+shipped = page("ktrace-metrics.d.5").split(".SH SHIPPED SETS\n")[1].split("\n.SH ")[0]
+sets = sorted(file.stem for file in (source / "policy" / "metrics.d").glob("*.json"))
+check("ktrace-metrics.d.5 has the shipped sets, in their order",
+      [] if re.findall(r"^\.TP\n\.B (.*)$", shipped, re.M) == sets else sets)
 cases = "".join(path.read_text() for path in sorted((source / "tests/e2e").glob("*.sh")))
 for name in ("ktrace-session.5", "ktrace-cookbook.7"):
     sections = re.split(r"^\.S[HS] ", page(name), flags=re.M)[1:]

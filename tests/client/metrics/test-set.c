@@ -296,7 +296,7 @@ static void test_same(void) {
 
 /* Every shipped set is right, and they can all be on. */
 static void test_shipped(void) {
-        g_autofree char *dir = g_test_build_filename(G_TEST_DIST, "metrics.d", NULL);
+        g_autofree char *dir = g_test_build_filename(G_TEST_DIST, "policy", "metrics.d", NULL);
         g_autoptr(GDir) files = g_dir_open(dir, 0, NULL);
         Set *sets[SET_SETS_MAX];
         size_t n = 0;
@@ -325,6 +325,29 @@ static void test_shipped(void) {
                 set_free(sets[--n]);
 }
 
+/* The examples of ktrace-metrics.d(5) are good sets. */
+static void test_examples(void) {
+        g_autofree char *path =
+                        g_test_build_filename(G_TEST_DIST, "man", "ktrace-metrics.d.5", NULL);
+        g_autofree char *page = NULL;
+        unsigned n = 0;
+
+        g_assert_true(g_file_get_contents(path, &page, NULL, NULL));
+        for (char *p = page; (p = strstr(p, ".EX\n{\n"));) {
+                g_auto(GStrv) parts = NULL;
+                char *end = strstr(p, "\n.EE");
+
+                g_assert_nonnull(end);
+                *end = '\0';
+                parts = g_strsplit(p + strlen(".EX\n"), "\\-", -1);
+                g_autofree char *text = g_strjoinv("-", parts);
+                set_free(sample_read(text));
+                p = end + 1;
+                n++;
+        }
+        g_assert_cmpuint(n, >=, 2);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/set/good", test_good);
@@ -336,5 +359,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/set/twice", test_twice);
         g_test_add_func("/set/same", test_same);
         g_test_add_func("/set/shipped", test_shipped);
+        g_test_add_func("/set/examples", test_examples);
         return g_test_run();
 }
