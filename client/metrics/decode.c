@@ -8,7 +8,6 @@
 
 #include "metrics/decode.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
 #include <inttypes.h>
@@ -18,11 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "names/argument.h"
 #include "names/syscall.h"
 
 #define CGROUP_ROOT     "/sys/fs/cgroup"
 #define CGROUPS_MAX     8192 /* directories to look at for one id */
-#define ERRNO_MAX       4095 /* MAX_ERRNO of the kernel */
 #define DEV_MINOR_BITS  20
 #define CGROUP_LINE_MAX (PATH_MAX + 128)
 
@@ -56,18 +55,12 @@ static bool decode_syscall(const DecodeKey *key, char text[static DECODE_TEXT_MA
 
 /* "ENOENT" for -2; "none" for a result that is no error. */
 static bool decode_errno(const DecodeKey *key, char text[static DECODE_TEXT_MAX]) {
-        int64_t number = (int64_t)key->number;
-        const char *name =
-                        number < 0 && number >= -ERRNO_MAX ? strerrorname_np((int)-number) : NULL;
+        int64_t result = (int64_t)key->number;
 
-        /* A field of 32 bits without a sign. */
-        if (!key->is_negative && key->number <= UINT32_MAX && (int32_t)number < 0 &&
-                        (int32_t)number >= -ERRNO_MAX)
-                name = strerrorname_np(-(int32_t)number);
-        if (!name && !key->is_negative) {
-                (void)snprintf(text, DECODE_TEXT_MAX, "none");
-                return true;
-        }
+        if (!key->is_negative && key->number <= UINT32_MAX)
+                result = (int32_t)key->number; /* a field without a sign */
+        const char *name =
+                        result < 0 ? argument_get_error(result < -INT32_MAX ? 0 : -result) : "none";
         if (!name)
                 return decode_number(key, text);
         (void)snprintf(text, DECODE_TEXT_MAX, "%s", name);

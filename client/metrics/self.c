@@ -132,36 +132,70 @@ static int self_fill_ways(MetricSnapshot *snapshot, SetRun *const *runs, size_t 
         return r;
 }
 
-/* Numbers for each metric of a session. */
-static int self_fill_metrics(MetricSnapshot *snapshot,
-                SetRun *const *runs,
-                size_t n,
-                bool is_of_dropped) {
-        const MetricHead dropped = { METRIC_COUNTER,
-                "ktrace_metrics_dropped",
-                "Events that were not counted, because the kernel's table was full",
-                .labels = of_metric,
-                .n_labels = 1 };
-        const MetricHead other = { METRIC_COUNTER,
-                "ktrace_metrics_other",
-                "Events that were counted with the labels \"other\", because of max-sets",
-                .labels = of_metric,
-                .n_labels = 1 };
-        MetricFamily *family;
+/* A number for each metric of a session. Returns false if the metric has none. */
+typedef struct SelfOfMetric {
+        MetricHead head;
+        bool (*get)(const SetRun *run, size_t metric, uint64_t *ret);
+} SelfOfMetric;
 
-        int r = metric_snapshot_add(snapshot, is_of_dropped ? &dropped : &other, &family);
-        for (size_t i = 0; r == 0 && i < n; i++)
-                for (size_t j = 0; r == 0 && j < runs[i]->set->n_metrics; j++) {
-                        const MetricRun *metric = &runs[i]->metrics[j];
+static bool self_get_dropped(const SetRun *run, size_t metric, uint64_t *ret) {
+        *ret = run->metrics[metric].dropped;
+        return run->metrics[metric].totals && run->metrics[metric].is_read;
+}
 
-                        if (metric->totals && metric->is_read)
-                                r = self_add_point(family,
-                                                metric->metric->name,
-                                                NULL,
-                                                is_of_dropped ? metric->dropped
-                                                              : totals_get_other(metric->totals));
-                }
-        return r;
+static bool self_get_other(const SetRun *run, size_t metric, uint64_t *ret) {
+        const MetricRun *of = &run->metrics[metric];
+
+        if (!of->totals || !of->is_read)
+                return false;
+        *ret = totals_get_other(of->totals);
+        return true;
+}
+
+static bool self_get_left_out(const SetRun *run, size_t metric, uint64_t *ret) {
+        *ret = run->left_out[metric];
+        return run->id && run->metrics[metric].totals;
+}
+
+static const SelfOfMetric self_of_metrics[] = {
+        { { METRIC_COUNTER,
+                          "ktrace_metrics_dropped",
+                          "Events that were not counted, because the kernel's table was full",
+                          .labels = of_metric,
+                          .n_labels = 1 },
+                        self_get_dropped },
+        { { METRIC_COUNTER,
+                          "ktrace_metrics_other",
+                          "Events that were counted with the labels \"other\", because of max-sets",
+                          .labels = of_metric,
+                          .n_labels = 1 },
+                        self_get_other },
+        { { METRIC_GAUGE,
+                          "ktrace_metrics_left_out",
+                          "Whether the metric is not counted, because ktraced refuses it",
+                          .labels = of_metric,
+                          .n_labels = 1 },
+                        self_get_left_out },
+};
+
+static int self_fill_metrics(MetricSnapshot *snapshot, SetRun *const *runs, size_t n) {
+        for (size_t i = 0; i < ELEMENTSOF(self_of_metrics); i++) {
+                const SelfOfMetric *of = &self_of_metrics[i];
+                MetricFamily *family;
+                uint64_t number;
+                int r = metric_snapshot_add(snapshot, &of->head, &family);
+
+                for (size_t j = 0; r == 0 && j < n; j++)
+                        for (size_t k = 0; r == 0 && k < runs[j]->set->n_metrics; k++)
+                                if (of->get(runs[j], k, &number))
+                                        r = self_add_point(family,
+                                                        runs[j]->set->metrics[k].name,
+                                                        NULL,
+                                                        number);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 static int self_fill_build(MetricSnapshot *snapshot) {
@@ -181,6 +215,5 @@ int self_fill(MetricSnapshot *snapshot, SetRun *const *runs, size_t n) {
 
         r = r ?: self_fill_sets(snapshot, runs, n);
         r = r ?: self_fill_ways(snapshot, runs, n);
-        r = r ?: self_fill_metrics(snapshot, runs, n, true);
-        return r ?: self_fill_metrics(snapshot, runs, n, false);
+        return r ?: self_fill_metrics(snapshot, runs, n);
 }

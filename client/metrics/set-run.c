@@ -12,7 +12,9 @@
  * stays.
  *
  * A set that fails leaves the others alone. Its failure is logged once, and it is tried again, at
- * first at the next interval and then less often. */
+ * first at the next interval and then less often. A metric that is refused leaves the others of its
+ * set alone: the session is made without it. A successor does not go on with such a session,
+ * because the metric may be allowed then. */
 
 #include "metrics/set-run.h"
 
@@ -56,6 +58,7 @@ SetRun *set_run_new(const Set *set) {
                 return NULL;
         run->set = set;
         run->metrics = calloc(set->n_metrics, sizeof(*run->metrics));
+        run->left_out = calloc(set->n_metrics, sizeof(*run->left_out));
         for (size_t i = 0; run->metrics && i < set->n_metrics; i++) {
                 MetricRun *metric = &run->metrics[i];
 
@@ -66,7 +69,7 @@ SetRun *set_run_new(const Set *set) {
                 if (!metric->totals)
                         return NULL;
         }
-        return run->metrics ? TAKE_PTR(run) : NULL;
+        return run->metrics && run->left_out ? TAKE_PTR(run) : NULL;
 }
 
 SetRun *set_run_free(SetRun *run) {
@@ -76,6 +79,7 @@ SetRun *set_run_free(SetRun *run) {
         for (size_t i = 0; run->metrics && i < run->set->n_metrics; i++)
                 totals_free(run->metrics[i].totals);
         free(run->metrics);
+        free(run->left_out);
         free(run->id);
         free(run);
         return NULL;
@@ -211,21 +215,72 @@ static int set_run_add_probe(ktrace *connection, const SetMetric *metric, ktrace
         return r == -EEXIST ? 0 : r; /* equal names are equal definitions */
 }
 
-static int set_run_create(SetRun *run, ktrace *connection, ktrace_error *error) {
+/* Creates and starts the session, or finds the metric because of which it is refused. */
+static int set_run_try(SetRun *run,
+                ktrace *connection,
+                const SourceSession *session,
+                size_t *ret_metric,
+                ktrace_error *error) {
         _cleanup_json_ json_object *spec = NULL;
-        /* What was counted before is known to this service only. */
-        bool is_whole = run->read_usec == 0;
-        int r = source_make_spec(run->set, geteuid(), is_whole, &spec);
+        const Set *set = run->set;
+        int r = source_make_spec(session, &spec);
 
-        for (size_t i = 0; r == 0 && i < run->set->n_metrics; i++)
-                if (run->set->metrics[i].source == SOURCE_PAIR)
-                        r = set_run_add_probe(connection, &run->set->metrics[i], error);
-        r = r ?: ktrace_create(connection, json_object_to_json_string(spec), &run->session, error);
+        *ret_metric = SIZE_MAX;
+        for (size_t i = 0; r == 0 && i < set->n_metrics; i++)
+                if (set->metrics[i].source == SOURCE_PAIR && !run->left_out[i]) {
+                        r = set_run_add_probe(connection, &set->metrics[i], error);
+                        *ret_metric = r < 0 ? i : SIZE_MAX;
+                }
+        if (r < 0)
+                return r;
+        r = ktrace_create(connection, json_object_to_json_string(spec), &run->session, error);
         r = r ?: ktrace_session_start(run->session, error);
-        if (r != 0 && run->session) {
+        if (r < 0 && run->session) {
                 (void)ktrace_session_destroy(run->session, NULL);
                 set_run_detach(run);
         }
+        if (r < 0)
+                (void)source_find_refused(session, error->text, ret_metric);
+        return r;
+}
+
+/* Whether the answer says that it will be the same the next time. */
+static bool set_run_is_refused(int r) {
+        return r == -EINVAL || r == -EACCES || r == -EPERM || r == -ENOENT || r == -EOPNOTSUPP;
+}
+
+/* A metric that the policy or this kernel does not allow is left out, so that the set has the
+ * others. */
+static int set_run_make(SetRun *run, ktrace *connection, bool is_whole, ktrace_error *error) {
+        const Set *set = run->set;
+        const SourceSession session = {
+                .set = set, .left_out = run->left_out, .uid = geteuid(), .is_whole = is_whole
+        };
+        size_t metric, n = 0;
+
+        for (size_t i = 0; i < set->n_metrics; i++) {
+                n += set->metrics[i].source != SOURCE_STATUS;
+                run->left_out[i] = false;
+        }
+        for (;;) {
+                int r = set_run_try(run, connection, &session, &metric, error);
+
+                if (r == 0 || !set_run_is_refused(r) || metric == SIZE_MAX || --n == 0)
+                        return r;
+                run->left_out[metric] = true;
+                notice_print(LOG_WARNING,
+                                "set %s: %s is left out: %s",
+                                set->name,
+                                set->metrics[metric].name,
+                                error->text);
+        }
+}
+
+static int set_run_create(SetRun *run, ktrace *connection, ktrace_error *error) {
+        /* What was counted before is known to this service only. */
+        bool is_whole = run->read_usec == 0;
+
+        int r = set_run_make(run, connection, is_whole, error);
         r = r ?: set_run_set_id(run);
         if (r != 0)
                 return r;
@@ -245,11 +300,12 @@ static int set_run_create(SetRun *run, ktrace *connection, ktrace_error *error) 
         return 0;
 }
 
-/* Whether a session that was found counts what the set needs. */
+/* Whether a session that was found counts all that the set needs. */
 static bool set_run_is_wanted(SetRun *run, json_object *described, bool is_whole) {
+        const SourceSession session = { .set = run->set, .uid = geteuid(), .is_whole = is_whole };
         _cleanup_json_ json_object *spec = NULL;
 
-        return source_make_spec(run->set, geteuid(), is_whole, &spec) == 0 &&
+        return source_make_spec(&session, &spec) == 0 &&
                source_is_same(json_object_object_get(described, "spec"), spec);
 }
 
@@ -286,6 +342,7 @@ static int set_run_adopt(SetRun *run, ktrace_error *error) {
                 r = ktrace_session_start(run->session, error);
         if (r != 0 || is_known)
                 return r;
+        memset(run->left_out, 0, run->set->n_metrics * sizeof(*run->left_out));
         set_run_restart(run, is_whole);
         run->is_adopted = true;
         return set_run_set_id(run);
@@ -392,7 +449,7 @@ static int set_run_read_session(SetRun *run, ktrace_error *error) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < run->set->n_metrics; i++)
-                if (run->metrics[i].totals)
+                if (run->metrics[i].totals && !run->left_out[i])
                         r = set_run_read_histogram(run, &run->metrics[i], &lost, error);
         if (r < 0)
                 return r;

@@ -22,6 +22,7 @@ typedef struct MetricRun {
 typedef struct SetRun {
         const Set *set; /* borrowed from the settings */
         MetricRun *metrics;
+        bool *left_out;          /* for each metric: the session does not have it */
         ktrace_session *session; /* NULL: none now */
         char *id;                /* of the session that the counts are of; NULL: none yet */
         bool is_whole;           /* that session has counted all: source_name_histogram() */

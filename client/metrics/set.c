@@ -145,8 +145,12 @@ bool set_metric_has_tasks(const SetMetric *metric) {
         return false;
 }
 
+/* Many tasks may have equal labels. */
 uint64_t set_metric_count_rows(const SetMetric *metric) {
-        uint64_t n = metric->n_labels > 0 ? metric->max_sets : 1, rows = SPEC_HIST_SIZE_MIN;
+        uint64_t n = set_metric_has_tasks(metric) ? SET_ROWS_MAX
+                     : metric->n_labels > 0       ? metric->max_sets
+                                                  : 1;
+        uint64_t rows = SPEC_HIST_SIZE_MIN;
 
         if (metric->type == METRIC_HISTOGRAM)
                 n *= metric->width > 0 ? SET_LINEAR_MAX : SET_LOG2_MAX;

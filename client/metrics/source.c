@@ -234,27 +234,31 @@ static int source_add_probe(json_object *probes, const char *name) {
 static int source_add_metric(json_object *triggers,
                 json_object *probes,
                 const SetMetric *metric,
-                uid_t uid,
-                bool is_whole) {
+                const SourceSession *session) {
         _cleanup_free_ char *event = NULL, *probe = NULL;
 
-        int r = source_name_event(metric, uid, &event, &probe);
+        int r = source_name_event(metric, session->uid, &event, &probe);
         if (r == 0 && *probe)
                 r = source_add_probe(probes, probe);
-        return r ?: source_add_trigger(triggers, metric, event, is_whole);
+        return r ?: source_add_trigger(triggers, metric, event, session->is_whole);
 }
 
-int source_make_spec(const Set *set, uid_t uid, bool is_whole, json_object **ret) {
+static bool source_has_metric(const SourceSession *session, size_t i) {
+        return session->set->metrics[i].source != SOURCE_STATUS &&
+               !(session->left_out && session->left_out[i]);
+}
+
+int source_make_spec(const SourceSession *session, json_object **ret) {
         _cleanup_json_ json_object *spec = json_object_new_object();
         _cleanup_json_ json_object *probes = json_object_new_array();
         json_object *triggers = json_object_new_array();
         char name[SOURCE_NAME_MAX];
 
-        source_name_session(set, name);
+        source_name_session(session->set, name);
         int r = spec && probes ? spec_json_put(spec, "triggers", triggers) : -ENOMEM;
-        for (size_t i = 0; r == 0 && i < set->n_metrics; i++)
-                if (set->metrics[i].source != SOURCE_STATUS)
-                        r = source_add_metric(triggers, probes, &set->metrics[i], uid, is_whole);
+        for (size_t i = 0; r == 0 && i < session->set->n_metrics; i++)
+                if (source_has_metric(session, i))
+                        r = source_add_metric(triggers, probes, &session->set->metrics[i], session);
         if (r == 0 && json_object_array_length(probes) > 0)
                 r = spec_json_put(spec, "probes", json_object_get(probes));
         r = r ?: spec_json_put(spec, "name", json_object_new_string(name));
@@ -263,6 +267,35 @@ int source_make_spec(const Set *set, uid_t uid, bool is_whole, json_object **ret
         if (r == 0)
                 *ret = TAKE_PTR(spec);
         return r;
+}
+
+/* Refusals */
+
+static bool source_uses_probe(const SetMetric *metric, const char *text) {
+        _cleanup_free_ char *event = NULL, *probe = NULL;
+        static const char before[] = "probe ";
+
+        if (strncmp(text, before, strlen(before)) != 0 ||
+                        source_name_event(metric, 0, &event, &probe) < 0 || !*probe)
+                return false;
+        text += strlen(before);
+        return strncmp(text, probe, strlen(probe)) == 0 && text[strlen(probe)] == ':';
+}
+
+/* The text begins with "triggers[2]", or with "probe NAME:". */
+bool source_find_refused(const SourceSession *session, const char *text, size_t *ret_metric) {
+        size_t wanted = SIZE_MAX, n = 0;
+
+        (void)sscanf(text, "triggers[%zu]", &wanted);
+        for (size_t i = 0; i < session->set->n_metrics; i++) {
+                if (!source_has_metric(session, i))
+                        continue;
+                if (n++ == wanted || source_uses_probe(&session->set->metrics[i], text)) {
+                        *ret_metric = i;
+                        return true;
+                }
+        }
+        return false;
 }
 
 /* Comparison */

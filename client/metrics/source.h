@@ -18,8 +18,20 @@ void source_name_session(const Set *set, char ret[static SOURCE_NAME_MAX]);
 void source_name_histogram(const SetMetric *metric,
                 bool is_whole,
                 char ret[static SOURCE_NAME_MAX]);
-/* The spec of the session. uid: of the service, for the names of its probes. */
-int source_make_spec(const Set *set, uid_t uid, bool is_whole, json_object **ret);
+
+/* What a session is made for. */
+typedef struct SourceSession {
+        const Set *set;
+        const bool *left_out; /* for each metric: the session does not have it; NULL: it has all */
+        uid_t uid;            /* of the service, for the names of its probes */
+        bool is_whole;        /* see source_name_histogram() */
+} SourceSession;
+
+/* The spec of the session. */
+int source_make_spec(const SourceSession *session, json_object **ret);
+/* The metric that a refusal of this spec is about, by the place with which its text begins. Returns
+ * false if it is about none. */
+bool source_find_refused(const SourceSession *session, const char *text, size_t *ret_metric);
 /* The definition of a pair, for AddProbe. Equal definitions have equal names, and others do not. */
 int source_make_probe(const SetMetric *metric, json_object **ret);
 /* Whether both specs, one of them as ktraced describes it, make the same session. */

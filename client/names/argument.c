@@ -195,8 +195,8 @@ void argument_print(const char *call,
                 snprintf(text, size, "%" PRIu64, wide ? value : (uint32_t)value);
 }
 
-/* Codes that the kernel handles before a program sees them, see linux/errno.h. */
-static const char *argument_error_name(int64_t code) {
+const char *argument_get_error(int64_t code) {
+        /* The kernel handles these before a program sees them, see linux/errno.h. */
         static const struct {
                 int64_t code;
                 const char *name;
@@ -215,7 +215,7 @@ static const char *argument_error_name(int64_t code) {
 
 void argument_print_result(const char *call, int64_t result, char *text, size_t size) {
         static const char *const mappers[] = { "brk", "mmap", "mremap", "shmat" };
-        const char *error = result < 0 && result >= -4095 ? argument_error_name(-result) : NULL;
+        const char *error = result < 0 && result >= -4095 ? argument_get_error(-result) : NULL;
 
         if (error)
                 snprintf(text, size, "%" PRId64 " %s", result, error);

@@ -21,3 +21,5 @@ void argument_print(const char *call,
 
 /* Prints what a call returned: "3", "0x7f1e5c000000" or "-2 ENOENT". call NULL: unknown. */
 void argument_print_result(const char *call, int64_t result, char *text, size_t size);
+/* The name of an error, from its positive code: "ENOENT". NULL: it has none. */
+const char *argument_get_error(int64_t code);

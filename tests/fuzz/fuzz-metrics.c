@@ -63,12 +63,13 @@ const char *const fuzz_words[] = { "{",
 
 /* What is accepted can be asked of ktraced. Only the events of a set can be too many for it. */
 static void check_set(const Set *set) {
+        SourceSession session = { .set = set, .uid = 990 };
         _cleanup_json_ json_object *object = NULL;
         _cleanup_spec_ Spec *spec = spec_new();
         Reason reason = {};
 
         fuzz_check(set->n_metrics > 0 && set->n_metrics <= SET_METRICS_MAX);
-        fuzz_check(source_make_spec(set, 990, true, &object) == 0);
+        fuzz_check(source_make_spec(&session, &object) == 0);
         if (source_has_session(set))
                 (void)spec_from_json(spec, object, &reason);
         fuzz_check(set_is_same(set, set));

@@ -13,7 +13,9 @@
 static char *show(const Set *set, bool is_whole) {
         _cleanup_json_ json_object *spec = NULL;
 
-        g_assert_cmpint(source_make_spec(set, 990, is_whole, &spec), ==, 0);
+        SourceSession session = { .set = set, .uid = 990, .is_whole = is_whole };
+
+        g_assert_cmpint(source_make_spec(&session, &spec), ==, 0);
         return g_strdup(json_object_to_json_string_ext(spec, JSON_C_TO_STRING_PLAIN));
 }
 
@@ -105,7 +107,8 @@ static void test_same(void) {
         _cleanup_spec_ Spec *spec = spec_new();
         Reason reason = {};
 
-        g_assert_cmpint(source_make_spec(set, 990, true, &wanted), ==, 0);
+        SourceSession session = { .set = set, .uid = 990, .is_whole = true };
+        g_assert_cmpint(source_make_spec(&session, &wanted), ==, 0);
         if (spec_from_json(spec, wanted, &reason) != 0 || spec_complete(spec, &reason) != 0)
                 g_error("%s", reason.text);
         spec_settle_buffer(spec, 64);
@@ -116,12 +119,42 @@ static void test_same(void) {
         g_assert_false(source_is_same(NULL, wanted));
 }
 
+#define METRIC(name, rest) "{\"name\":\"" name "\",\"help\":\"h\",\"type\":\"counter\"," rest "}"
+
+/* The metric of a refusal is found, also when others are left out before it. */
+static void test_refused(void) {
+        _cleanup_(set_free_cleanup) Set *set = sample_read("{\"metrics\":[" METRIC("a",
+                        "\"status\":\"x\"") "," METRIC("b", "\"event\":\"s:e\"") "," METRIC("c",
+                        "\"probe\":\"p\"") "," METRIC("d", "\"event\":\"s:f\"") "]}");
+        bool left_out[4] = { false };
+        SourceSession session = { .set = set, .left_out = left_out, .uid = 990 };
+        _cleanup_json_ json_object *spec = NULL;
+        size_t metric = 9;
+
+        g_assert_true(source_find_refused(&session, "triggers[0].keys[0]: no", &metric));
+        g_assert_cmpuint(metric, ==, 1);
+        g_assert_true(source_find_refused(&session, "triggers[2]: no", &metric));
+        g_assert_cmpuint(metric, ==, 3);
+        g_assert_true(source_find_refused(&session, "probe p: no", &metric));
+        g_assert_cmpuint(metric, ==, 2);
+        left_out[1] = true;
+        g_assert_true(source_find_refused(&session, "triggers[0]: no", &metric));
+        g_assert_cmpuint(metric, ==, 2);
+        g_assert_false(source_find_refused(&session, "triggers[2]: no", &metric));
+        g_assert_false(source_find_refused(&session, "probe pp: no", &metric));
+        g_assert_false(source_find_refused(&session, "limit reached", &metric));
+        g_assert_false(source_find_refused(&session, "", &metric));
+        g_assert_cmpint(source_make_spec(&session, &spec), ==, 0);
+        g_assert_cmpuint(json_object_array_length(json_object_object_get(spec, "triggers")), ==, 2);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/source/event", test_event);
         g_test_add_func("/source/histogram", test_histogram);
         g_test_add_func("/source/pair", test_pair);
         g_test_add_func("/source/pair-name", test_pair_name);
+        g_test_add_func("/source/refused", test_refused);
         g_test_add_func("/source/same", test_same);
         return g_test_run();
 }
