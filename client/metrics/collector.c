@@ -44,7 +44,8 @@ struct Collector {
         char trouble[512];      /* why there is none; "": there is one */
         char *stale[STALE_MAX]; /* probes that no set has any more */
         size_t n_stale;
-        char status[128]; /* as systemd has it */
+        struct timespec published; /* the last snapshot: CLOCK_MONOTONIC */
+        char status[128];          /* as systemd has it */
 };
 
 /* The connection */
@@ -278,34 +279,51 @@ static void collector_report_status(Collector *collector) {
 
 /* The thread */
 
-static void collector_turn(Collector *collector) {
-        MetricSnapshot *snapshot = NULL;
-        bool is_reached = true;
-
-        if (!collector->connection && collector->n_runs > 0)
-                collector_open(collector);
-        for (size_t i = 0; collector->connection && i < collector->n_runs; i++)
-                is_reached = set_run_read(collector->runs[i],
-                                             collector->connection,
-                                             collector->settings->interval_usec) &&
-                             is_reached;
-        if (collector->connection)
-                collector_remove_probes(collector);
-        if (!is_reached && !collector_is_connected(collector))
-                collector_close(collector);
-        int r = collector_make_snapshot(collector, &snapshot);
-        if (r == 0)
-                board_publish(collector->board, snapshot);
-        else
-                notice_print(LOG_ERR, "no snapshot: %s", strerror(-r));
-        collector_report_status(collector);
-}
-
 static struct timespec collector_get_now(void) {
         struct timespec now = {};
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
         return now;
+}
+
+static void collector_publish(Collector *collector) {
+        MetricSnapshot *snapshot = NULL;
+
+        int r = collector_make_snapshot(collector, &snapshot);
+        if (r == 0)
+                board_publish(collector->board, snapshot);
+        else
+                notice_print(LOG_ERR, "no snapshot: %s", strerror(-r));
+        collector->published = collector_get_now();
+        collector_report_status(collector);
+}
+
+/* Readings that take long, such as the first ones, shall not delay what has been read. */
+static void collector_publish_late(Collector *collector) {
+        struct timespec now = collector_get_now();
+
+        if ((uint64_t)(now.tv_sec - collector->published.tv_sec) * USEC_PER_SEC >
+                        collector->settings->interval_usec)
+                collector_publish(collector);
+}
+
+static void collector_turn(Collector *collector) {
+        bool is_reached = true;
+
+        if (!collector->connection && collector->n_runs > 0)
+                collector_open(collector);
+        for (size_t i = 0; collector->connection && i < collector->n_runs; i++) {
+                is_reached = set_run_read(collector->runs[i],
+                                             collector->connection,
+                                             collector->settings->interval_usec) &&
+                             is_reached;
+                collector_publish_late(collector);
+        }
+        if (collector->connection)
+                collector_remove_probes(collector);
+        if (!is_reached && !collector_is_connected(collector))
+                collector_close(collector);
+        collector_publish(collector);
 }
 
 static bool collector_is_before(const struct timespec *a, const struct timespec *b) {
@@ -344,6 +362,7 @@ static void *collector_run(void *userdata) {
         Settings *settings = NULL;
 
         (void)pthread_setname_np(pthread_self(), "collector");
+        collector_publish(collector); /* until the first readings: the service's own numbers */
         while (collector_wait(collector, &due, &settings)) {
                 if (settings) {
                         collector_apply(collector, TAKE_PTR(settings));
