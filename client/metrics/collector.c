@@ -25,7 +25,7 @@
 #define CALL_TIMEOUT_USEC UINT64_C(30000000)
 #define USEC_PER_SEC      UINT64_C(1000000)
 #define NSEC_PER_SEC      1000000000L
-/* A thread that waits for ktraced ends with the process. */
+/* So long the end of the service waits for a call that ktraced does not answer. */
 #define END_TIMEOUT_SEC 2
 #define STALE_MAX       SET_METRICS_MAX
 
@@ -307,22 +307,24 @@ static void collector_publish_late(Collector *collector) {
                 collector_publish(collector);
 }
 
-static void collector_turn(Collector *collector) {
-        bool is_reached = true;
+/* Returns false if the connection has ended, or ktraced does not answer. */
+static bool collector_read(Collector *collector, SetRun *run) {
+        bool is_reached = set_run_read(
+                        run, collector->connection, collector->settings->interval_usec);
 
+        return is_reached || collector_is_connected(collector);
+}
+
+static void collector_turn(Collector *collector) {
         if (!collector->connection && collector->n_runs > 0)
                 collector_open(collector);
         for (size_t i = 0; collector->connection && i < collector->n_runs; i++) {
-                is_reached = set_run_read(collector->runs[i],
-                                             collector->connection,
-                                             collector->settings->interval_usec) &&
-                             is_reached;
+                if (!collector_read(collector, collector->runs[i]))
+                        collector_close(collector);
                 collector_publish_late(collector);
         }
         if (collector->connection)
                 collector_remove_probes(collector);
-        if (!is_reached && !collector_is_connected(collector))
-                collector_close(collector);
         collector_publish(collector);
 }
 
@@ -362,10 +364,10 @@ static void *collector_run(void *userdata) {
         Settings *settings = NULL;
 
         (void)pthread_setname_np(pthread_self(), "collector");
-        collector_publish(collector); /* until the first readings: the service's own numbers */
         while (collector_wait(collector, &due, &settings)) {
                 if (settings) {
                         collector_apply(collector, TAKE_PTR(settings));
+                        collector_publish(collector);
                         due = collector_get_now();
                 }
                 collector_turn(collector);
@@ -444,7 +446,8 @@ Collector *collector_free(Collector *collector) {
         (void)pthread_mutex_unlock(&collector->lock);
         (void)clock_gettime(CLOCK_REALTIME, &until); /* cannot fail with this clock */
         until.tv_sec += END_TIMEOUT_SEC;
-        if (pthread_timedjoin_np(collector->thread, NULL, &until) == 0)
-                collector_done(collector);
+        if (pthread_timedjoin_np(collector->thread, NULL, &until) != 0)
+                return collector;
+        collector_done(collector);
         return NULL;
 }

@@ -11,6 +11,6 @@ typedef struct Collector Collector;
 int collector_new(Settings *settings, Board *board, Collector **ret);
 /* The thread goes on with these settings, which are taken. Does not wait. */
 void collector_reload(Collector *collector, Settings *settings);
-/* Ends the thread. The sessions stay for a moment, for a service that starts again. */
+/* Ends the thread. The sessions stay for a moment, for a service that starts again. Returns the
+ * collector if its thread waits for ktraced: it uses the board until the process ends. */
 Collector *collector_free(Collector *collector);
-DEFINE_CLEANUP(Collector, collector_free);

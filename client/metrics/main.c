@@ -185,7 +185,9 @@ static int metrics_open(Service *service) {
 }
 
 static void metrics_close(Service *service) {
-        collector_free(service->collector);
+        service->collector = collector_free(service->collector);
+        if (service->collector)
+                return; /* its thread ends with the process */
         board_free(service->board);
         sd_event_unref(service->event);
 }
