@@ -77,6 +77,14 @@ static bool collector_is_connected(Collector *collector) {
                ktrace_call(collector->connection, NULL, "GetStatus", NULL, NULL, NULL) == 0;
 }
 
+/* Returns false if the connection has ended, or ktraced does not answer. */
+static bool collector_read(Collector *collector, SetRun *run) {
+        bool is_reached = set_run_read(
+                        run, collector->connection, collector->settings->interval_usec);
+
+        return is_reached || collector_is_connected(collector);
+}
+
 /* Probes of pairs */
 
 static bool collector_has_probe(const Collector *collector, const char *name) {
@@ -166,32 +174,22 @@ static void collector_end_runs(Collector *collector, SetRun **runs, size_t n) {
         free(runs);
 }
 
-/* Takes the settings. Without memory the old ones stay. */
-static void collector_apply(Collector *collector, Settings *settings) {
+/* Makes the runs of new settings: those of sets that have not changed are taken out of the old
+ * ones. Returns NULL without memory; then the old ones are complete. */
+static SetRun **collector_make_runs(Collector *collector, const Settings *settings) {
         SetRun **old = collector->runs, **runs = calloc(settings->n_sets + 1, sizeof(*runs));
-        size_t n_old = collector->n_runs, n = 0;
+        size_t n = 0;
 
-        for (size_t i = 0; runs && i < n_old;
-                        i++) /* also those that stay: a reading harms nothing */
-                if (collector->connection)
-                        (void)set_run_read(old[i],
-                                        collector->connection,
-                                        collector->settings->interval_usec);
-        for (; runs && n < settings->n_sets; n++) {
-                runs[n] = set_run_new(settings->sets[n]);
-                if (!runs[n])
-                        break;
-        }
+        while (runs && n < settings->n_sets && (runs[n] = set_run_new(settings->sets[n])))
+                n++;
         if (!runs || n < settings->n_sets) {
-                notice_print(LOG_ERR, "no memory for the new settings: the old ones stay");
                 while (n > 0)
                         set_run_free(runs[--n]);
                 free(runs);
-                settings_free(settings);
-                return;
+                return NULL;
         }
         for (size_t i = 0; i < n; i++) {
-                SetRun *same = collector_take_same(old, n_old, settings->sets[i]);
+                SetRun *same = collector_take_same(old, collector->n_runs, settings->sets[i]);
 
                 if (same) {
                         set_run_free(runs[i]);
@@ -199,11 +197,29 @@ static void collector_apply(Collector *collector, Settings *settings) {
                 }
         }
         for (size_t i = 0; i < n; i++)
-                for (size_t j = 0; !runs[i]->id && j < n_old; j++)
+                for (size_t j = 0; !runs[i]->id && j < collector->n_runs; j++)
                         if (old[j])
                                 set_run_inherit(runs[i], old[j]);
+        return runs;
+}
+
+/* Takes the settings. Without memory the old ones stay. */
+static void collector_apply(Collector *collector, Settings *settings) {
+        SetRun **old = collector->runs, **runs;
+        size_t n_old = collector->n_runs;
+
+        /* Also the sets that stay: a reading harms nothing. */
+        for (size_t i = 0; collector->connection && i < n_old; i++)
+                if (!collector_read(collector, old[i]))
+                        collector_close(collector);
+        runs = collector_make_runs(collector, settings);
+        if (!runs) {
+                notice_print(LOG_ERR, "no memory for the new settings: the old ones stay");
+                settings_free(settings);
+                return;
+        }
         collector->runs = runs;
-        collector->n_runs = n;
+        collector->n_runs = settings->n_sets;
         collector_end_runs(collector, old, n_old);
         settings_free(collector->settings);
         collector->settings = settings;
@@ -305,14 +321,6 @@ static void collector_publish_late(Collector *collector) {
         if ((uint64_t)(now.tv_sec - collector->published.tv_sec) * USEC_PER_SEC >
                         collector->settings->interval_usec)
                 collector_publish(collector);
-}
-
-/* Returns false if the connection has ended, or ktraced does not answer. */
-static bool collector_read(Collector *collector, SetRun *run) {
-        bool is_reached = set_run_read(
-                        run, collector->connection, collector->settings->interval_usec);
-
-        return is_reached || collector_is_connected(collector);
 }
 
 static void collector_turn(Collector *collector) {
