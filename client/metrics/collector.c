@@ -10,6 +10,7 @@
 #include "metrics/collector.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -334,6 +335,7 @@ static void collector_turn(Collector *collector) {
         if (collector->connection)
                 collector_remove_probes(collector);
         collector_publish(collector);
+        (void)malloc_trim(0); /* the answer with a large table takes megabytes for a moment */
 }
 
 static bool collector_is_before(const struct timespec *a, const struct timespec *b) {
