@@ -64,7 +64,7 @@ int desk_admit(Desk *desk, uid_t uid, Reason *reason) {
 }
 
 void desk_count_refusal(Desk *desk, int result) {
-        totals_count_refusal(registry_get_totals(desk->registry), result);
+        counters_count_refusal(registry_get_counters(desk->registry), result);
 }
 
 SessionReach desk_get_reach(const Peer *peer) {

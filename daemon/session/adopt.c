@@ -522,7 +522,7 @@ static void adopt_file(const char *id, json_object *object, void *userdata) {
                                                 .text = reason.text[0] ? reason.text
                                                                        : "it cannot be taken over",
                                 });
-                totals_count_end(&registry->totals, "restart");
+                counters_count_end(&registry->counters, "restart");
                 if (session)
                         session_unkeep(session);
                 store_remove(registry->store, id);

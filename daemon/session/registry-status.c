@@ -138,7 +138,7 @@ static int put_totals(json_object *object, const Registry *registry) {
         TAILQ_FOREACH(drain, &registry->drains, drains)
                 count_worker(drain->feed, &gauges);
         int r = describe_put(object, "totals", totals);
-        r = r ?: totals_describe(&registry->totals, totals);
+        r = r ?: counters_describe(&registry->counters, totals);
         r = r ?: put_gauges(totals, &gauges);
         r = r ?: registry_status_put(totals, "consumers", gauges.n_workers);
         r = r ?: registry_status_put(totals, "consumers-memory-kb", gauges.memory_kb);
@@ -176,11 +176,11 @@ void registry_count_reader(Registry *registry, const Feed *feed) {
         FeedCounters counters;
 
         feed_get_counters(feed, &counters);
-        registry->totals.written_bytes += counters.written_bytes;
-        registry->totals.discarded_bytes += counters.discarded_bytes;
+        registry->counters.written_bytes += counters.written_bytes;
+        registry->counters.discarded_bytes += counters.discarded_bytes;
 }
 
 void registry_count_feed(Registry *registry, const Feed *feed) {
         registry_count_reader(registry, feed);
-        registry->totals.n_failed_workers += feed_has_failed(feed);
+        registry->counters.n_failed_workers += feed_has_failed(feed);
 }

@@ -207,7 +207,7 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         r = event_cache_new(&registry->events);
         if (r < 0)
                 return r;
-        totals_begin(&registry->totals);
+        counters_begin(&registry->counters);
         r = audit_new(options->event, &registry->audit);
         if (r < 0)
                 return r;
@@ -295,8 +295,8 @@ Audit *registry_get_audit(const Registry *registry) {
         return registry->audit;
 }
 
-Totals *registry_get_totals(Registry *registry) {
-        return &registry->totals;
+Counters *registry_get_counters(Registry *registry) {
+        return &registry->counters;
 }
 
 const Limits *registry_get_limits(const Registry *registry) {

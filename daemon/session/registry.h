@@ -18,9 +18,9 @@
 #include "watch/meter.h"
 #include "watch/newcomers.h"
 #include "work/audit.h"
+#include "work/counters.h"
 #include "work/notice.h"
 #include "work/store.h"
-#include "work/totals.h"
 #include "work/turns.h"
 
 /* Private to the session floor. */
@@ -133,7 +133,7 @@ struct Registry {
         EventCache *events;
         Format *made_format; /* see registry_get_format */
         Audit *audit;
-        Totals totals;
+        Counters counters;
         Tracefs *tracefs; /* NULL: not opened yet */
         /* Takes over what the previous daemon has left. Called when tracefs is opened. */
         void (*on_tracefs)(Registry *registry);
@@ -189,7 +189,7 @@ bool registry_is_looking(const Registry *registry);
 ProbeSet *registry_get_probes(const Registry *registry);
 /* For the decisions of other floors. */
 Audit *registry_get_audit(const Registry *registry);
-Totals *registry_get_totals(Registry *registry);
+Counters *registry_get_counters(Registry *registry);
 /* Returns the session with that id, or NULL if it is not within reach. All sessions are within
  * reach of root. */
 Session *registry_find(Registry *registry,

@@ -164,7 +164,7 @@ void session_begin_end(Session *session, const char *code, const char *reason) {
         snprintf(session->end_reason, sizeof(session->end_reason), "%s", reason);
         session->end = END_WANTED;
         if (session->state != SESSION_CREATING) /* no client knows it yet */
-                totals_count_end(&session->registry->totals, code);
+                counters_count_end(&session->registry->counters, code);
         if (session->plan_in_flight) /* the kernel's state is uncertain until the plan is over */
                 session_unkeep(session);
         session_set_timer(session, 0);

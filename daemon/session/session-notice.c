@@ -94,7 +94,7 @@ static void count_losses(Session *session, const uint64_t *lost) {
         for (unsigned cpu = 0; cpu < session->trace.n_cpus; cpu++)
                 n += lost[cpu];
         if (!session->skips_losses && n > session->n_lost)
-                session->registry->totals.n_lost += n - session->n_lost;
+                session->registry->counters.n_lost += n - session->n_lost;
         session->skips_losses = false;
         session->n_lost = n;
 }

@@ -179,7 +179,7 @@ void session_conclude_created(Session *session, int result, const Reason *reason
         if (session->spec->lifetime == LIFETIME_CLIENT)
                 session_set_timer(session, session->registry->options.limits.setup_timeout_usec);
         session->request->session = session;
-        session->registry->totals.n_created++;
+        session->registry->counters.n_created++;
         request_answer(&session->request, 0, NULL);
         session_watch_unit(session);
 }

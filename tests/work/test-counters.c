@@ -5,7 +5,7 @@
 #include <glib.h>
 
 #include "interfaces/error.h"
-#include "work/totals.h"
+#include "work/counters.h"
 
 static uint64_t get(json_object *object, const char *key) {
         json_object *value;
@@ -25,17 +25,17 @@ static void test_counts(void) {
                 0,
         };
         _cleanup_json_ json_object *object = json_object_new_object();
-        Totals totals;
+        Counters counters;
 
-        totals_begin(&totals);
+        counters_begin(&counters);
         for (size_t i = 0; i < G_N_ELEMENTS(codes); i++)
-                totals_count_end(&totals, codes[i]);
+                counters_count_end(&counters, codes[i]);
         for (size_t i = 0; i < G_N_ELEMENTS(results); i++)
-                totals_count_refusal(&totals, results[i]);
-        totals.n_lost = UINT64_C(1) << 40;
-        g_assert_cmpint(totals_describe(&totals, object), ==, 0);
+                counters_count_refusal(&counters, results[i]);
+        counters.n_lost = UINT64_C(1) << 40;
+        g_assert_cmpint(counters_describe(&counters, object), ==, 0);
         json_object *ended = json_object_object_get(object, "sessions-ended");
-        g_assert_cmpint(json_object_object_length(ended), ==, TOTALS_CODES);
+        g_assert_cmpint(json_object_object_length(ended), ==, COUNTERS_CODES);
         g_assert_cmpuint(get(ended, "guard"), ==, 2);
         g_assert_cmpuint(get(ended, "client-gone"), ==, 1);
         g_assert_cmpuint(get(ended, "failed"), ==, 0);
@@ -48,6 +48,6 @@ static void test_counts(void) {
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
-        g_test_add_func("/totals/counts", test_counts);
+        g_test_add_func("/counters/counts", test_counts);
         return g_test_run();
 }
