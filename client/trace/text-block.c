@@ -30,8 +30,10 @@ bool text_block_grow(TextBlock *block, size_t size) {
         size_t wanted = block->used + size;
         char *data;
 
-        if (size > TEXT_MAX || wanted > TEXT_MAX)
+        if (size > TEXT_MAX || wanted > TEXT_MAX) {
+                block->is_cut = true;
                 return false;
+        }
         wanted = MAX_OF(wanted * 2, (size_t)4096);
         data = realloc(block->data, wanted);
         if (!data) {

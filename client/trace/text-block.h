@@ -14,6 +14,7 @@ typedef struct TextBlock {
         char *data;
         size_t used, size;
         bool is_short_of_memory;
+        bool is_cut; /* text is missing because it became too long */
 } TextBlock;
 
 /* How printf() would print a number: "%-08.3lx" and the like. */
