@@ -25,7 +25,6 @@
 #include <sys/socket.h>
 
 #include "base/log.h"
-#include "varlink/message.h"
 #include "varlink/server.h"
 #include "varlink/service.h"
 #include "varlink/varlink-call.h"
@@ -202,7 +201,8 @@ static void handle_message(VarlinkConnection *connection, const char *end) {
         const char *text = connection->in + connection->in_begin;
         VarlinkMessage message = {};
         Reason reason = {};
-        int r = varlink_message_parse(text, (size_t)(end - text), &message, &reason);
+        int r = varlink_message_parse(
+                        text, (size_t)(end - text), VARLINK_VALUES_MAX, &message, &reason);
 
         connection->in_begin = connection->in_seen = (size_t)(end - connection->in) + 1;
         give_back_room(connection);

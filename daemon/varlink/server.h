@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
-#include "interfaces/cleanup.h"
+#include "interfaces/varlink-message.h"
 
 typedef struct VarlinkUser VarlinkUser;
 
@@ -17,8 +17,6 @@ typedef struct VarlinkServer VarlinkServer;
 typedef struct VarlinkConnection VarlinkConnection;
 /* One call. The handler that receives it owns it until it is answered. */
 typedef struct VarlinkCall VarlinkCall;
-
-#define VARLINK_SERVICE_ERROR(name) "org.varlink.service." name
 
 /* Size of one message without its NUL: fits 4096 events with a filter of 200 bytes each. */
 #define VARLINK_MESSAGE_MAX ((size_t)1024 * 1024)

@@ -9,45 +9,9 @@
 #include <string.h>
 
 #include "interfaces/json.h"
+#include "interfaces/varlink-message.h"
 #include "varlink/connection.h"
 #include "varlink/varlink-call.h"
-
-#define SERVICE "org.varlink.service"
-
-static const char service_description[] =
-                "# The interface of every Varlink service.\n"
-                "interface " SERVICE "\n"
-                "\n"
-                "# The implementation and its interfaces\n"
-                "method GetInfo() -> (\n"
-                "  vendor: string,\n"
-                "  product: string,\n"
-                "  version: string,\n"
-                "  url: string,\n"
-                "  interfaces: []string\n"
-                ")\n"
-                "\n"
-                "# The description of an interface in Varlink's own language\n"
-                "method GetInterfaceDescription(interface: string) -> "
-                "(description: string)\n"
-                "\n"
-                "# The service does not have this interface\n"
-                "error InterfaceNotFound (interface: string)\n"
-                "\n"
-                "# The interface does not have this method\n"
-                "error MethodNotFound (method: string)\n"
-                "\n"
-                "# The service does not implement this method of the interface\n"
-                "error MethodNotImplemented (method: string)\n"
-                "\n"
-                "# The parameter is missing, unknown, or of another type\n"
-                "error InvalidParameter (parameter: string)\n"
-                "\n"
-                "# The caller may not do this\n"
-                "error PermissionDenied ()\n"
-                "\n"
-                "# The method must be called with \"more\"\n"
-                "error ExpectedMore ()\n";
 
 static bool service_add_string(json_object *object, const char *key, const char *text) {
         json_object *value = object ? json_object_new_string(text) : NULL;
@@ -62,7 +26,7 @@ static json_object *list_interfaces(const VarlinkOptions *options) {
         json_object *list = json_object_new_array();
 
         if (list)
-                (void)json_object_array_add(list, json_object_new_string(SERVICE));
+                (void)json_object_array_add(list, json_object_new_string(VARLINK_SERVICE));
         for (size_t i = 0; list && i < options->n_interfaces; i++)
                 (void)json_object_array_add(
                                 list, json_object_new_string(options->interfaces[i].name));
@@ -111,8 +75,8 @@ static const VarlinkMethod service_methods[] = {
 };
 
 static const VarlinkInterface service_interface = {
-        .name = SERVICE,
-        .description = service_description,
+        .name = VARLINK_SERVICE,
+        .description = varlink_service_description,
         .methods = service_methods,
         .n_methods = ELEMENTSOF(service_methods),
 };
@@ -124,7 +88,7 @@ static bool service_is_named(const char *name, const char *text, size_t length) 
 static const VarlinkInterface *find_interface(const VarlinkServer *server,
                 const char *name,
                 size_t length) {
-        if (service_is_named(SERVICE, name, length))
+        if (service_is_named(VARLINK_SERVICE, name, length))
                 return &service_interface;
         for (size_t i = 0; i < server->options.n_interfaces; i++)
                 if (service_is_named(server->options.interfaces[i].name, name, length))

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "varlink/message.h"
+#include "varlink/server.h"
 
 const char *const fuzz_words[] = { "{",
         "}",
@@ -45,7 +45,9 @@ static void check_message(const VarlinkMessage *message) {
         fuzz_check(!message->parameters ||
                         json_object_is_type(message->parameters, json_type_object));
         fuzz_check(!message->oneway || !(message->more || message->upgrade));
-        fuzz_check(text && varlink_message_parse(text, strlen(text), &again, NULL) == 0);
+        fuzz_check(text &&
+                        varlink_message_parse(
+                                        text, strlen(text), VARLINK_VALUES_MAX, &again, NULL) == 0);
         fuzz_check(strcmp(again.method, message->method) == 0);
         fuzz_check(again.more == message->more && again.oneway == message->oneway);
         fuzz_check(json_object_equal(again.object, message->object));
@@ -55,7 +57,8 @@ static void check_message(const VarlinkMessage *message) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         VarlinkMessage message = {};
         Reason reason = {};
-        int r = varlink_message_parse((const char *)data, size, &message, &reason);
+        int r = varlink_message_parse(
+                        (const char *)data, size, VARLINK_VALUES_MAX, &message, &reason);
 
         fuzz_check(r >= 0);
         if (r == 0)

@@ -1,19 +1,53 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Parses a message of a client: one JSON object with the keys that the protocol defines for a call,
- * each with its type and at most once. Called by the connection for each message when it is
- * handled. The protocol has no answer to a malformed message, so the connection ends. Whether the
- * method exists and accepts these parameters is not checked here.
+/* Parses a message of a Varlink client: one JSON object with the keys that the protocol defines for
+ * a call, each with its type and at most once. Called by the servers of ktraced and ktrace-metrics
+ * for each message when it is handled. The protocol has no answer to a malformed message, so the
+ * connection ends. Whether the method exists and accepts these parameters is not checked here.
  *
- * The text is hostile. server.h defines how much it may cost. */
+ * The text is hostile. The server limits its size and its values. */
 
-#include "varlink/message.h"
+#include "interfaces/varlink-message.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "interfaces/cleanup.h"
-#include "varlink/server.h"
+
+const char varlink_service_description[] =
+                "# The interface of every Varlink service.\n"
+                "interface " VARLINK_SERVICE "\n"
+                "\n"
+                "# The implementation and its interfaces\n"
+                "method GetInfo() -> (\n"
+                "  vendor: string,\n"
+                "  product: string,\n"
+                "  version: string,\n"
+                "  url: string,\n"
+                "  interfaces: []string\n"
+                ")\n"
+                "\n"
+                "# The description of an interface in Varlink's own language\n"
+                "method GetInterfaceDescription(interface: string) -> "
+                "(description: string)\n"
+                "\n"
+                "# The service does not have this interface\n"
+                "error InterfaceNotFound (interface: string)\n"
+                "\n"
+                "# The interface does not have this method\n"
+                "error MethodNotFound (method: string)\n"
+                "\n"
+                "# The service does not implement this method of the interface\n"
+                "error MethodNotImplemented (method: string)\n"
+                "\n"
+                "# The parameter is missing, unknown, or of another type\n"
+                "error InvalidParameter (parameter: string)\n"
+                "\n"
+                "# The caller may not do this\n"
+                "error PermissionDenied ()\n"
+                "\n"
+                "# The method must be called with \"more\"\n"
+                "error ExpectedMore ()\n";
 
 static int message_refuse_type(Reason *reason, const char *key, const char *wanted) {
         return reason_set(reason, KT_E_INVALID_SPEC, "message: %s must be %s", key, wanted);
@@ -77,11 +111,15 @@ static int message_read_keys(VarlinkMessage *message, Reason *reason) {
         return 0;
 }
 
-int varlink_message_parse(const char *text, size_t size, VarlinkMessage *ret, Reason *reason) {
+int varlink_message_parse(const char *text,
+                size_t size,
+                size_t max_values,
+                VarlinkMessage *ret,
+                Reason *reason) {
         VarlinkMessage message = {};
         int r;
 
-        r = json_parse_message("message", text, size, VARLINK_VALUES_MAX, &message.object, reason);
+        r = json_parse_message("message", text, size, max_values, &message.object, reason);
         if (r == 0)
                 r = message_read_keys(&message, reason);
         if (r != 0) {
