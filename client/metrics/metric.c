@@ -2,8 +2,8 @@
 
 /* The numbers that ktrace-metrics serves. The collector makes a snapshot at each interval, and each
  * output prints it. Label values may come from traced programs: this file makes them valid UTF-8
- * and cuts long ones, so that no output has to. Escaping is different in each output, so the
- * outputs do it. */
+ * without control characters, which a terminal would act on, and cuts long ones, so that no output
+ * has to. Escaping is different in each output, so the outputs do it. */
 
 #include "metrics/metric.h"
 
@@ -96,14 +96,22 @@ int metric_snapshot_add(MetricSnapshot *snapshot, const MetricHead *head, Metric
         return 0;
 }
 
+/* text: a well-formed character. Those of C1 begin with 0xc2. */
+static bool metric_is_control(const char *text) {
+        unsigned char first = (unsigned char)text[0];
+
+        return first < 0x20 || first == 0x7f || (first == 0xc2 && (unsigned char)text[1] < 0xa0);
+}
+
 char *metric_make_value(const char *text) {
         size_t size = strlen(text), n = 0;
         char value[METRIC_VALUE_MAX + 1];
 
         while (size > 0) {
                 size_t length = utf8_length(text, size);
-                const char *from = length > 0 ? text : REPLACEMENT;
-                size_t n_from = length ?: REPLACEMENT_SIZE;
+                bool is_kept = length > 0 && !metric_is_control(text);
+                const char *from = is_kept ? text : REPLACEMENT;
+                size_t n_from = is_kept ? length : REPLACEMENT_SIZE;
 
                 if (n + n_from > METRIC_VALUE_MAX)
                         break;

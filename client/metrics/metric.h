@@ -74,8 +74,8 @@ DEFINE_CLEANUP(MetricSnapshot, metric_snapshot_unref);
 
 /* Returns 0 or -ENOMEM. *ret is valid until the next family is added. */
 int metric_snapshot_add(MetricSnapshot *snapshot, const MetricHead *head, MetricFamily **ret);
-/* labels: any bytes, which traced programs may have chosen. Malformed UTF-8 becomes U+FFFD. *ret is
- * valid until the next point is added. */
+/* labels: any bytes, which traced programs may have chosen. Malformed UTF-8 and control characters
+ * become U+FFFD. *ret is valid until the next point is added. */
 int metric_family_add(MetricFamily *family, const char *const *labels, MetricPoint **ret);
 /* The text that a label gets: as above, and cut to METRIC_VALUE_MAX bytes. NULL: no memory. */
 char *metric_make_value(const char *text);
