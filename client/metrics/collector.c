@@ -37,7 +37,7 @@ struct Collector {
         bool ends;      /* under the lock */
         Settings *next; /* under the lock; NULL: no new ones */
 
-        Board *board;
+        CollectorPlace place;
         Settings *settings;
         SetRun **runs; /* one for each set of the settings */
         size_t n_runs;
@@ -264,6 +264,7 @@ static int collector_make_snapshot(const Collector *collector, MetricSnapshot **
         _cleanup_(metric_snapshot_unref_cleanup) MetricSnapshot *snapshot =
                         metric_snapshot_new(now.tv_sec * NSEC_PER_SEC + now.tv_nsec);
         int r = snapshot ? self_fill(snapshot, collector->runs, collector->n_runs) : -ENOMEM;
+        r = r ?: collector->place.fill(snapshot, collector->place.userdata);
 
         for (size_t i = 0; r == 0 && i < collector->n_runs; i++)
                 for (size_t j = 0; r == 0 && j < collector->runs[i]->set->n_metrics; j++)
@@ -308,7 +309,7 @@ static void collector_publish(Collector *collector) {
 
         int r = collector_make_snapshot(collector, &snapshot);
         if (r == 0)
-                board_publish(collector->board, snapshot);
+                board_publish(collector->place.board, snapshot);
         else
                 notice_print(LOG_ERR, "no snapshot: %s", strerror(-r));
         collector->published = collector_get_now();
@@ -413,13 +414,13 @@ static void collector_done(Collector *collector) {
         free(collector);
 }
 
-int collector_new(Settings *settings, Board *board, Collector **ret) {
+int collector_new(Settings *settings, const CollectorPlace *place, Collector **ret) {
         Collector *collector = calloc(1, sizeof(*collector));
         pthread_condattr_t attributes;
 
         if (!collector)
                 return -ENOMEM;
-        *collector = (Collector){ .board = board, .settings = calloc(1, sizeof(Settings)) };
+        *collector = (Collector){ .place = *place, .settings = calloc(1, sizeof(Settings)) };
         (void)pthread_mutex_init(&collector->lock, NULL); /* cannot fail on Linux, as the next */
         (void)pthread_condattr_init(&attributes);
         (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

@@ -7,8 +7,18 @@
 /* Counts by the settings and publishes a snapshot at each interval, in a thread of its own. */
 typedef struct Collector Collector;
 
-/* Starts the thread. board: borrowed. Takes the settings on success. Returns 0 or -errno. */
-int collector_new(Settings *settings, Board *board, Collector **ret);
+/* Adds numbers to each snapshot, in the collector's thread. Returns 0 or -ENOMEM. */
+typedef int (*CollectorFill)(MetricSnapshot *snapshot, void *userdata);
+
+/* Where snapshots go, and who adds numbers to them. Borrowed. */
+typedef struct CollectorPlace {
+        Board *board;
+        CollectorFill fill;
+        void *userdata;
+} CollectorPlace;
+
+/* Starts the thread. Takes the settings on success. Returns 0 or -errno. */
+int collector_new(Settings *settings, const CollectorPlace *place, Collector **ret);
 /* The thread goes on with these settings, which are taken. Does not wait. */
 void collector_reload(Collector *collector, Settings *settings);
 /* Ends the thread. The sessions stay for a moment, for a service that starts again. Returns the

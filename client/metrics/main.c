@@ -4,8 +4,8 @@
  * serves the numbers to monitoring systems. See ktrace-metrics(8). It is a client of ktraced
  * without rights of its own.
  *
- * The main thread serves, and handles signals: SIGTERM and SIGINT end the service, SIGHUP reads the
- * settings again. The collector's thread counts. */
+ * The main thread handles signals: SIGTERM and SIGINT end the service, SIGHUP reads the settings
+ * again. The collector's thread counts, and each output has a thread, see outputs.c. */
 
 #include <errno.h>
 #include <getopt.h>
@@ -16,32 +16,47 @@
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "interfaces/names.h"
 #include "metrics/board.h"
 #include "metrics/collector.h"
 #include "metrics/notice.h"
+#include "metrics/outputs.h"
 #include "metrics/settings.h"
 
 enum {
         OPTION_HELP = 'h',
         OPTION_CONFIG_DIR = 256,
         OPTION_LIB_DIR,
+        OPTION_LISTEN,
+        OPTION_REPORT,
         OPTION_VERSION,
 };
 
 static const struct option options[] = {
         { "config-dir", required_argument, NULL, OPTION_CONFIG_DIR },
         { "lib-dir", required_argument, NULL, OPTION_LIB_DIR },
+        { "listen", required_argument, NULL, OPTION_LISTEN },
+        { "report", required_argument, NULL, OPTION_REPORT },
         { "help", no_argument, NULL, OPTION_HELP },
         { "version", no_argument, NULL, OPTION_VERSION },
         { 0 },
 };
 
+#define LISTEN_MAX      8
+#define HEADERS_NAME    "otlp-headers" /* the credential with the headers of the push */
+#define CREDENTIALS_DIR "CREDENTIALS_DIRECTORY"
+
 typedef struct Service {
         const char *config_dir, *lib_dir;
+        const char *listen[LISTEN_MAX];
+        size_t n_listen;
+        const char *report; /* NULL: none */
+        char *headers_file; /* NULL: no credential */
         sd_event *event;
         Board *board;
+        Outputs *outputs;
         Collector *collector;
 } Service;
 
@@ -52,11 +67,14 @@ static void metrics_print_help(void) {
                "\n"
                "  --config-dir=DIR  the administrator's settings and sets (%s)\n"
                "  --lib-dir=DIR     sets as shipped (%s)\n"
+               "  --listen=ADDRESS  serve HTTP on 127.0.0.1:9466, [::1]:9466, or a UNIX socket;\n"
+               "                    may be repeated\n"
+               "  --report=PATH     serve io.systemd.Metrics on this UNIX socket\n"
                "  -h, --help        this text\n"
                "  --version         the version\n"
                "\n"
                "DBUS_SYSTEM_BUS_ADDRESS names the bus, KTRACE_VARLINK_ADDRESS ktraced's socket.\n"
-               "See ktrace-metrics(8).\n",
+               "systemd passes sockets as LISTEN_FDS. See ktrace-metrics(8).\n",
                         KT_CONFIG_DIR,
                         KT_LIB_DIR);
 }
@@ -72,6 +90,18 @@ static int metrics_parse_options(Service *service, int argc, char **argv) {
                         break;
                 case OPTION_LIB_DIR:
                         service->lib_dir = optarg;
+                        break;
+                case OPTION_LISTEN:
+                        if (service->n_listen == LISTEN_MAX) {
+                                fprintf(stderr,
+                                                "ktrace-metrics: more than %d times --listen\n",
+                                                LISTEN_MAX);
+                                return KT_EXIT_USAGE;
+                        }
+                        service->listen[service->n_listen++] = optarg;
+                        break;
+                case OPTION_REPORT:
+                        service->report = optarg;
                         break;
                 case OPTION_HELP:
                         metrics_print_help();
@@ -91,18 +121,35 @@ static int metrics_parse_options(Service *service, int argc, char **argv) {
         return -1;
 }
 
+/* Returns r. */
+static int metrics_log(int r, const Reason *reason) {
+        if (r != 0)
+                notice_print(LOG_ERR,
+                                "%s",
+                                reason->text[0] ? reason->text
+                                : r < 0         ? strerror(-r)
+                                                : error_get(r)->text);
+        return r;
+}
+
 /* Logs why settings cannot be used. */
 static int metrics_load(const Service *service, Settings **ret) {
         Reason reason = {};
 
-        int r = settings_load(service->lib_dir, service->config_dir, ret, &reason);
-        if (r != 0)
-                notice_print(LOG_ERR,
-                                "%s",
-                                reason.text[0] ? reason.text
-                                : r < 0        ? strerror(-r)
-                                               : error_get(r)->text);
-        return r;
+        return metrics_log(settings_load(service->lib_dir, service->config_dir, ret, &reason),
+                        &reason);
+}
+
+static int metrics_set_push(const Service *service, const Settings *settings) {
+        const OtlpSettings push = {
+                .endpoint = settings->otlp_endpoint,
+                .headers_file = settings->otlp_endpoint ? service->headers_file : NULL,
+                .ca_file = settings->otlp_ca_file,
+                .interval_usec = settings->otlp_interval_usec,
+        };
+        Reason reason = {};
+
+        return metrics_log(outputs_set_push(service->outputs, &push, &reason), &reason);
 }
 
 static void metrics_notify_reloading(void) {
@@ -119,11 +166,11 @@ static int metrics_on_reload(sd_event_source *source _unused_,
                 const struct signalfd_siginfo *info _unused_,
                 void *userdata) {
         Service *service = userdata;
-        Settings *settings = NULL;
+        _cleanup_(settings_free_cleanup) Settings *settings = NULL;
 
         metrics_notify_reloading();
-        if (metrics_load(service, &settings) == 0) {
-                collector_reload(service->collector, settings);
+        if (metrics_load(service, &settings) == 0 && metrics_set_push(service, settings) == 0) {
+                collector_reload(service->collector, TAKE_PTR(settings));
                 notice_print(LOG_INFO, "the settings were read again");
         } else
                 notice_print(LOG_ERR, "the settings stay as they were");
@@ -164,21 +211,64 @@ static int metrics_run(Service *service) {
         return r;
 }
 
+/* systemd names the credential with the headers of the push, if the unit has one. */
+static int metrics_find_headers(Service *service) {
+        const char *directory = getenv(CREDENTIALS_DIR);
+
+        if (!directory)
+                return 0;
+        if (asprintf(&service->headers_file, "%s/" HEADERS_NAME, directory) < 0) {
+                service->headers_file = NULL;
+                return -ENOMEM;
+        }
+        if (access(service->headers_file, F_OK) < 0) {
+                free(service->headers_file);
+                service->headers_file = NULL;
+        }
+        return 0;
+}
+
+static int metrics_open_outputs(Service *service) {
+        Reason reason = {};
+
+        int r = outputs_new(service->board, &service->outputs);
+        r = r ?: outputs_take_sockets(service->outputs, &reason);
+        for (size_t i = 0; r == 0 && i < service->n_listen; i++)
+                r = outputs_listen(service->outputs, service->listen[i], &reason);
+        if (r == 0 && service->report)
+                r = outputs_listen_report(service->outputs, service->report, &reason);
+        return metrics_log(r, &reason);
+}
+
+static int metrics_fill(MetricSnapshot *snapshot, void *userdata) {
+        return outputs_fill(userdata, snapshot);
+}
+
+static int metrics_start(Service *service, Settings *settings) {
+        service->board = board_new();
+        if (!service->board)
+                return -ENOMEM;
+        int r = metrics_find_headers(service);
+        r = r ?: metrics_open_outputs(service);
+        r = r ?: metrics_set_push(service, settings);
+        if (r != 0)
+                return r;
+        const CollectorPlace place = { service->board, metrics_fill, service->outputs };
+        return collector_new(settings, &place, &service->collector);
+}
+
 static int metrics_open(Service *service) {
         _cleanup_(settings_free_cleanup) Settings *settings = NULL;
 
         int r = metrics_load(service, &settings);
         if (r != 0)
                 return r;
-        r = metrics_block_signals();
+        r = metrics_block_signals(); /* before there are threads */
         if (r >= 0)
                 r = sd_event_new(&service->event);
         if (r < 0)
                 return r;
-        service->board = board_new();
-        if (!service->board)
-                return -ENOMEM;
-        r = collector_new(settings, service->board, &service->collector);
+        r = metrics_start(service, settings);
         if (r == 0)
                 TAKE_PTR(settings);
         return r;
@@ -188,8 +278,10 @@ static void metrics_close(Service *service) {
         service->collector = collector_free(service->collector);
         if (service->collector)
                 return; /* its thread ends with the process */
+        outputs_free(service->outputs);
         board_free(service->board);
         sd_event_unref(service->event);
+        free(service->headers_file);
 }
 
 int main(int argc, char **argv) {

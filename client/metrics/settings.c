@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 
 #include "interfaces/duration.h"
@@ -22,6 +23,8 @@
 #include "metrics/set-read.h"
 
 #define INTERVAL_USEC UINT64_C(10000000)
+#define OTLP_USEC     UINT64_C(60000000)
+#define ENDPOINT_MAX  1024
 #define SUFFIX        ".json"
 
 /* Where the sets are, and the settings so far. */
@@ -36,12 +39,13 @@ Settings *settings_free(Settings *settings) {
         for (size_t i = 0; i < settings->n_sets; i++)
                 set_free(settings->sets[i]);
         free(settings->sets);
+        free(settings->otlp_endpoint);
+        free(settings->otlp_ca_file);
         free(settings);
         return NULL;
 }
 
-static int settings_read_interval(void *target, json_object *o, const Place *place) {
-        SettingsReading *reading = target;
+static int settings_read_time(uint64_t *ret, json_object *o, const Place *place) {
         const char *text;
         uint64_t usec;
 
@@ -51,8 +55,59 @@ static int settings_read_interval(void *target, json_object *o, const Place *pla
         if (duration_parse(text, &usec) < 0 || usec < SETTINGS_INTERVAL_MIN ||
                         usec > SETTINGS_INTERVAL_MAX)
                 return place_refuse_value(place, o, "a time from 1s to 1h, such as \"10s\"");
-        reading->settings->interval_usec = usec;
+        *ret = usec;
         return 0;
+}
+
+static int settings_read_interval(void *target, json_object *o, const Place *place) {
+        SettingsReading *reading = target;
+
+        return settings_read_time(&reading->settings->interval_usec, o, place);
+}
+
+/* The push. otlp-request.c checks the endpoint and the file when the push starts. */
+
+static int settings_read_text_of(char **ret, size_t max, json_object *o, const Place *place) {
+        const char *text;
+
+        int r = place_read_string(place, o, max, &text);
+        if (r != 0)
+                return r;
+        free(*ret);
+        *ret = strdup(text);
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int settings_read_endpoint(void *target, json_object *o, const Place *place) {
+        Settings *settings = target;
+
+        return settings_read_text_of(&settings->otlp_endpoint, ENDPOINT_MAX, o, place);
+}
+
+static int settings_read_ca_file(void *target, json_object *o, const Place *place) {
+        Settings *settings = target;
+
+        return settings_read_text_of(&settings->otlp_ca_file, PATH_MAX - 1, o, place);
+}
+
+static int settings_read_push_interval(void *target, json_object *o, const Place *place) {
+        Settings *settings = target;
+
+        return settings_read_time(&settings->otlp_interval_usec, o, place);
+}
+
+static int settings_read_otlp(void *target, json_object *o, const Place *place) {
+        static const PlaceKey keys[] = {
+                { "endpoint", settings_read_endpoint },
+                { "ca-file", settings_read_ca_file },
+                { "interval", settings_read_push_interval },
+        };
+        SettingsReading *reading = target;
+
+        int r = place_read_object(place, o, keys, ELEMENTSOF(keys), reading->settings);
+        if (r == 0 && !reading->settings->otlp_endpoint)
+                return place_refuse(place, "endpoint is missing");
+        return r;
 }
 
 typedef struct SetSearch {
@@ -131,6 +186,7 @@ static int settings_read_text(SettingsReading *reading,
         static const PlaceKey keys[] = {
                 { "sets", settings_read_sets },
                 { "interval", settings_read_interval },
+                { "otlp", settings_read_otlp },
         };
         PlaceFile file = {
                 .name = source,
@@ -173,6 +229,7 @@ int settings_load(const char *lib_dir, const char *config_dir, Settings **ret, R
                 return -ENOMEM;
         }
         settings->interval_usec = INTERVAL_USEC;
+        settings->otlp_interval_usec = OTLP_USEC;
         int r = settings_read_file(&reading, source, reason);
         if (r == 0)
                 *ret = TAKE_PTR(settings);

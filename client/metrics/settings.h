@@ -14,6 +14,9 @@ typedef struct Settings {
         uint64_t interval_usec; /* between two readings */
         Set **sets;
         size_t n_sets;
+        char *otlp_endpoint; /* NULL: no push */
+        char *otlp_ca_file;  /* NULL: the system's certificates */
+        uint64_t otlp_interval_usec;
 } Settings;
 
 /* Reads CONFIG_DIR/ktrace-metrics.json, and the sets that it names. Without this file no set is on.
