@@ -40,6 +40,7 @@ static const Verb *const verbs[] = {
         &verb_spool,
         &verb_mark,
         &verb_hist,
+        &verb_metrics,
         &verb_set,
         &verb_clear,
         &verb_probes,

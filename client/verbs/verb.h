@@ -20,6 +20,7 @@ extern const Verb verb_events;
 extern const Verb verb_hist;
 extern const Verb verb_list;
 extern const Verb verb_mark;
+extern const Verb verb_metrics;
 extern const Verb verb_policy;
 extern const Verb verb_probes;
 extern const Verb verb_record;

@@ -64,6 +64,7 @@ set -l verbs \
     'spool|list, fetch and remove recordings on the disk of the machine' \
     'mark|write a line of text among the events of a session' \
     'hist|show a histogram, or count events' \
+    'metrics|print the metrics of ktrace-metrics' \
     'set|turn an event of a session on or off, or change its buffer' \
     'clear|drop the contents of the buffer of a session' \
     'probes|define probes, and list them' \
@@ -110,6 +111,7 @@ set -l options \
     'record stream snapshot spool|--to||dat text json kts text-wall dat-wall calls|format' \
     'convert|--to||dat text json kts text-wall dat-wall csv ctf chrome folded speedscope perfetto html calls summary|format' \
     'calls|--output|o|file|write to this file' \
+    'metrics|--output|o|file|replace this file, for node_exporter' \
     'calls|--trace|e||only these calls' \
     'calls|--summary-only|c|-|counts, no list' \
     'calls|--summary|C|-|the list and counts' \
@@ -149,6 +151,8 @@ set -l options \
     'list spool|--all-users||-|also those of other users, where polkit allows it' \
     'show status stop destroy|--administrator||-|also a session of another user, where polkit allows it' \
     'stream|--notify||-|notifications of the session instead of its events' \
+    'metrics|--from|||IP address and port, or the path of a socket' \
+    'metrics|--openmetrics||-|OpenMetrics instead of Prometheus text' \
     'hist|--key|||count by this field' \
     'hist|--value|||add up this field' \
     'hist|--sort|||order of the rows' \
