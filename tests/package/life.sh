@@ -49,7 +49,7 @@ socket_only_is_enabled() {
 }
 units() {
         local unit limit names text
-        names=$(dpkg -L ktraced | grep 'systemd/system/.*\.') || return 1
+        names=$(dpkg -L ktraced ktrace-metrics | grep 'systemd/system/.*\.') || return 1
         for unit in $names; do
                 text=$(systemd-analyze verify --man=no "${unit/@./@x.}" 2>&1)
                 [ -z "$text" ] || { echo "$text"; return 1; }
@@ -58,6 +58,11 @@ units() {
                 systemd-analyze security --offline=true --no-pager --threshold="${limit:-7}" "$unit" ||
                         { echo "exposure of $unit"; return 1; }
         done
+}
+metrics() {
+        install ./older/ktrace-metrics_*.deb ./older/libktrace0_*.deb && /usr/libexec/ktrace/ktrace-metrics --version &&
+                [ -s /usr/share/man/man8/ktrace-metrics.8.gz ] && [ -s /usr/lib/ktrace/metrics.d/syscalls.json ] &&
+                socket_only_is_enabled
 }
 manuals() {
         local page
@@ -68,7 +73,8 @@ manuals() {
 }
 programs_run() { ktraced --check-policy && ktraced --version && ktracectl --version; }
 upgrade() {
-        install ./ktraced_*.deb ./ktracectl_*.deb && ! dpkg-query -W -f '${Version}\n' ktraced | grep before &&
+        install ./ktraced_*.deb ./ktracectl_*.deb ./ktrace-metrics_*.deb ./libktrace0_*.deb &&
+                ! dpkg-query -W -f '${Version}\n' ktraced | grep before &&
                 [ -e $recording/session.json ] && [ -e /etc/ktrace/ktraced.json ]
 }
 again() {
@@ -88,16 +94,17 @@ purge_all() {
         install ./ktraced_*.deb && [ -e $recording/session.json ] || return 1
         ln -s /usr/lib/systemd/system/ktrace-session@.service \
                 /etc/systemd/system/sockets.target.wants/ktrace-session@early.service
-        apt-get purge -y ktraced ktracectl && files >/tmp/after && diff /tmp/before /tmp/after
+        apt-get purge -y ktraced ktracectl ktrace-metrics libktrace0 && files >/tmp/after && diff /tmp/before /tmp/after
 }
 
 mkdir -p /var/lib/apt/lists/partial /var/cache/apt/archives/partial
-for package in ktraced_*.deb ktracectl_*.deb; do older "$package"; done
+for package in ktraced_*.deb ktracectl_*.deb ktrace-metrics_*.deb libktrace0_*.deb; do older "$package"; done
 files >/tmp/before
 check "apt installs the packages of an earlier build" new_installation
 check "the user, the group and the state directory are there" users_and_state
 check "the journal has the catalogue" catalogue
 check "the socket is enabled, and nothing else" socket_only_is_enabled
+check "ktrace-metrics is installed and not enabled" metrics
 check "systemd finds no error in the units, and their exposure is low" units
 check "the manual pages are there" manuals
 check "the programs run" programs_run
