@@ -45,7 +45,7 @@ client/recording client/call client/export client/ctf client/analysis client/tra
 client/view      client/terminal interfaces
 client/top       client/recording client/call client/export client/analysis client/trace client/spec \
                  client/terminal interfaces
-client/metrics   client/library client/names interfaces
+client/metrics   client/library client/trace client/names interfaces
 client/verbs     client/top client/view client/recording client/call client/export client/analysis client/trace \
                  client/program client/spec client/terminal interfaces
 client           client/verbs client/call client/terminal interfaces

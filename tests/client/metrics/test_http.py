@@ -18,6 +18,7 @@ from tap import check, end, skip
 
 SERVE, PRINT_SAMPLE = sys.argv[1:3]
 OPENMETRICS = "application/openmetrics-text"
+LAST_LINE = b"\nktrace_size_bytes_count 8\n"
 CONNECTIONS_MAX, PEER_CONNECTIONS_MAX = 256, 64  # http-server.h
 
 
@@ -107,8 +108,7 @@ def check_pipeline(server):
         connection.sendall(request() * 5 + request("/", Connection="close"))
         data = read_all(connection)
     check("requests in one packet get their answers in order",
-          differ((data.count(b"HTTP/1.1 200"), data.count(b"\nktrace_size_bytes_count 8\n"), data.endswith(b"/metrics\n")),
-                 (6, 5, True)))
+          differ((data.count(b"HTTP/1.1 200"), data.count(LAST_LINE), data.endswith(b"/metrics\n")), (6, 5, True)))
 
 
 GARBAGE = {
@@ -118,7 +118,8 @@ GARBAGE = {
     "many headers": b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 5000 + b"\r\n",
     "a huge length": b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
     "a negative length": b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-    "two lengths": b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "two lengths":
+    b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "chunks without end": b"GET /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + b"fff\r\n" * 2000,
     "another version": b"GET /metrics HTTP/9.9\r\n\r\n", "a hostile Accept":
     b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: " + b",;=/\"q=" * 900 + b"\r\n\r\n",
@@ -200,7 +201,8 @@ def check_idle(server):
         begin = time.monotonic()
         data = read_all(connection)
         took = time.monotonic() - begin
-    check("an idle connection is closed after ten seconds", [] if 8 < took < 14 and not data else [f"{took} s {data!r}"])
+    check("an idle connection is closed after ten seconds",
+          [] if 8 < took < 14 and not data else [f"{took} s {data!r}"])
 
 
 def check_slow_reader():
@@ -228,7 +230,7 @@ def check_rate(server):
         for _ in range(1000):
             connection.sendall(request())
             data = b""
-            while not data.endswith(b"\nktrace_size_bytes_count 8\n"):
+            while not data.endswith(LAST_LINE):
                 data += connection.recv(65536)
     spent = int(server.order("time")) - before
     check("1,000 scrapes take less than half a second of CPU time", [] if spent < 500000 else [f"{spent} us"])

@@ -74,7 +74,8 @@ def check_answers(server):
 
 GARBAGE = {
     "no JSON": b"hello\0", "an empty message": b"\0", "no end": b"{" * 5000, "a long message": b" " * 4096 + b"\0",
-    "deep": b"[" * 2000 + b"]" * 2000 + b"\0", "many values": b'{"method":"a.B","parameters":{"a":[' + b"0," * 500 + b"0]}}\0",
+    "deep": b"[" * 2000 + b"]" * 2000 + b"\0",
+    "many values": b'{"method":"a.B","parameters":{"a":[' + b"0," * 500 + b"0]}}\0",
     "not UTF-8": b'{"method":"\xff.B"}\0', "no method": b"{}\0", "an unknown key": b'{"method":"a.B","x":1}\0',
     "twice the same key": b'{"method":"a.B","method":"a.C"}\0',
 }

@@ -41,7 +41,8 @@ def check_served(server):
     port = f"--from=127.0.0.1:{server.port}"
     text = check_run("Prometheus text", [port], 0, "# TYPE ktrace_calls_total counter")
     check("no family that tells about users", ["secret"] if b"secret" in text else [])
-    check_run("all families from the UNIX socket", [f"--from={server.path}"], 0, 'ktrace_private_total{comm="secret"} 1')
+    check_run("all families from the UNIX socket", [f"--from={server.path}"], 0,
+              'ktrace_private_total{comm="secret"} 1')
     text = check_run("OpenMetrics", [port, "--openmetrics"], 0, "# TYPE ktrace_calls counter")
     check("its end", [] if text.endswith(b"# EOF\n") else [repr(text)])
     for form in "--json", "--json=short":
@@ -71,7 +72,8 @@ def check_file(server):
     with open(FILE, "rb") as file:
         check("leaves the file and nothing else", [] if file.read() == text and
               os.listdir(FOLDER.name) == ["ktrace.prom"] else os.listdir(FOLDER.name))
-    check_run("a directory that does not exist", [port, "-o", os.path.join(FOLDER.name, "x/y.prom")], 1, "cannot be written")
+    check_run("a directory that does not exist", [port, "-o", os.path.join(FOLDER.name, "x/y.prom")], 1,
+              "cannot be written")
     found = run(port, "-o", FILE, preexec_fn=limit_files)
     check("a full disk leaves the file and nothing else", [] if found.returncode == 1 and
           os.stat(FILE).st_size == len(text) and os.listdir(FOLDER.name) == ["ktrace.prom"] else [str(found)])
@@ -102,7 +104,8 @@ HOSTILE = {
     "a head without end": (HEAD, "does not speak HTTP"),
     "another protocol": (answer(b"x\n", b"HTTP/2.0 200 OK\r\n"), "does not speak HTTP"),
     "another status": (answer(b"Go away\n", HEAD.replace(b"200 OK", b"503 No")), "HTTP status 503: Go away"),
-    "a redirection": (answer(b"", HEAD.replace(b"200 OK", b"301 x") + b"Location: http://127.0.0.1:1/\r\n"), "HTTP status 301"),
+    "a redirection": (answer(b"", HEAD.replace(b"200 OK", b"301 x") + b"Location: http://127.0.0.1:1/\r\n"),
+                      "HTTP status 301"),
     "a page": (answer(b"<html>", HEAD.replace(b"plain", b"html")), "another type"),
     "no type": (answer(b"x\n", b"HTTP/1.1 200 OK\r\n"), "another type"),
     "less than its length": (answer(b"x 1\n", length=5), "is cut"),
@@ -149,8 +152,9 @@ def check_hostile():
         liar = Liar(data)
         found = run(f"--from=127.0.0.1:{liar.port}")
         text = found.stdout + found.stderr
-        wrong = [] if found.returncode == 1 and expected.encode() in found.stderr and not found.stdout else [repr(text[:300])]
-        check(f"a server that answers {name}", wrong if not any(c < 0x20 and c != 10 for c in text) else [repr(text[:300])])
+        is_right = found.returncode == 1 and expected.encode() in found.stderr and not found.stdout
+        has_control = any(c < 0x20 and c != 10 for c in text)
+        check(f"a server that answers {name}", [] if is_right and not has_control else [repr(text[:300])])
     liar = Liar(answer(b"{" + b"[" * 1000, HEAD.replace(b"text/plain", b"application/json")))
     check_run("JSON that is none", [f"--from=127.0.0.1:{liar.port}", "--json"], 1, "metrics")
     begin = time.monotonic()
@@ -163,8 +167,8 @@ def check_hostile():
 def check_absent():
     check_run("no service", [f"--from=127.0.0.1:{free_port()}"], 1, "systemctl enable --now ktrace-metrics.socket")
     check_run("no socket", [f"--from={FOLDER.name}/none"], 1, "systemctl enable --now ktrace-metrics.socket")
-    for address in "localhost:9466", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "::1:80", "[::1]", "", ":1", \
-                   "[127.0.0.1]:1", "127.0.0.1]:1", "/" + "x" * 200:
+    for address in ("localhost:9466", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "::1:80", "[::1]",
+                    "", ":1", "[127.0.0.1]:1", "127.0.0.1]:1", "/" + "x" * 200):
         check_run(f"no address: {address[:20]}", [f"--from={address}"], 2, "expected an address such as")
 
 
