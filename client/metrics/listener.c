@@ -13,13 +13,18 @@
 
 #define LISTENER_BACKLOG 128
 
-/* A socket that an earlier process has left refuses connections. Another file stays, and so does a
- * socket that is in use: then bind() fails. */
+/* A socket that an earlier process has left refuses connections. A socket that is in use stays, and
+ * so does every other file, which would refuse them too: then bind() fails. */
 static void listener_remove_unused(const SocketAddress *address) {
-        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        const char *path = address->path.sun_path;
+        _cleanup_close_ int fd = -1;
+        struct stat status;
 
+        if (lstat(path, &status) < 0 || !S_ISSOCK(status.st_mode))
+                return;
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd >= 0 && connect(fd, &address->any, address->size) < 0 && errno == ECONNREFUSED)
-                (void)unlink(address->path.sun_path);
+                (void)unlink(path);
 }
 
 static int listener_bind(const SocketAddress *address, mode_t mode, int *ret) {
