@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The OTLP push of ktrace-metrics to receivers that fail in all ways: test_otlp.py METRICS-SERVE. TAP."""
+"""The OTLP push of ktrace-metrics to receivers that fail in all ways: test_otlp.py METRICS-SERVE
+PRINT-SAMPLE. With TAP_DEEP, OpenTelemetry's own definitions read the text. TAP."""
 import http.server
 import json
 import os
+import pathlib
 import shutil
 import socket
 import ssl
@@ -17,9 +19,10 @@ from otlp_schema import check_request
 from server import Server, free_port, wait_until
 from tap import check, end, skip
 
-SERVE = sys.argv[1]
+SERVE, PRINT_SAMPLE = sys.argv[1:3]
 QUEUE_MAX = 8  # otlp-push.h
 FOLDER = tempfile.TemporaryDirectory()
+TRANSFORMER, VERSION = "@opentelemetry/otlp-transformer", "0.57.2"
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -262,6 +265,47 @@ def check_garbage():
     listener.close()
 
 
+def find_transformer():
+    """The directory of the npm package, which is kept outside of the tree, or None."""
+    cache = os.environ.get("XDG_CACHE_HOME", "/var/cache") + "/ktrace-npm"
+    package = f"{cache}/otlp-transformer-{VERSION}"
+    if not os.path.isdir(package):
+        new = f"{cache}/new.{os.getpid()}"
+        os.makedirs(new)
+        subprocess.run(["npm", "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", new,
+                        f"{TRANSFORMER}@{VERSION}"], check=False, capture_output=True)
+        if not os.path.isdir(f"{new}/node_modules"):
+            return None
+        os.rename(new, package)
+    return f"{package}/node_modules/{TRANSFORMER}"
+
+
+def strip(value):
+    """Without what the message does not have: empty lists and texts. 64-bit numbers of doubles lose their ends."""
+    if isinstance(value, dict):
+        return {name: strip(one) for name, one in value.items() if one not in ([], "")}
+    if isinstance(value, list):
+        return [strip(one) for one in value]
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+def check_transformer():
+    what = "OpenTelemetry's definitions read the text as it is"
+    if not os.environ.get("TAP_DEEP"):
+        skip(what, "only with deep")
+        return
+    package = find_transformer() if shutil.which("npm") else None
+    if not package:
+        skip(what, "npm cannot install the package")
+        return
+    text = subprocess.run([PRINT_SAMPLE, "otlp", "100"], stdout=subprocess.PIPE, check=True).stdout
+    script = pathlib.Path(__file__).with_name("otlp-transformer.js")
+    found = subprocess.run(["node", script, package], input=text, capture_output=True, check=False)
+    check(what, [] if found.returncode == 0 and strip(json.loads(found.stdout)) == strip(json.loads(text)) else
+          [found.stderr.decode()[:1000], found.stdout.decode()[:1000]])
+
+
+check_transformer()
 check_accepted()
 check_later()
 check_backoff()

@@ -108,7 +108,8 @@ def check_sockets():
     service = Service(sockets=[("http", tcp), ("report", report), ("http", private)])
     answers = wait_until(lambda: b"ktrace_metrics_build_info" in scrape(tcp.getsockname()))
     check("the port of the service manager answers", [] if answers else [service.text()])
-    check("its UNIX socket too", [] if b"ktrace_metrics_build_info" in scrape(private.getsockname()) else [service.text()])
+    check("its UNIX socket too", [] if b"ktrace_metrics_build_info" in scrape(private.getsockname())
+          else [service.text()])
     check("and the one for reports", [] if b"org.ktrace1.MetricsBuildInfo" in talk(report.getsockname(), LIST)
           else [service.text()])
     check("the service ends", [] if service.end() == 0 else [service.text()])
@@ -181,14 +182,15 @@ def check_push():
     check("with the headers of the credential", [] if Handler.requests and
           Handler.requests[0].get("Authorization") == "Bearer s3cret" else [str(Handler.requests)])
     wrong = service.reload({"interval": "1s", "otlp": {"endpoint": "ftp://x"}})
-    check("a wrong endpoint keeps the push", [] if "expected http:// or https://" in wrong and "stay as they were" in wrong
-          else [wrong])
+    check("a wrong endpoint keeps the push", [] if "expected http:// or https://" in wrong and
+          "stay as they were" in wrong else [wrong])
     wrong = service.reload({"interval": "1s", "otlp": {"interval": "5s"}})
     check("one without endpoint too", [] if "endpoint is missing" in wrong else [wrong])
     before = find_push(address, 'snapshots_total{result="sent"}')
     service.reload({"interval": "2s", "otlp": otlp})
     after = find_push(address, 'snapshots_total{result="sent"}')
-    check("a reload keeps the counts of the push", [] if before and after and after >= before else [f"{before} {after}"])
+    check("a reload keeps the counts of the push",
+          [] if before and after and after >= before else [f"{before} {after}"])
     service.reload({"interval": "1s"})
     is_gone = wait_until(lambda: find_push(address, "queued") is None)
     check("a reload without otlp ends it", [] if is_gone else [service.text()])
