@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The HTTP server of ktrace-metrics against scrapers and against clients that would harm others:
-test_http.py METRICS-SERVE PRINT-SAMPLE. TAP."""
+test_http.py METRICS-SERVE PRINT-SAMPLE. With TAP_DEEP also a client that reads for more than half a minute. TAP."""
 import concurrent.futures
 import gzip
 import json
@@ -223,6 +223,27 @@ def check_slow_reader():
     check("the server ends", differ(server.end(), 0))
 
 
+def check_endless_reader():
+    """One that reads just enough not to be idle would keep the text of its snapshot in memory."""
+    what = "a reader that takes more than half a minute loses its connection"
+    if not os.environ.get("TAP_DEEP"):
+        skip(what, "only with deep")
+        return
+    server = Server(SERVE, "--sets=200000")
+    with server.connect() as connection:
+        connection.sendall(request(Connection="close"))
+        size = int(re.search(rb"Content-Length: (\d+)", connection.recv(1000))[1])
+        got = 0
+        for second in range(1, 33):
+            while got < second * 200000:
+                got += len(connection.recv(65536))
+            time.sleep(1)
+        check("another scraper is served", is_served(server, 10))
+        got += len(read_all(connection))
+        check(what, [] if 32 * 200000 <= got < size - 100000 else [f"{got} of {size}"])
+    server.end()
+
+
 def check_rate(server):
     """A thousand scrapes of one snapshot cost the transfer only."""
     before = int(server.order("time"))
@@ -265,5 +286,6 @@ check_rate(main_server)
 check_idle(main_server)
 check_end(main_server)
 check_slow_reader()
+check_endless_reader()
 check_promtool()
 end()
