@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "metrics/http-server.h"
@@ -53,16 +54,26 @@ static time_t http_guests_now(void) {
         return now.tv_sec;
 }
 
-static HttpPeer http_peer_get(int fd, const struct sockaddr *address) {
-        HttpPeer peer = { .family = address->sa_family };
+/* A connection that has ended already is of an unknown peer, family 0. */
+static HttpPeer http_peer_get(int fd) {
+        union {
+                struct sockaddr any;
+                struct sockaddr_in ipv4;
+                struct sockaddr_in6 ipv6;
+                struct sockaddr_storage room;
+        } address = {};
         struct ucred user = {};
-        socklen_t size = sizeof(user);
+        socklen_t size = sizeof(address), user_size = sizeof(user);
 
-        if (address->sa_family == AF_INET)
-                memcpy(peer.id, &((const struct sockaddr_in *)address)->sin_addr, 4);
-        else if (address->sa_family == AF_INET6)
-                memcpy(peer.id, &((const struct sockaddr_in6 *)address)->sin6_addr, 8);
-        else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &size) == 0)
+        (void)getpeername(fd, &address.any, &size);
+        HttpPeer peer = { .family = address.any.sa_family };
+        if (peer.family == AF_INET)
+                memcpy(peer.id, &address.ipv4.sin_addr, 4);
+        else if (peer.family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&address.ipv6.sin6_addr))
+                memcpy(peer.id, &address.ipv6.sin6_addr.s6_addr[12], 4);
+        else if (peer.family == AF_INET6)
+                memcpy(peer.id, &address.ipv6.sin6_addr, 8);
+        else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &user_size) == 0)
                 memcpy(peer.id, &user.uid, sizeof(user.uid));
         return peer;
 }
@@ -116,12 +127,12 @@ static size_t http_guests_count(const HttpGuests *guests, const HttpPeer *peer) 
         return n;
 }
 
-HttpGuest *http_guests_add(HttpGuests *guests, int fd, const struct sockaddr *peer) {
+HttpGuest *http_guests_add(HttpGuests *guests, int fd) {
         HttpGuest *guest = calloc(1, sizeof(*guest));
 
         if (!guest)
                 return NULL;
-        *guest = (HttpGuest){ .fd = fd, .peer = http_peer_get(fd, peer) };
+        *guest = (HttpGuest){ .fd = fd, .peer = http_peer_get(fd) };
         (void)pthread_mutex_lock(&guests->lock);
         if (http_guests_count(guests, &guest->peer) >= HTTP_PEER_CONNECTIONS_MAX)
                 http_guests_dismiss_oldest(guests, &guest->peer);

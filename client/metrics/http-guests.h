@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <stdint.h>
-#include <sys/socket.h>
-
 #include "interfaces/cleanup.h"
 
 /* The connections of all sockets of the HTTP server. All functions may be called by any thread. */
@@ -16,7 +13,7 @@ HttpGuests *http_guests_free(HttpGuests *guests);
 DEFINE_CLEANUP(HttpGuests, http_guests_free);
 
 /* fd: borrowed until http_guests_remove. Returns NULL if memory is short. */
-HttpGuest *http_guests_add(HttpGuests *guests, int fd, const struct sockaddr *peer);
+HttpGuest *http_guests_add(HttpGuests *guests, int fd);
 void http_guests_remove(HttpGuests *guests, HttpGuest *guest);
 /* The guest now waits for an answer, or has it. */
 void http_guests_begin(HttpGuests *guests, HttpGuest *guest);

@@ -166,10 +166,7 @@ static void http_on_connection(void *userdata,
                 return;
         }
         int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        const struct sockaddr *peer =
-                        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
-                                        ->client_addr;
-        *context = http_guests_add(own->server->guests, fd, peer);
+        *context = http_guests_add(own->server->guests, fd);
 }
 
 /* The server's life */
