@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The state that all doors share, so that the limits of a user hold across all doors and each door
  * gives the same answers: the waiting calls, the loop time that each user's calls have used, which
- * users can reach which sessions, and the audit of polkit's answers. Created by the manager, used
- * by the doors and the other files of this folder. Knows neither D-Bus nor Varlink, and does not
- * own the callers: auth does. */
+ * users can reach which sessions, the watchers, and the audit of polkit's answers. Created by the
+ * manager, used by the doors and the other files of this folder. Knows neither D-Bus nor Varlink,
+ * and does not own the callers: auth does. */
 #include "door/desk.h"
 #include "door/method-table.h"
 #include "interfaces/quote.h"
@@ -162,7 +162,11 @@ int desk_new(sd_event *event,
         desk->handlers = *handlers;
         desk->userdata = userdata;
         TAILQ_INIT(&desk->waiting);
-        int r = sd_event_add_post(event, &desk->turn_source, desk_on_turn, desk);
+        int r = watchers_new(&(WatchersOptions){ event, handlers->send_notice, userdata },
+                        &desk->watchers);
+        if (r < 0)
+                return r;
+        r = sd_event_add_post(event, &desk->turn_source, desk_on_turn, desk);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(desk);
@@ -173,6 +177,7 @@ Desk *desk_free(Desk *desk) {
         if (!desk)
                 return NULL;
         sd_event_source_unref(desk->turn_source);
+        watchers_free(desk->watchers);
         waiting_forget_all(&desk->waiting);
         free(desk);
         return NULL;

@@ -4,6 +4,7 @@
 #include "auth/auth.h"
 #include "door/pace.h"
 #include "door/waiting.h"
+#include "door/watchers.h"
 
 typedef struct Method Method;
 
@@ -12,6 +13,8 @@ typedef struct DeskHandlers {
          * when they apply to every session. Fails with KT_E_* and the reason; the old ones then
          * stay in force. */
         int (*on_reload)(void *userdata, Request *request, Reason *reason);
+        /* As WatchersOptions.send. */
+        bool (*send_notice)(const char *peer, json_object *notice, void *userdata);
 } DeskHandlers;
 
 /* The state that all doors share, so that using two doors gives a user no additional resources. */
@@ -22,6 +25,7 @@ typedef struct Desk {
         DeskHandlers handlers;
         void *userdata;
         WaitingList waiting;
+        Watchers *watchers;
         Pace pace;
         sd_event_source *turn_source;
         bool is_paced; /* a call of that uid is being handled; CPU time at its start */

@@ -8,6 +8,7 @@
 #include "door/admission.h"
 #include "door/parameter.h"
 #include "door/privilege.h"
+#include "interfaces/defence.h"
 #include "session/check.h"
 #include "session/quota.h"
 #include "session/registry-status.h"
@@ -147,6 +148,24 @@ int verb_reload(MethodCall *call, Reason *reason) {
         int r = method_call_wait(call, reason);
 
         return r ?: privilege_reload(call->desk, call->request, reason);
+}
+
+/* To watch the sessions of all users requires the right to see them. */
+int verb_watch(MethodCall *call, Reason *reason) {
+        const Peer *peer = call->peer;
+        bool is_of_all = false;
+
+        int r = parameter_read_flag(method_call_get(call, "options"), "all", &is_of_all, reason);
+        if (r != 0)
+                return r;
+        if (!is_of_all || desk_get_reach(peer) == REACH_ALL || !defence_is_on("watch-all"))
+                return watchers_add(call->desk->watchers,
+                                peer->unique_name,
+                                peer->subject.uid,
+                                is_of_all,
+                                reason);
+        r = method_call_wait(call, reason);
+        return r ?: privilege_watch_all(call->desk, call->request, reason);
 }
 
 int verb_administrate(MethodCall *call, Reason *reason) {

@@ -14,3 +14,4 @@ int verb_get_limits(MethodCall *call, Reason *reason);
 int verb_get_status(MethodCall *call, Reason *reason);
 int verb_reload(MethodCall *call, Reason *reason);
 int verb_administrate(MethodCall *call, Reason *reason);
+int verb_watch(MethodCall *call, Reason *reason);

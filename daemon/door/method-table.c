@@ -78,6 +78,7 @@ const Method method_table[] = {
         { "GetStatus", NULL, VALUES(OBJECT("status")), verb_get_status },
         { "Reload", VALUES(MAY_ASK), NULL, verb_reload },
         { "Administrate", VALUES(MAY_ASK), NULL, verb_administrate },
+        { "Watch", VALUES(OPTIONS, MAY_ASK), NULL, verb_watch, .is_subscription = true },
 
         { "Start", VALUES(SESSION), NULL, .session_verb = session_start, OWN },
         { "Stop", VALUES(SESSION), NULL, .session_verb = session_stop, MANAGE },

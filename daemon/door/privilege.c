@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The methods that root may call, and other users if polkit allows it. Reload is done by the
  * manager (DoorHandlers). Administrate marks the caller's connection in auth, and only that
- * connection; desk_get_reach defines what it may do. Used by the doors. Owns the request while
+ * connection; desk_get_reach defines what it may do. Watch with the option `all` needs the same
+ * permission, and gives no other right. Used by the doors. Owns the request while
  * polkit is asked. If the caller leaves during that time, auth cancels the question and nothing is
  * done. */
 #include "door/privilege.h"
@@ -86,4 +87,18 @@ int privilege_administrate(Desk *desk, Request *request, Reason *reason) {
         static const Privilege administrate = { KT_BUS_NAME ".manage-sessions", use_administrate };
 
         return privilege_ask(desk, request, &administrate, reason);
+}
+
+static int use_watch_all(Desk *desk, Request *request, Reason *reason) {
+        int r = watchers_add(desk->watchers, request->peer, request->subject.uid, true, reason);
+
+        if (r == 0)
+                request->done(request, 0, reason);
+        return r;
+}
+
+int privilege_watch_all(Desk *desk, Request *request, Reason *reason) {
+        static const Privilege watch_all = { KT_BUS_NAME ".manage-sessions", use_watch_all };
+
+        return privilege_ask(desk, request, &watch_all, reason);
 }

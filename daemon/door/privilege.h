@@ -3,8 +3,9 @@
 
 #include "door/desk.h"
 
-/* Manager.Reload and Manager.Administrate for the caller: root, and users that polkit allows.
- * Returns 0 if `request` is taken over; it is answered later. Otherwise the caller keeps the
- * request, and the return value is the answer. */
+/* Manager.Reload, Manager.Administrate and Manager.Watch of all sessions for the caller: root, and
+ * users that polkit allows. Returns 0 if `request` is taken over; it is answered later. Otherwise
+ * the caller keeps the request, and the return value is the answer. */
 int privilege_reload(Desk *desk, Request *request, Reason *reason);
 int privilege_administrate(Desk *desk, Request *request, Reason *reason);
+int privilege_watch_all(Desk *desk, Request *request, Reason *reason);

@@ -24,6 +24,7 @@
 
 #include "base/log.h"
 #include "bus/door.h"
+#include "bus/manager-object.h"
 #include "bus/session-object.h"
 #include "interfaces/names.h"
 #include "manager/bus-join.h"
@@ -72,10 +73,16 @@ static uint64_t manager_get_now_usec(void) {
         return (uint64_t)now.tv_sec * USEC_PER_SEC + (uint64_t)now.tv_nsec / 1000;
 }
 
+/* NULL: the desk does not exist yet, or no longer. */
+static Watchers *get_watchers(const Manager *manager) {
+        return manager->desk ? manager->desk->watchers : NULL;
+}
+
 /* Ends the sessions or leaves them to the next daemon, answers the open requests and refuses the
  * calls that are held back. */
 static void close_door(Manager *manager, bool leaves) {
         manager->status_line = status_line_free(manager->status_line);
+        watchers_flush(get_watchers(manager));
         if (manager->registry)
                 manager->registry = leaves ? registry_leave(manager->registry)
                                            : registry_free(manager->registry);
@@ -243,6 +250,7 @@ static void on_peer_gone(const char *unique_name, void *userdata) {
 
         if (!manager->registry) /* the daemon is ending */
                 return;
+        watchers_remove(get_watchers(manager), unique_name);
         registry_peer_gone(manager->registry, unique_name);
         update_idle_timer(manager);
 }
@@ -272,15 +280,21 @@ static void on_state(Session *session, void *userdata) {
                 door_send_state(manager->door, session);
         if (manager->varlink_door)
                 varlink_door_send_state(manager->varlink_door, session);
+        watchers_take_state(get_watchers(manager), session);
         update_idle_timer(manager);
 }
 
-static void on_ended(Session *session, const char *code, const char *reason, void *userdata) {
+static void on_ended(Session *session,
+                const char *code,
+                const char *reason,
+                bool by_owner,
+                void *userdata) {
         Manager *manager = userdata;
 
-        if (manager->door)
+        watchers_take_end(get_watchers(manager), session, code, reason);
+        if (manager->door && !by_owner)
                 door_send_ended(manager->door, session, code, reason);
-        if (manager->varlink_door)
+        if (manager->varlink_door && !by_owner)
                 varlink_door_send_ended(manager->varlink_door, session, code, reason);
 }
 
@@ -291,6 +305,18 @@ static void on_notice(Session *session, json_object *notice, void *userdata) {
                 door_send_notice(manager->door, session, notice);
         if (manager->varlink_door)
                 varlink_door_send_notice(manager->varlink_door, session, notice);
+        watchers_take_notice(get_watchers(manager), session, notice);
+}
+
+/* The daemon may be on no bus. Its peers have left then. */
+static bool on_send_notice(const char *peer, json_object *notice, void *userdata) {
+        Manager *manager = userdata;
+
+        if (*peer != ':')
+                return varlink_door_send_watcher(manager->varlink_door, peer, notice);
+        if (manager->door)
+                door_send_watcher(manager->door, peer, notice);
+        return true;
 }
 
 static void on_idle_changed(Registry *registry, void *userdata) {
@@ -424,7 +450,7 @@ static int manager_settle(Manager *manager) {
 /* Creates the auth and the desk, which all doors share. */
 static int make_desk(Manager *manager) {
         const AuthHandlers handlers = { .on_peer_gone = on_peer_gone };
-        const DeskHandlers desk_handlers = { .on_reload = on_reload };
+        const DeskHandlers desk_handlers = { on_reload, on_send_notice };
 
         int r = auth_new(&handlers, manager, &manager->auth);
         if (r < 0)

@@ -200,6 +200,15 @@ static void session_record_end(const Session *session, const char *code, const c
                 log_write(LOG_INFO, SESSION_CONTEXT(session), "session ends: %s", reason);
 }
 
+static void session_announce_end(Session *session,
+                const char *code,
+                const char *reason,
+                bool by_owner) {
+        const RegistryOptions *options = &session->registry->options;
+
+        options->handlers.on_ended(session, code, reason, by_owner, options->userdata);
+}
+
 void session_end(Session *session, const char *code, const char *reason) {
         if (session->end != END_NOT)
                 return;
@@ -207,8 +216,7 @@ void session_end(Session *session, const char *code, const char *reason) {
         session_stop_notices(session);
         session_report_end(session, code, reason);
         if (session->state != SESSION_CREATING) /* no client knows it yet */
-                session->registry->options.handlers.on_ended(
-                                session, code, reason, session->registry->options.userdata);
+                session_announce_end(session, code, reason, false);
         session_begin_end(session, code, reason);
 }
 
@@ -217,10 +225,7 @@ void session_end_now(Session *session) {
         int r = 0;
 
         if (session->end == END_NOT)
-                session->registry->options.handlers.on_ended(session,
-                                "shutdown",
-                                "ktraced ends",
-                                session->registry->options.userdata);
+                session_announce_end(session, "shutdown", "ktraced ends", false);
         session_unkeep(session);
         session_unkeep_fds(session);
         session->interference = interference_free(session->interference);
@@ -365,12 +370,12 @@ int session_destroy(Session *session, Request *request, Reason *reason) {
         marker_read_all(&session->markers);
 
         session->destroyer = request;
-        if (session_record_other(session, request, "destroyed")) {
-                reason_set(&why, 0, "destroyed by an administrator");
-                session->registry->options.handlers.on_ended(
-                                session, code, why.text, session->registry->options.userdata);
-        } else
+        bool by_owner = !session_record_other(session, request, "destroyed");
+        if (by_owner)
                 reason_set(&why, 0, "%s by its owner", code);
+        else
+                reason_set(&why, 0, "destroyed by an administrator");
+        session_announce_end(session, code, why.text, by_owner);
         session_begin_end(session, code, why.text);
         return 0;
 }

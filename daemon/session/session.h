@@ -36,7 +36,8 @@ typedef struct RegistryHandlers {
         void (*on_ended)(Session *session,
                         const char *code,
                         const char *reason,
-                        void *userdata); /* not by its owner's Destroy */
+                        bool by_owner, /* by its owner's Destroy */
+                        void *userdata);
         void (*on_notice)(Session *session,
                         json_object *notice,
                         void *userdata); /* as Notified in org.ktrace1.Session.xml */

@@ -50,6 +50,8 @@ static void answer_on_reply(MethodCall *method, json_object *result, int fd) {
 
         if (!method->method->is_subscription)
                 varlink_call_reply(call, result, fd);
+        else if (!method->method->is_of_session)
+                visitor_watch(call);
         else if (!visitor_subscribe(answer->door, call, method->session))
                 answer_refuse(call, -ENOMEM, NULL);
 }

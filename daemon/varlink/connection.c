@@ -299,16 +299,24 @@ static bool read_when_due(VarlinkConnection *connection) {
         return true;
 }
 
+static void connection_write_some(VarlinkConnection *connection) {
+        VarlinkServer *server = connection->server;
+
+        if (varlink_outbox_flush(&connection->out, connection->fd) < 0)
+                leave(connection);
+        (void)account(connection);
+        if (!connection->is_broken && varlink_outbox_is_empty(&connection->out) &&
+                        server->options.handlers.on_drained)
+                server->options.handlers.on_drained(connection, server->options.userdata);
+}
+
 static int connection_on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
         VarlinkConnection *connection = userdata;
         bool is_admitted = false;
 
         connection->is_stepping = true;
-        if (revents & EPOLLOUT) {
-                if (varlink_outbox_flush(&connection->out, connection->fd) < 0)
-                        leave(connection);
-                (void)account(connection);
-        }
+        if (revents & EPOLLOUT)
+                connection_write_some(connection);
         /* The client cannot read any answer. Calls that arrived before are still handled, in
          * order. */
         if ((revents & (EPOLLHUP | EPOLLERR)) && (connection->call || connection->is_at_end))
@@ -389,4 +397,8 @@ int varlink_connection_get_fd(const VarlinkConnection *connection) {
 
 uid_t varlink_connection_get_uid(const VarlinkConnection *connection) {
         return connection->user->uid;
+}
+
+size_t varlink_connection_count_unsent(const VarlinkConnection *connection) {
+        return connection->out.n_bytes;
 }

@@ -86,3 +86,5 @@ void *varlink_connection_get_userdata(const VarlinkConnection *connection);
 /* Only for SO_PEERCRED and similar queries: the caller must not read, write or close it. */
 int varlink_connection_get_fd(const VarlinkConnection *connection);
 uid_t varlink_connection_get_uid(const VarlinkConnection *connection);
+/* The bytes that the client's socket has not accepted yet. */
+size_t varlink_connection_count_unsent(const VarlinkConnection *connection);

@@ -70,6 +70,8 @@ typedef struct VarlinkHandlers {
         /* Called before any data of this user is read or handled, once per turn of the loop. false:
          * the connection waits, and this is called again later. */
         bool (*may_call)(uid_t uid, void *userdata);
+        /* The client has read all that waited for it. Called in a turn of the loop. */
+        void (*on_drained)(VarlinkConnection *connection, void *userdata);
 } VarlinkHandlers;
 
 /* All pointers are borrowed and must outlive the server. */

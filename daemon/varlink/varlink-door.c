@@ -8,7 +8,8 @@
  * A connection is a peer in auth's table from accept(2) until it is closed. A client receives the
  * events of a session through its own call, Subscribe, which lasts until the session is gone,
  * because Varlink has no unsolicited messages. So events go only to subscribers; the creator of a
- * session is not subscribed automatically. */
+ * session is not subscribed automatically. Watch is the same for the sessions of a user; the desk
+ * decides which notices its client gets. */
 #include "varlink/varlink-door.h"
 
 #include <errno.h>
@@ -18,6 +19,9 @@
 #include "varlink/answer.h"
 #include "varlink/connection.h"
 #include "varlink/varlink-call.h"
+
+/* Bytes of notices that wait for one watcher. Its socket holds about 200 KB more. */
+#define WATCHER_OUT_MAX ((size_t)64 * 1024)
 
 static int on_connect(VarlinkConnection *connection, void *userdata) {
         VarlinkDoor *door = userdata;
@@ -48,6 +52,13 @@ static void on_disconnect(VarlinkConnection *connection, void *userdata) {
         free(visitor);
 }
 
+static void on_drained(VarlinkConnection *connection, void *userdata) {
+        const VarlinkDoor *door = userdata;
+        const Visitor *visitor = varlink_connection_get_userdata(connection);
+
+        watchers_resume(door->desk->watchers, visitor->name);
+}
+
 static bool may_call(uid_t uid, void *userdata) {
         const VarlinkDoor *door = userdata;
 
@@ -73,7 +84,7 @@ int varlink_door_new(sd_event *event, Desk *desk, Auth *auth, VarlinkDoor **ret)
                 .url = "man:org.ktrace1(5)",
                 .interfaces = method_list_get(door->methods),
                 .n_interfaces = 1,
-                .handlers = { on_connect, on_disconnect, may_call },
+                .handlers = { on_connect, on_disconnect, may_call, on_drained },
                 .userdata = door,
         };
         r = varlink_server_new(&options, &door->server);
@@ -127,6 +138,44 @@ bool visitor_subscribe(VarlinkDoor *door, VarlinkCall *call, const Session *sess
         visitor->subscription = call;
         snprintf(visitor->session, sizeof(visitor->session), "%s", session_get_id(session));
         varlink_call_notify(call, state);
+        return true;
+}
+
+/* The first reply is empty: the watch has begun. */
+void visitor_watch(VarlinkCall *call) {
+        VarlinkConnection *connection = varlink_call_get_connection(call);
+
+        if (!connection) { /* the client has left while polkit was asked */
+                varlink_call_reply(call, NULL, -1);
+                return;
+        }
+        ((Visitor *)varlink_connection_get_userdata(connection))->subscription = call;
+        varlink_call_notify(call, NULL);
+}
+
+static Visitor *visitor_find(const VarlinkDoor *door, const char *name) {
+        Visitor *visitor;
+
+        TAILQ_FOREACH(visitor, &door->visitors, others)
+                if (strcmp(visitor->name, name) == 0)
+                        return visitor;
+        return NULL;
+}
+
+bool varlink_door_send_watcher(VarlinkDoor *door, const char *peer, json_object *notice) {
+        const Visitor *visitor = visitor_find(door, peer);
+        _cleanup_json_ json_object *news = NULL;
+
+        if (!visitor || !visitor->subscription)
+                return true; /* it is leaving */
+        VarlinkConnection *connection = varlink_call_get_connection(visitor->subscription);
+        if (varlink_connection_count_unsent(connection) >= WATCHER_OUT_MAX)
+                return false;
+        news = make_news("notice", json_object_get(notice));
+        if (news)
+                varlink_call_notify(visitor->subscription, news);
+        else
+                varlink_connection_break(connection, "no memory for a notice");
         return true;
 }
 

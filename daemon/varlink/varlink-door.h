@@ -23,9 +23,14 @@ void varlink_door_send_ended(VarlinkDoor *door,
                 const Session *session,
                 const char *code,
                 const char *reason);
+/* Sends an object of Manager.Notified to this peer, which has called Watch. Returns false if it
+ * does not read; the desk's watchers are resumed when it does. */
+bool varlink_door_send_watcher(VarlinkDoor *door, const char *peer, json_object *notice);
 
 /* Returns the caller with current facts; NULL: it has left. */
 const Peer *visitor_get_peer(const VarlinkDoor *door, const VarlinkCall *call);
 /* The call, whose connection has subscribed, is from now on answered with the events of the
  * session. Returns false if memory is short; otherwise the visitor owns the call. */
 bool visitor_subscribe(VarlinkDoor *door, VarlinkCall *call, const Session *session);
+/* The same for Watch and the notices that its peer gets. Always owns the call. */
+void visitor_watch(VarlinkCall *call);

@@ -12,7 +12,7 @@ typedef struct Visitor {
         VarlinkDoor *door;
         char *name;                     /* in auth's table */
         VarlinkCall *subscription;      /* NULL: none */
-        char session[KT_ID_DIGITS + 1]; /* … to which */
+        char session[KT_ID_DIGITS + 1]; /* … to which; "": it watches */
         TAILQ_ENTRY(Visitor) others;
 } Visitor;
 

@@ -34,12 +34,17 @@ static void on_state(Session *session, void *userdata) {
                         session_state_to_string(session_get_state(session)));
 }
 
-static void on_ended(Session *session, const char *code, const char *reason, void *userdata) {
+static void on_ended(Session *session,
+                const char *code,
+                const char *reason,
+                bool by_owner,
+                void *userdata) {
         Fixture *f = userdata;
 
         g_assert_nonnull(session);
         g_assert_cmpstr(reason, !=, "");
-        g_string_append_printf(f->reported, "ended %s\n", code);
+        if (!by_owner)
+                g_string_append_printf(f->reported, "ended %s\n", code);
 }
 
 static void on_notice(Session *session, json_object *notice, void *userdata) {

@@ -24,7 +24,7 @@ session          boot watch feed trace spool probes scope work define kernel pol
 consumer/inspect base interfaces
 consumer         consumer/inspect base interfaces
 auth             policy base interfaces
-door             auth session spool probes define interfaces
+door             auth session spool probes define base interfaces
 varlink          door session base interfaces
 bus              door session base interfaces
 manager          bus varlink session probes scope policy base interfaces

@@ -215,6 +215,104 @@ static void test_subscribe(void) {
         close(sock);
 }
 
+/* "KIND VALUE"; only of the session `id`. */
+static char *hear_watch(int sock, const char *id) {
+        json_object *message = varlink_receive(sock, NULL);
+        g_assert_nonnull(message);
+        g_assert_true(json_object_get_boolean(json_object_object_get(message, "continues")));
+        json_object *notice = json_object_object_get(
+                        json_object_object_get(message, "parameters"), "notice");
+        json_object *value = json_object_object_get(notice, "state")
+                                             ?: json_object_object_get(notice, "code");
+        g_assert_cmpstr(json_object_get_string(json_object_object_get(notice, "session")), ==, id);
+        char *text = g_strdup_printf("%s %s",
+                        json_object_get_string(json_object_object_get(notice, "kind")),
+                        json_object_get_string(value));
+
+        json_object_put(message);
+        return text;
+}
+
+static void expect_watch(int sock, const char *id, const char *expected) {
+        g_autofree char *text = hear_watch(sock, id);
+
+        g_assert_cmpstr(text, ==, expected);
+}
+
+static void begin_watch(int sock, const char *parameters) {
+        varlink_send(sock, TRUE, "org.ktrace1.Watch", parameters);
+        json_object *message = varlink_receive(sock, NULL);
+        g_assert_null(json_object_object_get(message, "error"));
+        g_assert_cmpint(json_object_object_length(json_object_object_get(message, "parameters")),
+                        ==,
+                        0);
+        json_object_put(message);
+}
+
+/* Who watches hears of sessions that came later, of the own user or of all. */
+static void test_watch(void) {
+        static const char *const all[] = { "state configured", "ended destroyed", "state gone" };
+        int owner = visit(UID_OWNER), watcher = visit(UID_OWNER), stranger = visit(UID_STRANGER),
+            root = visit(0);
+
+        varlink_expect(watcher, "Watch", "{}", "org.varlink.service.ExpectedMore", NULL);
+        begin_watch(watcher, "{}");
+        begin_watch(stranger, "{\"options\":{\"all\":false}}");
+        begin_watch(root, "{\"options\":{\"all\":true}}");
+        g_autofree char *id = create(owner, "client");
+        g_autofree char *session = of(id);
+        succeed(owner, "Destroy", session);
+        for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
+                expect_watch(watcher, id, all[i]);
+                expect_watch(root, id, all[i]);
+        }
+        /* The first that the stranger hears of is its own. */
+        int other = visit(UID_STRANGER);
+        g_autofree char *own = create(other, "client");
+        expect_watch(stranger, own, "state configured");
+        expect_watch(root, own, "state configured");
+        close(other);
+        expect_watch(stranger, own, "ended client-gone");
+        close(owner);
+        close(watcher);
+        close(stranger);
+        close(root);
+}
+
+static void expect_refused(int sock, const char *parameters, const char *error) {
+        varlink_send(sock, TRUE, "org.ktrace1.Watch", parameters);
+        json_object *message = varlink_receive(sock, NULL);
+
+        g_assert_cmpstr(json_object_get_string(json_object_object_get(message, "error")),
+                        ==,
+                        error);
+        json_object_put(message);
+}
+
+/* polkit decides about all; the daemon about the number. */
+static void test_watch_refused(void) {
+        int socks[9];
+        pid_t child;
+
+        socks[0] = varlink_connect(socket_path, UID_STRANGER, &child);
+        for (size_t i = 1; i < G_N_ELEMENTS(socks); i++)
+                socks[i] = visit(UID_STRANGER);
+        polkit_stub_start(STUB_NO);
+        expect_refused(socks[0], "{\"options\":{\"all\":true}}", "org.ktrace1.AccessDenied");
+        polkit_stub_stop();
+        polkit_stub_start(STUB_YES);
+        begin_watch(socks[0], "{\"options\":{\"all\":true}}");
+        polkit_stub_stop();
+        expect_refused(socks[1], "{\"options\":{\"uid\":0}}", "org.ktrace1.UnknownKey");
+        expect_refused(socks[1], "{\"options\":{\"all\":1}}", "org.ktrace1.InvalidSpec");
+        for (size_t i = 1; i < 8; i++)
+                begin_watch(socks[i], "{}");
+        expect_refused(socks[8], "{}", "org.ktrace1.LimitReached");
+        for (size_t i = 0; i < G_N_ELEMENTS(socks); i++)
+                close(socks[i]);
+        end_child(child);
+}
+
 /* Lifetime client is the connection's; who has subscribed is told by whom it ended. */
 static void test_lifetime(void) {
         int sock = visit(UID_OWNER), listener = visit(UID_OWNER);
@@ -427,6 +525,8 @@ static void add_tests(void) {
         bus_test_add("/varlink/session", TRUE, test_session);
         bus_test_add("/varlink/stranger", TRUE, test_stranger);
         bus_test_add("/varlink/subscribe", TRUE, test_subscribe);
+        bus_test_add("/varlink/watch", TRUE, test_watch);
+        bus_test_add("/varlink/watch-refused", FALSE, test_watch_refused);
         bus_test_add("/varlink/lifetime", TRUE, test_lifetime);
         bus_test_add("/varlink/same-errors", TRUE, test_same_errors);
         bus_test_add("/varlink/polkit", TRUE, test_polkit);

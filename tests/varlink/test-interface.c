@@ -46,6 +46,10 @@ static void read_idl(void) {
         }
 }
 
+static gboolean is_subscription(const char *method) {
+        return g_str_equal(method, "Subscribe") || g_str_equal(method, "Watch");
+}
+
 static const char *type_of(enum json_type type) {
         switch (type) {
         case json_type_string:
@@ -80,7 +84,7 @@ static void test_table(void) {
                                         type_of(p->type));
                 g_test_message("%s", method->name);
                 g_assert_cmpstr(g_hash_table_lookup(parameters, method->name), ==, text->str);
-                g_assert_cmpint(method->needs_more, ==, g_str_equal(method->name, "Subscribe"));
+                g_assert_cmpint(method->needs_more, ==, is_subscription(method->name));
         }
 }
 
@@ -192,7 +196,7 @@ static unsigned compare_method(const GDBusMethodInfo *method, const char *first)
         append_arguments(out, method->out_args);
         if (g_str_equal(method->name, "GetSession")) /* a path on the bus */
                 g_string_assign(out, "id: string");
-        if (!g_str_equal(method->name, "Subscribe")) /* signals on the bus */
+        if (!is_subscription(method->name)) /* signals on the bus */
                 g_assert_cmpstr(g_hash_table_lookup(results, method->name), ==, out->str);
         return 1;
 }
