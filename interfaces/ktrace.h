@@ -69,6 +69,21 @@ int ktrace_call(ktrace *connection,
                 char **ret,
                 ktrace_error *error);
 
+/* Notices of many sessions */
+
+enum {
+        KTRACE_ALL_USERS = 1, /* root, and users that polkit allows to manage sessions */
+};
+
+/* From now on the connection gets the notices of all sessions of the caller, also of sessions that
+ * others create later, until it is closed. -EINVAL: unknown flags. -EBUSY: it already watches. */
+int ktrace_watch(ktrace *connection, unsigned flags, ktrace_error *error);
+/* Takes the oldest notice of ktrace_watch(): an object as in Manager.Notified of org.ktrace1(5),
+ * with "kind", "session", "name" and "uid", or {"dropped": N}; or {"daemon": "gone"} and {"daemon":
+ * "back"}, and {"failed": REASON} if the next daemon refuses the watch. *ret is NULL when there is
+ * none. 1024 are kept; then {"dropped": N} takes the place of N. */
+int ktrace_take_notice(ktrace *connection, char **ret);
+
 /* Sessions. spec: JSON as in ktrace-session(5). */
 
 /* Says what ktraced would do with this spec, and why not: the result of CheckSession. */

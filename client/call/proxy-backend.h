@@ -39,6 +39,8 @@ typedef struct ProxyBackend {
         void (*forget)(ProxyPending *pending);
         /* The loop must be attached. */
         int (*subscribe)(Proxy *proxy, const char *session, Reason *reason);
+        /* The loop must be attached. Continues with the next daemon. */
+        int (*watch)(Proxy *proxy, bool is_of_all, Reason *reason);
         /* Called after a session was created with this spec. NULL: the backend needs to do
          * nothing. */
         int (*adopt)(Proxy *proxy, const char *session, json_object *spec);

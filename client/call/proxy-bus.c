@@ -5,7 +5,11 @@
  *
  * It relies on two facts: sd-bus answers every pending call with NoReply when the connection ends,
  * and ktraced sends a session's signals only to the creator and to subscribers. Does not reconnect:
- * a session of lifetime `client` ends with the connection. */
+ * a session of lifetime `client` ends with the connection. A watch is renewed when the next daemon
+ * has come.
+ *
+ * Any user of the bus can send a signal to this connection, and sd-bus compares only unique names
+ * of senders. So the handlers here check who has sent a signal. */
 
 #include "call/proxy-bus.h"
 
@@ -21,13 +25,17 @@
 
 #define CONNECT_TIMEOUT_USEC ((uint64_t)25 * 1000 * 1000)
 
-#define MATCHES_MAX 3
+#define MATCHES_MAX 4
+#define BUS_ITSELF  "org.freedesktop.DBus"
 
 typedef struct ProxyBus {
         Proxy proxy; /* first, so that a Proxy * can be cast */
         sd_bus *bus;
         bool is_borrowed; /* the bus is the caller's, who also closes it */
         sd_bus_slot *matches[MATCHES_MAX];
+        char daemon[256]; /* its unique name; "": none runs */
+        bool watches, watches_all;
+        ProxyPending *renewal; /* of the watch */
 } ProxyBus;
 
 static sd_bus *get_bus(Proxy *proxy) {
@@ -74,6 +82,7 @@ bool proxy_bus_is_there(void) {
 static void bus_free(Proxy *proxy) {
         ProxyBus *self = (ProxyBus *)proxy;
 
+        proxy_pending_free(self->renewal);
         for (size_t i = 0; i < MATCHES_MAX; i++)
                 sd_bus_slot_unref(self->matches[i]);
         if (proxy->event)
@@ -94,17 +103,60 @@ static int on_disconnected(sd_bus_message *message, void *userdata, sd_bus_error
         return 0;
 }
 
+static bool is_sender(sd_bus_message *message, const char *name) {
+        return strcmp(sd_bus_message_get_sender(message) ?: "", name) == 0;
+}
+
+static bool is_from_daemon(Proxy *proxy, sd_bus_message *message) {
+        return is_sender(message, ((ProxyBus *)proxy)->daemon);
+}
+
+/* Any other failure means that this daemon has left, too. The next daemon is awaited. */
+static void on_watch_renewed(int result,
+                const Reason *reason,
+                json_object *object _unused_,
+                void *userdata) {
+        _cleanup_json_ json_object *notice = NULL;
+        ProxyBus *self = userdata;
+
+        self->renewal = proxy_pending_free(self->renewal);
+        if (result <= 0 || result == KT_E_FAILED || !self->proxy.listener.on_notice ||
+                        proxy_make_object("failed", json_object_new_string(reason->text), &notice) <
+                                        0)
+                return;
+        self->watches = false;
+        self->proxy.listener.on_notice(notice, self->proxy.listener.userdata);
+}
+
+static void renew_watch(ProxyBus *self) {
+        _cleanup_json_ json_object *arguments = NULL;
+
+        if (!self->watches || proxy_make_watch(self->watches_all, &arguments) < 0)
+                return;
+        self->renewal = proxy_pending_free(self->renewal);
+        (void)proxy_begin(&self->proxy,
+                        &(ProxyCall){ .method = "Watch", .arguments = arguments },
+                        on_watch_renewed,
+                        self,
+                        &self->renewal);
+}
+
 static int on_owner_changed(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
         const char *name, *old_owner, *new_owner;
         Proxy *proxy = userdata;
+        ProxyBus *self = userdata;
 
-        if (sd_bus_message_read(message, "sss", &name, &old_owner, &new_owner) < 0 ||
+        if (!is_sender(message, BUS_ITSELF) ||
+                        sd_bus_message_read(message, "sss", &name, &old_owner, &new_owner) < 0 ||
                         strcmp(name, KT_BUS_NAME) != 0)
                 return 0;
+        (void)snprintf(self->daemon, sizeof(self->daemon), "%s", new_owner);
         if (*old_owner)
                 proxy->listener.on_daemon(false, proxy->listener.userdata);
-        if (*new_owner)
+        if (*new_owner) {
                 proxy->listener.on_daemon(true, proxy->listener.userdata);
+                renew_watch(self);
+        }
         return 0;
 }
 
@@ -157,10 +209,45 @@ static int proxy_bus_on_session(sd_bus_message *message, void *userdata, sd_bus_
         _cleanup_json_ json_object *signal = NULL;
         Proxy *proxy = userdata;
 
-        if (strncmp(path, KT_SESSION_PREFIX, strlen(KT_SESSION_PREFIX)) == 0 &&
+        if (is_from_daemon(proxy, message) &&
+                        strncmp(path, KT_SESSION_PREFIX, strlen(KT_SESSION_PREFIX)) == 0 &&
                         read_signal(message, &signal) >= 0)
                 proxy->listener.on_signal(slash + 1, signal, proxy->listener.userdata);
         return 0;
+}
+
+static int proxy_bus_on_notice(sd_bus_message *message, void *userdata, sd_bus_error *ret_error) {
+        _cleanup_json_ json_object *notice = NULL;
+        Proxy *proxy = userdata;
+
+        if (is_from_daemon(proxy, message) && proxy->listener.on_notice &&
+                        variant_read(message, &notice) >= 0)
+                proxy->listener.on_notice(notice, proxy->listener.userdata);
+        return 0;
+}
+
+/* A daemon that does not run has no name. */
+static int find_daemon(ProxyBus *self) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *answer = NULL;
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        const char *name;
+
+        int r = sd_bus_call_method(self->bus,
+                        BUS_ITSELF,
+                        "/org/freedesktop/DBus",
+                        BUS_ITSELF,
+                        "GetNameOwner",
+                        &error,
+                        &answer,
+                        "s",
+                        KT_BUS_NAME);
+        if (r < 0 && sd_bus_error_has_name(&error, SD_BUS_ERROR_NAME_HAS_NO_OWNER))
+                return 0;
+        if (r >= 0)
+                r = sd_bus_message_read(answer, "s", &name);
+        if (r >= 0)
+                (void)snprintf(self->daemon, sizeof(self->daemon), "%s", name);
+        return r;
 }
 
 static int bus_attach(Proxy *proxy) {
@@ -192,6 +279,17 @@ static int bus_attach(Proxy *proxy) {
                                 "Disconnected",
                                 on_disconnected,
                                 proxy);
+        if (r >= 0)
+                r = sd_bus_match_signal(bus,
+                                &matches[3],
+                                KT_BUS_NAME,
+                                KT_OBJECT,
+                                KT_MANAGER_INTERFACE,
+                                "Notified",
+                                proxy_bus_on_notice,
+                                proxy);
+        if (r >= 0)
+                r = find_daemon((ProxyBus *)proxy);
         if (r < 0 || !proxy->event)
                 return r;
         return sd_bus_attach_event(bus, proxy->event, SD_EVENT_PRIORITY_NORMAL);
@@ -393,6 +491,19 @@ static int bus_subscribe(Proxy *proxy, const char *session, Reason *reason) {
         return proxy_order(proxy, session, "Subscribe", NULL, reason);
 }
 
+static int bus_watch(Proxy *proxy, bool is_of_all, Reason *reason) {
+        _cleanup_json_ json_object *arguments = NULL;
+        ProxyBus *self = (ProxyBus *)proxy;
+
+        int r = proxy_make_watch(is_of_all, &arguments);
+        r = r ?: proxy_call(proxy, NULL, "Watch", arguments, NULL, reason);
+        if (r == 0) {
+                self->watches = true;
+                self->watches_all = is_of_all;
+        }
+        return r;
+}
+
 static int bus_refuse(const Proxy *proxy _unused_, int r, Reason *reason) {
         return proxy_bus_judge(NULL, r, reason);
 }
@@ -404,6 +515,7 @@ static const ProxyBackend bus_backend = {
         .begin = bus_begin,
         .forget = bus_forget,
         .subscribe = bus_subscribe,
+        .watch = bus_watch,
         .refuse = bus_refuse,
 };
 

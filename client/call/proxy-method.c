@@ -31,6 +31,7 @@ static const ProxyMethod methods[] = {
         { "RemoveProbe", false, { { "name", "s" } }, {} },
         { "RemoveSpool", false, { { "id", "s" } }, {} },
         { "ResolveFunction", false, { { "function", "s" } }, { { "description", "a{sv}" } } },
+        { "Watch", false, { { "options", "a{sv}" } }, {} },
 
         { "Clear", true, {}, {} },
         { "Configure", true, { { "changes", "a{sv}" } }, {} },

@@ -52,6 +52,17 @@ int proxy_subscribe(Proxy *proxy, const char *session, Reason *reason) {
         return proxy->backend->subscribe(proxy, session, reason);
 }
 
+int proxy_watch(Proxy *proxy, bool is_of_all, Reason *reason) {
+        return proxy->backend->watch(proxy, is_of_all, reason);
+}
+
+int proxy_make_watch(bool is_of_all, json_object **ret) {
+        json_object *options = NULL;
+
+        int r = proxy_make_object("all", json_object_new_boolean(is_of_all), &options);
+        return r ?: proxy_make_object("options", options, ret);
+}
+
 /* Makes a row with its members in a fixed order, the same for both backends. */
 static int proxy_session_make_row(json_object *row, json_object **ret) {
         static const char *const keys[] = { "id", "path", "name", "uid", "state" };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Signals over Varlink: the signals of sessions, and the reports that the daemon has left or is
  * back. Each session has its own connection, on which ktraced answers Subscribe for as long as the
- * session exists. The daemon has left when the connection breaks. It is back when a new connection
- * succeeds. Part of proxy-varlink.c; renews the connection of that file.
+ * session exists. A watch is the same with Watch, for as long as the daemon runs. The daemon has
+ * left when the connection breaks. It is back when a new connection succeeds. Part of
+ * proxy-varlink.c; renews the connection of that file.
  *
  * A session of lifetime `client` ends with the connection that created it. When that connection
  * breaks, this file reports the end of the session and does not reconnect, because the next daemon
@@ -14,6 +15,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "call/agent.h"
+#include "call/proxy-session.h"
 #include "call/proxy-varlink-error.h"
 #include "call/proxy-varlink.h"
 
@@ -26,7 +29,21 @@ static void retry_later(ProxyVarlink *self);
 static void proxy_varlink_signal_report(ProxyVarlinkSignals *signals, json_object *signal) {
         ProxyListener *listener = &signals->owner->proxy.listener;
 
-        listener->on_signal(signals->session, signal, listener->userdata);
+        if (signals->session)
+                listener->on_signal(signals->session, signal, listener->userdata);
+        else if (listener->on_notice)
+                listener->on_notice(signal, listener->userdata);
+}
+
+static const char *proxy_varlink_signal_get_method(const ProxyVarlinkSignals *signals) {
+        return signals->session ? "Subscribe" : "Watch";
+}
+
+static void report_failed(ProxyVarlinkSignals *signals, const char *reason) {
+        _cleanup_json_ json_object *notice = NULL;
+
+        if (proxy_make_object("failed", json_object_new_string(reason), &notice) == 0)
+                proxy_varlink_signal_report(signals, notice);
 }
 
 static void proxy_varlink_signal_report_end(ProxyVarlinkSignals *signals,
@@ -58,7 +75,9 @@ static void proxy_varlink_signal_finish(ProxyVarlinkSignals *signals,
         signals->is_answered = signals->is_over = true;
         signals->result = result;
         close_link(signals);
-        if (was_answered && !signals->is_end_reported)
+        if (was_answered && !signals->session)
+                report_failed(signals, reason);
+        else if (was_answered && !signals->is_end_reported)
                 proxy_varlink_signal_report_end(signals, "gone", reason);
 }
 
@@ -76,12 +95,21 @@ static void take_signal(ProxyVarlinkSignals *signals, json_object *signal) {
         proxy_varlink_signal_report(signals, signal);
 }
 
+/* The first reply of a watch is empty. */
+static void take_watch(ProxyVarlinkSignals *signals, json_object *reply) {
+        json_object *notice = json_object_object_get(reply, "notice");
+
+        signals->may_ask = false;
+        if (json_object_is_type(notice, json_type_object))
+                proxy_varlink_signal_report(signals, notice);
+}
+
 static int proxy_varlink_signal_take_reply(ProxyVarlinkSignals *signals, json_object *reply) {
         json_object *parameters = NULL;
         bool is_continued = false;
         Reason reason = {};
         int code = 0, r = proxy_varlink_read(signals->owner->path,
-                                      "Subscribe",
+                                      proxy_varlink_signal_get_method(signals),
                                       reply,
                                       &parameters,
                                       &is_continued,
@@ -97,11 +125,12 @@ static int proxy_varlink_signal_take_reply(ProxyVarlinkSignals *signals, json_ob
         }
         signals->is_answered = true;
         signals->owner->retry_usec = 0;
-        if (parameters)
+        if (parameters && signals->session)
                 take_signal(signals, parameters);
+        else
+                take_watch(signals, parameters);
         if (!is_continued)
-                proxy_varlink_signal_finish(
-                                signals, 0, "ktraced sends no further notifications of it");
+                proxy_varlink_signal_finish(signals, 0, "ktraced sends no further notifications");
         return 0;
 }
 
@@ -137,7 +166,10 @@ static int proxy_varlink_signal_on_io(sd_event_source *source,
                 retry_later(signals->owner);
                 return 0;
         }
-        (void)proxy_varlink_refuse(signals->owner->path, "Subscribe", r, &signals->reason);
+        (void)proxy_varlink_refuse(signals->owner->path,
+                        proxy_varlink_signal_get_method(signals),
+                        r,
+                        &signals->reason);
         proxy_varlink_signal_finish(signals, KT_E_FAILED, signals->reason.text);
         return 0;
 }
@@ -145,12 +177,15 @@ static int proxy_varlink_signal_on_io(sd_event_source *source,
 /* timeout_usec 0: does not wait. */
 static int open_link(ProxyVarlinkSignals *signals, uint64_t timeout_usec) {
         ProxyRequest request = {
-                .method = proxy_method_find("Subscribe"),
+                .method = proxy_method_find(proxy_varlink_signal_get_method(signals)),
                 .session = signals->session,
+                .is_interactive = signals->may_ask,
         };
-        _cleanup_json_ json_object *message = NULL;
+        _cleanup_json_ json_object *message = NULL, *arguments = NULL;
 
-        int r = proxy_varlink_make_call(&request, true, &message);
+        int r = signals->session ? 0 : proxy_make_watch(signals->watches_all, &arguments);
+        request.arguments = arguments;
+        r = r ?: proxy_varlink_make_call(&request, true, &message);
         if (r == 0)
                 r = varlink_link_open(signals->owner->path, timeout_usec, &signals->link);
         if (r == 0)
@@ -167,26 +202,27 @@ static int open_link(ProxyVarlinkSignals *signals, uint64_t timeout_usec) {
         return MIN_OF(r, 0);
 }
 
+/* session: NULL for a watch. */
 static int signals_new(ProxyVarlink *self, const char *session, ProxyVarlinkSignals **ret) {
         _cleanup_free_ ProxyVarlinkSignals *signals = calloc(1, sizeof(*signals));
 
         if (!signals)
                 return -ENOMEM;
         signals->owner = self;
-        signals->session = strdup(session);
-        if (!signals->session)
+        signals->session = session ? strdup(session) : NULL;
+        if (session && !signals->session)
                 return -ENOMEM;
         TAILQ_INSERT_TAIL(&self->signals, signals, entry);
         *ret = TAKE_PTR(signals);
         return 0;
 }
 
-int proxy_varlink_subscribe(Proxy *proxy, const char *session, Reason *reason) {
-        ProxyVarlink *self = (ProxyVarlink *)proxy;
-        ProxyVarlinkSignals *signals;
+/* Sends the call and waits for its first answer. */
+static int signals_begin(ProxyVarlinkSignals *signals, Reason *reason) {
+        ProxyVarlink *self = signals->owner;
+        Proxy *proxy = &self->proxy;
 
-        int r = signals_new(self, session, &signals);
-        r = r ?: open_link(signals, CONNECT_TIMEOUT_USEC);
+        int r = open_link(signals, CONNECT_TIMEOUT_USEC);
         if (r < 0)
                 return proxy_varlink_refuse(self->path, NULL, r, reason);
         while (!signals->is_answered) {
@@ -199,6 +235,38 @@ int proxy_varlink_subscribe(Proxy *proxy, const char *session, Reason *reason) {
         if (signals->result != 0)
                 *reason = signals->reason;
         return signals->result;
+}
+
+int proxy_varlink_subscribe(Proxy *proxy, const char *session, Reason *reason) {
+        ProxyVarlinkSignals *signals;
+
+        int r = signals_new((ProxyVarlink *)proxy, session, &signals);
+        return r ?: signals_begin(signals, reason);
+}
+
+static int watch_begin(Proxy *proxy, bool is_of_all, bool may_ask, Reason *reason) {
+        ProxyVarlinkSignals *signals;
+
+        int r = signals_new((ProxyVarlink *)proxy, NULL, &signals);
+        if (r < 0)
+                return r;
+        signals->watches_all = is_of_all;
+        signals->may_ask = may_ask;
+        return signals_begin(signals, reason);
+}
+
+int proxy_varlink_watch(Proxy *proxy, bool is_of_all, Reason *reason) {
+        _cleanup_(agent_free_cleanup) Agent *agent = NULL;
+
+        int r = watch_begin(proxy, is_of_all, false, reason);
+        if (r != KT_E_AUTH_REQUIRED || !proxy->may_ask)
+                return r;
+        *reason = (Reason){};
+        r = proxy->backend->check_agent(proxy, reason);
+        if (r != 0)
+                return r;
+        r = agent_open(&agent);
+        return r < 0 ? proxy_refuse(proxy, r, reason) : watch_begin(proxy, is_of_all, true, reason);
 }
 
 /* Does not wait for the answer, because the session is known to exist. */
@@ -220,7 +288,7 @@ void proxy_varlink_note_destroy(ProxyVarlink *self, const char *session) {
         ProxyVarlinkSignals *signals;
 
         TAILQ_FOREACH(signals, &self->signals, entry)
-                if (strcmp(signals->session, session) == 0)
+                if (signals->session && strcmp(signals->session, session) == 0)
                         signals->is_ended_by_us = true;
 }
 

@@ -374,6 +374,7 @@ static const ProxyBackend varlink_backend = {
         .begin = varlink_begin,
         .forget = varlink_forget,
         .subscribe = proxy_varlink_subscribe,
+        .watch = proxy_varlink_watch,
         .adopt = proxy_varlink_adopt,
         .check_agent = varlink_check_agent,
         .refuse = varlink_refuse,

@@ -17,11 +17,13 @@ typedef struct ProxyVarlinkCall {
         sd_event_source *timer;
 } ProxyVarlinkCall;
 
-/* A session's signals, over their own connection. */
+/* A session's signals, or the notices of a watch, over their own connection. */
 typedef struct ProxyVarlinkSignals {
         TAILQ_ENTRY(ProxyVarlinkSignals) entry;
         struct ProxyVarlink *owner;
-        char *session;
+        char *session; /* NULL: a watch */
+        bool watches_all;
+        bool may_ask;      /* polkit may ask for a password; only for the first answer */
         VarlinkLink *link; /* NULL: the connection is broken or closed */
         sd_event_source *source;
         bool is_tied; /* the session ends with our connection */

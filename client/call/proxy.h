@@ -24,6 +24,9 @@ typedef struct ProxyListener {
         void (*on_signal)(const char *session, json_object *signal, void *userdata);
         /* The daemon has left, or the next one has started. */
         void (*on_daemon)(bool is_there, void *userdata);
+        /* An object of Manager.Notified, after proxy_watch. {"failed": TEXT}: the next daemon has
+         * refused the watch, which has ended. NULL: not needed. notice is borrowed. */
+        void (*on_notice)(json_object *notice, void *userdata);
         void *userdata;
 } ProxyListener;
 

@@ -12,11 +12,11 @@
 #include <systemd/sd-bus.h>
 
 #include "call/proxy-bus.h"
+#include "call/proxy-session.h"
 #include "interfaces/json-text.h"
 #include "interfaces/json.h"
 #include "library/failure.h"
 
-#define NOTICES_MAX 1024
 /* The sources that ktrace_process() handles in one call. */
 #define TURNS_MAX 1024
 
@@ -44,25 +44,13 @@ int connection_print(json_object *object, char **ret) {
 
 /* Notices */
 
-static void session_add_notice(ktrace_session *session, json_object *object) {
-        Notice *notice = session->n_notices < NOTICES_MAX ? malloc(sizeof(*notice)) : NULL;
-
-        if (!notice) {
-                session->n_dropped++;
-                return;
-        }
-        *notice = (Notice){ .object = json_object_get(object) };
-        STAILQ_INSERT_TAIL(&session->notices, notice, entry);
-        session->n_notices++;
-}
-
 static void connection_on_signal(const char *id, json_object *signal, void *userdata) {
         ktrace *connection = userdata;
         ktrace_session *session;
 
         TAILQ_FOREACH(session, &connection->sessions, entry)
                 if (strcmp(session->id, id) == 0)
-                        session_add_notice(session, signal);
+                        notice_queue_add(&session->notices, signal);
 }
 
 static void connection_on_daemon(bool is_there, void *userdata) {
@@ -75,27 +63,43 @@ static void connection_on_daemon(bool is_there, void *userdata) {
                             &notice) < 0)
                 return;
         TAILQ_FOREACH(session, &connection->sessions, entry)
-                session_add_notice(session, notice);
+                notice_queue_add(&session->notices, notice);
+        if (connection->watches)
+                notice_queue_add(&connection->notices, notice);
+}
+
+static void connection_on_notice(json_object *notice, void *userdata) {
+        ktrace *connection = userdata;
+
+        notice_queue_add(&connection->notices, notice);
+}
+
+static int connection_take_notice(NoticeQueue *queue, char **ret) {
+        _cleanup_json_ json_object *notice = NULL;
+
+        *ret = NULL;
+        int r = notice_queue_take(queue, &notice);
+        return r < 0 || !notice ? r : connection_print(notice, ret);
 }
 
 int ktrace_session_take_notice(ktrace_session *session, char **ret) {
-        Notice *notice = STAILQ_FIRST(&session->notices);
-        _cleanup_json_ json_object *object = NULL;
-        int r = 0;
+        return connection_take_notice(&session->notices, ret);
+}
 
-        *ret = NULL;
-        if (notice) {
-                object = notice->object;
-                STAILQ_REMOVE_HEAD(&session->notices, entry);
-                session->n_notices--;
-                free(notice);
-        } else if (session->n_dropped > 0) {
-                r = proxy_make_object(
-                                "dropped", json_object_new_uint64(session->n_dropped), &object);
-                session->n_dropped = 0;
-        } else
-                return 0;
-        return r ?: connection_print(object, ret);
+int ktrace_take_notice(ktrace *connection, char **ret) {
+        return connection_take_notice(&connection->notices, ret);
+}
+
+int ktrace_watch(ktrace *connection, unsigned flags, ktrace_error *error) {
+        Reason reason = {};
+
+        if ((flags & ~(unsigned)KTRACE_ALL_USERS) != 0)
+                return failure_take(-EINVAL, NULL, error);
+        if (connection->watches)
+                return failure_take(-EBUSY, NULL, error);
+        int r = proxy_watch(connection->proxy, flags & KTRACE_ALL_USERS, &reason);
+        connection->watches = r == 0;
+        return failure_take(r, &reason, error);
 }
 
 /* Opening and closing */
@@ -106,7 +110,10 @@ static int connection_new(Proxy *proxy, bool is_in_their_loop, ktrace **ret) {
 
         if (!connection)
                 return -ENOMEM;
-        ProxyListener listener = { connection_on_signal, connection_on_daemon, connection };
+        ProxyListener listener = {
+                connection_on_signal, connection_on_daemon, connection_on_notice, connection
+        };
+        notice_queue_init(&connection->notices);
         TAILQ_INIT(&connection->sessions);
         connection->is_in_their_loop = is_in_their_loop;
         int r = is_in_their_loop ? 0 : sd_event_new(&connection->event);
@@ -160,6 +167,7 @@ void ktrace_close(ktrace *connection) {
         sd_event_source_disable_unref(connection->io);
         proxy_free(connection->proxy);
         sd_event_unref(connection->event);
+        notice_queue_clear(&connection->notices);
         free(connection);
 }
 

@@ -5,19 +5,13 @@
 
 #include "call/proxy.h"
 #include "interfaces/ktrace.h"
-
-/* A notice that the caller has not taken yet. */
-typedef struct Notice {
-        STAILQ_ENTRY(Notice) entry;
-        json_object *object;
-} Notice;
+#include "library/notice-queue.h"
 
 struct ktrace_session {
         TAILQ_ENTRY(ktrace_session) entry;
         ktrace *connection;
         char *id;
-        STAILQ_HEAD(Notices, Notice) notices;
-        size_t n_notices, n_dropped;
+        NoticeQueue notices;
 };
 
 struct ktrace {
@@ -26,6 +20,8 @@ struct ktrace {
         sd_event_source *io;   /* of the loop that ktrace_attach() was given */
         bool is_in_their_loop; /* the caller's bus belongs to the caller's loop */
         TAILQ_HEAD(Sessions, ktrace_session) sessions;
+        bool watches;
+        NoticeQueue notices; /* of the watch */
 };
 
 /* Makes an object of JSON from a text of the caller. NULL is none. `what` names it in messages. */

@@ -46,7 +46,7 @@ static int session_new(ktrace *connection, char *id, ktrace_session **ret) {
                 return -ENOMEM;
         }
         *session = (ktrace_session){ .connection = connection, .id = id };
-        STAILQ_INIT(&session->notices);
+        notice_queue_init(&session->notices);
         TAILQ_INSERT_TAIL(&connection->sessions, session, entry);
         *ret = session;
         return 0;
@@ -82,15 +82,9 @@ int ktrace_find(ktrace *connection, const char *name, ktrace_session **ret, ktra
 }
 
 void ktrace_session_free(ktrace_session *session) {
-        Notice *notice;
-
         if (!session)
                 return;
-        while ((notice = STAILQ_FIRST(&session->notices))) {
-                STAILQ_REMOVE_HEAD(&session->notices, entry);
-                json_object_put(notice->object);
-                free(notice);
-        }
+        notice_queue_clear(&session->notices);
         TAILQ_REMOVE(&session->connection->sessions, session, entry);
         free(session->id);
         free(session);

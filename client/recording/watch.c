@@ -164,7 +164,7 @@ int watch_init(Watch *watch, Proxy *proxy) {
         return proxy_attach(proxy,
                         watch->event,
                         &watch->given_up,
-                        &(ProxyListener){ watch_on_session, on_daemon, watch });
+                        &(ProxyListener){ watch_on_session, on_daemon, NULL, watch });
 }
 
 void watch_done(Watch *watch) {

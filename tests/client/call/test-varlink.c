@@ -416,6 +416,13 @@ static void on_daemon(bool is_there, void *userdata) {
         g_string_append(heard->text, is_there ? "back " : "away ");
 }
 
+static void on_notice(json_object *notice, void *userdata) {
+        Heard *heard = userdata;
+
+        json_object_object_foreach(notice, key, value)
+                g_string_append_printf(heard->text, "%s=%s ", key, json_object_get_string(value));
+}
+
 static void heard_init(Heard *heard) {
         *heard = (Heard){ .text = g_string_new(NULL), .result = -1 };
         g_assert_cmpint(sd_event_new(&heard->event), >=, 0);
@@ -423,7 +430,7 @@ static void heard_init(Heard *heard) {
         g_assert_cmpint(proxy_attach(heard->proxy,
                                         heard->event,
                                         &heard->is_cancelled,
-                                        &(ProxyListener){ on_signal, on_daemon, heard }),
+                                        &(ProxyListener){ on_signal, on_daemon, on_notice, heard }),
                         ==,
                         0);
 }
@@ -460,6 +467,60 @@ static void test_subscribe(void) {
         assert_calls(varlink,
                         "{\"parameters\":{\"session\":\"" ID
                         "\"},\"method\":\"org.ktrace1.Subscribe\",\"more\":true}\n");
+        heard_done(&heard);
+        fake_varlink_free(varlink);
+}
+
+#define WATCHING "{\"parameters\":{},\"continues\":true}\n"
+
+/* The watch continues with the next daemon, and its end is reported. */
+static void test_watch(void) {
+        static const FakeReply replies[] = {
+                { .method = "Watch",
+                                .text = WATCHING
+                                "{\"parameters\":{\"notice\":{\"kind\":\"ended\"}},"
+                                "\"continues\":true}\n"
+                                "{\"parameters\":{\"notice\":5},\"continues\":true}\n",
+                                .hangs_up = true },
+                { .method = "Watch",
+                                .text = WATCHING "{\"parameters\":{\"notice\":{\"dropped\":3}},"
+                                                 "\"continues\":true}\n"
+                                                 "{\"error\":\"org.ktrace1.Failed\",\"parameters\":"
+                                                 "{\"reason\":\"broken\"}}\n" },
+                END,
+        };
+        FakeVarlink *varlink = fake_varlink_new(replies);
+        Reason reason = {};
+        Heard heard;
+
+        heard_init(&heard);
+        g_assert_cmpint(proxy_watch(heard.proxy, true, &reason), ==, 0);
+        wait_for(&heard, "failed=");
+        g_assert_cmpstr(heard.text->str, ==, "kind=ended dropped=3 failed=broken ");
+        assert_calls(varlink,
+                        "{\"parameters\":{\"options\":{\"all\":true}},"
+                        "\"method\":\"org.ktrace1.Watch\",\"more\":true}\n"
+                        "{\"parameters\":{\"options\":{\"all\":true}},"
+                        "\"method\":\"org.ktrace1.Watch\",\"more\":true}\n");
+        heard_done(&heard);
+        fake_varlink_free(varlink);
+}
+
+static void test_watch_refused(void) {
+        static const FakeReply replies[] = {
+                { .method = "Watch",
+                                .text = "{\"error\":\"org.ktrace1.LimitReached\",\"parameters\":"
+                                        "{\"reason\":\"too many\"}}\n" },
+                END,
+        };
+        FakeVarlink *varlink = fake_varlink_new(replies);
+        Reason reason = {};
+        Heard heard;
+
+        heard_init(&heard);
+        g_assert_cmpint(proxy_watch(heard.proxy, false, &reason), ==, KT_E_LIMIT_REACHED);
+        g_assert_cmpstr(reason.text, ==, "too many");
+        g_assert_cmpstr(heard.text->str, ==, "");
         heard_done(&heard);
         fake_varlink_free(varlink);
 }
@@ -649,6 +710,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/client/varlink/password-asked", test_password_asked);
         g_test_add_func("/client/varlink/subscribe", test_subscribe);
         g_test_add_func("/client/varlink/subscribe-refused", test_subscribe_refused);
+        g_test_add_func("/client/varlink/watch", test_watch);
+        g_test_add_func("/client/varlink/watch-refused", test_watch_refused);
         g_test_add_func("/client/varlink/restart", test_restart);
         g_test_add_func("/client/varlink/tied", test_tied);
         g_test_add_func("/client/varlink/destroy", test_destroy);
