@@ -35,6 +35,7 @@ static const Verb *const verbs[] = {
         &verb_start,
         &verb_stop,
         &verb_destroy,
+        &verb_watch,
         &verb_stream,
         &verb_snapshot,
         &verb_spool,

@@ -8,16 +8,13 @@
 
 #include "verbs/notify.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "call/proxy-session.h"
 #include "call/proxy.h"
-#include "interfaces/json-text.h"
 #include "recording/watch.h"
 #include "terminal/message.h"
+#include "verbs/notice-text.h"
 #include "verbs/verb.h"
 
 typedef struct Notify {
@@ -30,104 +27,6 @@ typedef struct Notify {
         int result;
 } Notify;
 
-/* Prints local time, such as "2026-11-21 11:22:33.123456". */
-static void print_time(uint64_t nsec) {
-        time_t seconds = (time_t)(nsec / 1000000000);
-        char text[32] = "";
-        struct tm tm;
-
-        if (localtime_r(&seconds, &tm))
-                (void)strftime(text, sizeof(text), "%F %T", &tm);
-        (void)printf("%s.%06u", text, (unsigned)(nsec % 1000000000 / 1000));
-}
-
-static void notify_print_value(const char *key, json_object *value) {
-        _cleanup_free_ char *text = strdup(json_object_get_string(value));
-
-        if (!text)
-                return;
-        message_clean(text);
-        if (json_object_is_type(value, json_type_string) && strcmp(key, "reason") == 0)
-                (void)printf(" %s=\"%s\"", key, text);
-        else
-                (void)printf(" %s=%s", key, text);
-}
-
-/* Prints text such as " cpu0=12 cpu1=3". */
-static void print_cpus(json_object *cpus) {
-        for (size_t i = 0; i < json_object_array_length(cpus); i++) {
-                json_object *cpu = json_object_array_get_idx(cpus, i);
-
-                (void)printf(" cpu%s=%s",
-                                json_object_get_string(json_object_object_get(cpu, "cpu")),
-                                json_object_get_string(json_object_object_get(cpu, "lost")));
-        }
-}
-
-static void print_quoted(const char *before, json_object *value) {
-        _cleanup_free_ char *text = strdup(json_object_get_string(value) ?: "");
-
-        if (!text)
-                return;
-        message_clean(text);
-        (void)printf("%s\"%s\"", before, text);
-}
-
-/* `change="FILE" was="..." is="..."` for each. */
-static void print_changes(json_object *changes) {
-        for (size_t i = 0; i < json_object_array_length(changes); i++) {
-                json_object *change = json_object_array_get_idx(changes, i);
-
-                print_quoted(" change=", json_object_object_get(change, "file"));
-                print_quoted(" was=", json_object_object_get(change, "was"));
-                print_quoted(" is=", json_object_object_get(change, "is"));
-        }
-}
-
-static void print_text(json_object *notice) {
-        static const char *const heads[] = {
-                "kind", "session", "sequence", "monotonic-nsec", "realtime-nsec"
-        };
-        uint64_t merged = json_object_get_uint64(json_object_object_get(notice, "merged"));
-
-        print_time(json_object_get_uint64(json_object_object_get(notice, "realtime-nsec")));
-        (void)printf(" %s", json_object_get_string(json_object_object_get(notice, "kind")));
-        json_object_object_foreach(notice, key, value) {
-                size_t i = 0;
-
-                while (i < ELEMENTSOF(heads) && strcmp(heads[i], key) != 0)
-                        i++;
-                if (i < ELEMENTSOF(heads) || !value || strcmp(key, "merged") == 0)
-                        continue;
-                if (strcmp(key, "changes") == 0)
-                        print_changes(value);
-                else if (json_object_is_type(value, json_type_array))
-                        print_cpus(value);
-                else
-                        notify_print_value(key, value);
-        }
-        if (merged > 0)
-                (void)printf(" merged=%ju", (uintmax_t)merged);
-        (void)putchar('\n');
-}
-
-static int print_notice(const Notify *notify, json_object *notice) {
-        int r = 0;
-
-        if (notify->context->json == JSON_OFF)
-                print_text(notice);
-        else {
-                /* Always one line, also with --json=pretty: a reader finds the end of an object by
-                 * it. */
-                r = json_text_print(stdout, notice, JSON_C_TO_STRING_PLAIN);
-                (void)putchar('\n');
-        }
-        errno = 0;
-        if (r == 0 && (fflush(stdout) != 0 || ferror(stdout)))
-                r = errno ? -errno : -EIO;
-        return r;
-}
-
 static void take_notice(Notify *notify, json_object *notice) {
         const char *kind = json_object_get_string(json_object_object_get(notice, "kind"));
 
@@ -135,7 +34,7 @@ static void take_notice(Notify *notify, json_object *notice) {
                 return;
         notify->has_lost = notify->has_lost || strcmp(kind, "lost-events") == 0;
         if (notify->result == 0)
-                notify->result = print_notice(notify, notice);
+                notify->result = notice_print(notice, notify->context->json != JSON_OFF);
 }
 
 static void notify_on_signal(json_object *signal, void *userdata) {

@@ -38,3 +38,4 @@ extern const Verb verb_summary;
 extern const Verb verb_top;
 extern const Verb verb_verify;
 extern const Verb verb_view;
+extern const Verb verb_watch;

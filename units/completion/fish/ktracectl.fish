@@ -59,6 +59,7 @@ set -l verbs \
     'start|start recording' \
     'stop|stop recording' \
     'destroy|end a session' \
+    'watch|print what happens to your sessions' \
     'stream|read the stream of a session' \
     'snapshot|read what a flight recorder contains' \
     'spool|list, fetch and remove recordings on the disk of the machine' \
@@ -149,6 +150,8 @@ set -l options \
     'report|--receipt||-|who asked for the trace, and which rule allowed it' \
     'events probes|--verbose|v|-|with details' \
     'list spool|--all-users||-|also those of other users, where polkit allows it' \
+    'watch|--all-users|a|-|also those of other users, where polkit allows it' \
+    'watch|--kind||state ended lost-events snapshot-taken notify guard-fired interference limit-hit notify-failed spool-waits|only these kinds' \
     'show status stop destroy|--administrator||-|also a session of another user, where polkit allows it' \
     'stream|--notify||-|notifications of the session instead of its events' \
     'metrics|--from|||IP address and port, or the path of a socket' \
@@ -216,7 +219,7 @@ for entry in $seconds
     set -l fields (string split '|' $entry)
     complete -c ktracectl -n "__ktracectl_seen $fields[1]; and not __ktracectl_seen $fields[2]" -a $fields[2]
 end
-complete -c ktracectl -n '__ktracectl_seen show start stop destroy stream snapshot mark hist clear status set;
+complete -c ktracectl -n '__ktracectl_seen show start stop destroy watch stream snapshot mark hist clear status set;
     and not __ktracectl_seen probes saved spool' -a '(__ktracectl_sessions)'
 complete -c ktracectl -n '__ktracectl_seen set' -a 'on off buffer-kb (__ktracectl_events)'
 complete -c ktracectl -n '__ktracectl_seen summary' -a '(__ktracectl_sessions) (__ktracectl_recordings)'
