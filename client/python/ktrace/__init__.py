@@ -12,11 +12,13 @@ Sessions are described as in ktrace-session(5). Who may trace what is decided by
 Recordings are read with ktrace.Reader("trace.dat"), also into data frames:
 ktrace.Reader("trace.dat").to_pandas("sched:sched_switch").
 
+What happens to all sessions of a user comes from ktrace.Connection().watch().
+
 What fails raises ktrace.Error. The module uses libktrace.so.0: libktrace(3).
 """
 
 from ._library import Error
 from ._reader import Reader, Record, Table
-from ._session import Connection, Session, create, session
+from ._session import Connection, Session, Watch, create, session
 
-__all__ = ["Connection", "Error", "Reader", "Record", "Session", "Table", "create", "session"]
+__all__ = ["Connection", "Error", "Reader", "Record", "Session", "Table", "Watch", "create", "session"]

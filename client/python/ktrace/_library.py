@@ -12,6 +12,7 @@ from typing import Any
 
 FOREVER = 2**64 - 1
 VARLINK = 1
+ALL_USERS = 1
 
 
 class Error(OSError):
@@ -43,7 +44,10 @@ _DECLARATIONS: dict[str, tuple[Any, list[Any]]] = {
     "open": (c_int, [c_uint, _OBJECT, _ERROR]),
     "close": (None, [c_void_p]),
     "set_timeout": (None, [c_void_p, c_uint64]),
+    "get_fd": (c_int, [c_void_p]),
     "process": (c_int, [c_void_p]),
+    "watch": (c_int, [c_void_p, c_uint, _ERROR]),
+    "take_notice": (c_int, [c_void_p, _TEXT]),
     "call": (c_int, [c_void_p, c_char_p, c_char_p, c_char_p, _TEXT, _ERROR]),
     "check": (c_int, [c_void_p, c_char_p, _TEXT, _ERROR]),
     "create": (c_int, [c_void_p, c_char_p, _OBJECT, _ERROR]),

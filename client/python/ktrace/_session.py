@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import select
 import threading
 from ctypes import byref, c_void_p
 from typing import Any, AsyncIterator, Callable, Iterator, TypeVar
 
-from ._library import VARLINK, Error, ask, check, encode, fetch_json, lib, make, take_json
+from ._library import ALL_USERS, VARLINK, Error, ask, check, encode, fetch_json, lib, make, take_json
 from ._reader import Reader, Record
 
 T = TypeVar("T")
 Spec = dict[str, Any]
+
+_LOOK_SECONDS = 1.0  # how soon a watch notices that another thread has read its notices, or has closed the connection
 
 
 async def _in_thread(function: Callable[[], T]) -> T:
@@ -108,6 +111,15 @@ class Connection:
         with self._lock:
             return self._add(make(lib.find, self._get(), encode(name)))
 
+    def watch(self, *, all_users: bool = False) -> Watch:
+        """What happens to the caller's sessions, also to those that are created later, by any program.
+
+        `for notice in connection.watch()`, `async for notice in connection.watch()`. It does not end by itself. Use a
+        connection that makes no other calls meanwhile: they delay notices, up to a second. all_users: for root, and
+        for users that polkit allows to manage sessions.
+        """
+        return Watch(self, all_users)
+
     def _add(self, session: c_void_p) -> Session:
         self._sessions.add(session.value or 0)
         return Session(self, session)
@@ -117,6 +129,65 @@ class Connection:
             if session.value in self._sessions:
                 self._sessions.remove(session.value)
                 lib.session_free(session)
+
+
+class Watch:
+    """Notices as dicts: those of the manager's signal Notified in org.ktrace1(5), with "kind", "session", "name", "uid".
+
+    Also {"daemon": "gone" or "back"}: the watch continues with the next daemon; {"failed": REASON} when that one refuses
+    it; and {"dropped": N} when N others were too many.
+    """
+
+    def __init__(self, connection: Connection, all_users: bool) -> None:
+        self.connection = connection
+        self._all_users = all_users
+
+    def _begin(self) -> None:
+        with self.connection._lock:
+            ask(lib.watch, self.connection._get(), ALL_USERS if self._all_users else 0)
+
+    def _take(self) -> dict[str, Any] | None:
+        with self.connection._lock:
+            ended = lib.process(self.connection._get())
+            text = c_void_p()
+            check(lib.take_notice(self.connection._get(), byref(text)))
+            notice: dict[str, Any] | None = take_json(text)
+            if notice is None:
+                check(ended)
+            return notice
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        self._begin()
+        while True:
+            notice = self._take()
+            if notice is None:
+                select.select([lib.get_fd(self.connection._get())], [], [], _LOOK_SECONDS)
+            else:
+                yield notice
+
+    def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
+        return self._watch_async()
+
+    async def _watch_async(self) -> AsyncIterator[dict[str, Any]]:
+        await _in_thread(self._begin)
+        while True:
+            notice = await _in_thread(self._take)  # another thread may be in a call
+            if notice is None:
+                await self._wait()
+            else:
+                yield notice
+
+    async def _wait(self) -> None:
+        loop = asyncio.get_running_loop()
+        fd = lib.get_fd(self.connection._get())
+        ready = asyncio.Event()
+        loop.add_reader(fd, ready.set)
+        try:
+            await asyncio.wait_for(ready.wait(), _LOOK_SECONDS)
+        except asyncio.TimeoutError:
+            pass
+        finally:
+            loop.remove_reader(fd)
 
 
 class Session:
