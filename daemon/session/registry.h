@@ -74,7 +74,7 @@ struct Session {
         OwnWrites *own_writes;      /* announces our writes to the next two members */
         Interference *interference; /* judged sessions, from the first start */
         Ledger *ledger;             /* other sessions, from the first start */
-        uint64_t n_lost;            /* lost events, as last counted in the totals */
+        uint64_t n_lost;            /* lost events, at the last look */
         bool skips_losses;          /* adopted: its first losses are those of the last daemon */
         uint64_t n_interferences;   /* changes by others, as reported */
         uint64_t interference_nsec; /* total duration of these changes */
@@ -96,8 +96,9 @@ struct Session {
         struct MarkerList markers;
         char *subscribers[SUBSCRIBERS_MAX]; /* unique names, without gaps */
         Notices *notices;
-        Losses *losses;   /* NULL: it cannot have lost events */
-        HitCounter *hits; /* from the first start, if there are notify triggers */
+        Losses *losses;           /* NULL: it cannot have lost events */
+        uint64_t n_lost_recorded; /* as in the journal */
+        HitCounter *hits;         /* from the first start, if there are notify triggers */
 
         SessionEnd end;
         char end_code[32];

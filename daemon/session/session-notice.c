@@ -9,6 +9,7 @@
 #include "session/session.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/describe.h"
@@ -99,10 +100,36 @@ static void count_losses(Session *session, const uint64_t *lost) {
         session->n_lost = n;
 }
 
+/* The owner decides how much a session loses. So the journal gets the first loss at once, and the
+ * sum when the instance is removed: at most two records of a session, whose creation has one, too.
+ */
+static void record_losses(Session *session) {
+        char text[96];
+
+        if (session->n_lost <= session->n_lost_recorded)
+                return;
+        (void)snprintf(text,
+                        sizeof(text),
+                        "%" PRIu64 " so far: its buffer was full",
+                        session->n_lost);
+        audit_write(session->registry->audit,
+                        &(AuditRecord){ .kind = AUDIT_LOST,
+                                        .uid = session->owner.uid,
+                                        .command = session->owner.command,
+                                        .session = session->id,
+                                        .rule = session->grant->rule,
+                                        .text = text,
+                                        .spec = session->spec,
+                                        .n_lost = session->n_lost });
+        session->n_lost_recorded = session->n_lost;
+}
+
 static void on_losses(const uint64_t *lost, void *userdata) {
         Session *session = userdata;
 
         count_losses(session, lost);
+        if (session->n_lost_recorded == 0)
+                record_losses(session);
         notices_take_losses(session->notices, lost);
 }
 
@@ -215,6 +242,7 @@ void session_stop_notices(Session *session) {
 void session_release_notices(Session *session) {
         session->hits = hit_counter_free(session->hits);
         notices_flush(session->notices);
+        record_losses(session);
 }
 
 void session_free_notices(Session *session) {

@@ -123,6 +123,7 @@ static const KindText kinds[_AUDIT_KIND_N] = {
                         "told",
                         "Session changed by others",
                         false },
+        [AUDIT_LOST] = { AUDIT_ID_LOST, LOG_NOTICE, "lost", "reported", "Events were lost", false },
         [AUDIT_ENDED_POLICY] = { AUDIT_ID_ENDED_POLICY,
                         LOG_NOTICE,
                         "end",
@@ -152,6 +153,18 @@ static const KindText kinds[_AUDIT_KIND_N] = {
                         "end",
                         "restart",
                         "Session ended by a restart",
+                        false },
+        [AUDIT_ENDED_FAILED] = { AUDIT_ID_ENDED_FAILED,
+                        LOG_WARNING,
+                        "end",
+                        "failed",
+                        "Session ended by a failure",
+                        false },
+        [AUDIT_ENDED_SPOOL] = { AUDIT_ID_ENDED_SPOOL,
+                        LOG_NOTICE,
+                        "end",
+                        "spool-full",
+                        "Session ended by its full spool",
                         false },
 };
 
@@ -254,7 +267,7 @@ static void write_record(Audit *audit, const AuditRecord *record) {
         const UserName by_user = get_user_name(audit, record->by ? *record->by : (uid_t)-1);
         _cleanup_free_ char *scope = NULL;
         Reason events = { "" }, who = { "" };
-        char by[16] = "", by_whom[24] = "";
+        char by[16] = "", by_whom[24] = "", lost[24] = "";
 
         format_who(record, user.name, &who);
         if (record->spec) {
@@ -266,6 +279,8 @@ static void write_record(Audit *audit, const AuditRecord *record) {
                 snprintf(by, sizeof(by), "%u", *record->by);
                 snprintf(by_whom, sizeof(by_whom), " by uid %u", *record->by);
         }
+        if (record->n_lost > 0)
+                snprintf(lost, sizeof(lost), "%" PRIu64, record->n_lost);
         const LogField fields[] = {
                 { "MESSAGE_ID", kind->id },
                 { "KTRACE_VERB", kind->verb },
@@ -277,6 +292,7 @@ static void write_record(Audit *audit, const AuditRecord *record) {
                 { "KTRACE_COMMAND", none_if_empty(record->command) },
                 { "KTRACE_BY_UID", none_if_empty(by) },
                 { "KTRACE_BY_USER", none_if_empty(by_user.name) },
+                { "KTRACE_LOST", none_if_empty(lost) },
         };
         const LogContext context = { record->session, NULL, record->uid };
 

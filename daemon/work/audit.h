@@ -20,6 +20,9 @@
 #define AUDIT_ID_ENDED_LIMIT        "65ec838ec53c4c2ca0084f4620077dd3"
 #define AUDIT_ID_ENDED_INTERFERENCE "aebb9f176dd947cab1fdc4264cda6137"
 #define AUDIT_ID_ENDED_RESTART      "c69510d085c64c95beda69806e8265d6"
+#define AUDIT_ID_ENDED_FAILED       "0e593054b3ff4b1bb099cf4d0da57ee5"
+#define AUDIT_ID_ENDED_SPOOL        "8ba4cfbc6cd2442a9cb0637440ea752d"
+#define AUDIT_ID_LOST               "af5e1857ec504b488ba99ddc12da2242"
 #define AUDIT_ID_ADOPTED            "721839866d9e412c85f1a6b4ac37c1f2"
 #define AUDIT_ID_INTERFERENCE       "4eef4b47f6924e7ab8283278c605e180"
 #define AUDIT_ID_SUPPRESSED         "5f32393c72334a3d9266e1ddecd690e9"
@@ -35,11 +38,14 @@ typedef enum AuditKind {
         AUDIT_RELOAD_FAILED,
         AUDIT_ADOPTED,      /* a session of the last daemon */
         AUDIT_INTERFERENCE, /* the session continues */
+        AUDIT_LOST,         /* the same */
         AUDIT_ENDED_POLICY,
         AUDIT_ENDED_GUARD,
         AUDIT_ENDED_LIMIT,
         AUDIT_ENDED_INTERFERENCE,
         AUDIT_ENDED_RESTART,
+        AUDIT_ENDED_FAILED,
+        AUDIT_ENDED_SPOOL,
         _AUDIT_KIND_N,
 } AuditKind;
 
@@ -53,6 +59,7 @@ typedef struct AuditRecord {
         const char *rule;
         const char *text; /* the reason, as text for people */
         const Spec *spec; /* its scope and events are recorded */
+        uint64_t n_lost;  /* events; 0: not about losses */
 } AuditRecord;
 
 typedef struct Audit Audit;

@@ -45,8 +45,9 @@ done
 if command -v journalctl >/dev/null; then
         report "the journal takes the catalogue" "$(journalctl --root="$root" --update-catalog 2>&1)"
         ids=$(sed -n 's/^#define AUDIT_ID_.*"\(.*\)"/\1/p' "$2")
-        report "each id of the audit is in the catalogue" "$([ -n "$ids" ] || echo "no ids in $2"; for id in $ids; do
+        report "each id of the audit is in the catalogue and in ktraced(8)" "$([ -n "$ids" ] || echo "no ids in $2"; for id in $ids; do
                 journalctl --root="$root" --list-catalog "$id" 2>&1 | grep -q "$id" || echo "not there: $id"
+                grep -q "^$id" "${0%/*}/../../man/ktraced.8" || echo "not in ktraced(8): $id"
         done)"
         report "the installation updates the journal's catalogue" "$(grep -aq -- --update-catalog \
                 "$1/meson-private/install.dat" || echo "meson install does not run journalctl --update-catalog")"

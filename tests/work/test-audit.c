@@ -166,6 +166,10 @@ static void test_ends(void) {
         g_assert_cmpint(kind, ==, AUDIT_ENDED_POLICY);
         g_assert_true(audit_find_end("limit", &kind));
         g_assert_cmpint(kind, ==, AUDIT_ENDED_LIMIT);
+        g_assert_true(audit_find_end("failed", &kind));
+        g_assert_cmpint(kind, ==, AUDIT_ENDED_FAILED);
+        g_assert_true(audit_find_end("spool-full", &kind));
+        g_assert_cmpint(kind, ==, AUDIT_ENDED_SPOOL);
         g_assert_false(audit_find_end("stopped", &kind));
         g_assert_false(audit_find_end("denied", &kind));
 }
