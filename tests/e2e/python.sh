@@ -373,3 +373,50 @@ case_python_installs() { # pip installs the module from its source without a com
                 'import ktrace, os; print(sorted(os.listdir(os.path.dirname(ktrace.__file__))))'
         grep -q "py.typed" out || fail "not typed: $(cat out)"
 }
+
+case_python_watch() { # notices of all sessions, with and without asyncio, while the sessions come and go
+        needs_module
+        cat >t.py <<'END'
+import asyncio, threading, ktrace
+
+SPEC = {"name": "box", "scope": "own", "events": ["raw_syscalls:sys_enter"]}
+
+def heard(notice):
+    return notice["kind"], notice.get("state") or notice.get("code"), notice["name"]
+
+def watch():
+    with ktrace.Connection() as connection:
+        for notice in connection.watch():
+            return heard(notice)
+
+async def watch_async():
+    with ktrace.Connection(varlink=True) as connection:
+        found = []
+        async for notice in connection.watch():
+            found.append(heard(notice))
+            if notice.get("state") == "gone":
+                return found
+
+async def main():
+    with ktrace.Connection() as connection:
+        connection.call("GetLimits")  # starts ktraced, also for the socket
+    first = asyncio.ensure_future(asyncio.to_thread(watch))
+    all_of_it = asyncio.ensure_future(watch_async())
+    while not (first.done() and all_of_it.done()):  # the watches begin when they can
+        async with await ktrace.create(SPEC):
+            await asyncio.sleep(0.1)
+    print(first.result()[0], first.result()[2])
+    print(all_of_it.result()[-2:])
+    try:
+        with ktrace.Connection() as connection:
+            next(iter(connection.watch(all_users=True)))
+    except ktrace.Error as error:
+        print(error.name)
+
+asyncio.run(main())
+END
+        expect 0 user timeout 60 "${PYTHON[@]}" t.py
+        same "state box
+[('ended', 'destroyed', 'box'), ('state', 'gone', 'box')]
+AccessDenied" "$(cat out)" "what was heard: $(cat err)"
+}

@@ -132,10 +132,10 @@ class Connection:
 
 
 class Watch:
-    """Notices as dicts: those of the manager's signal Notified in org.ktrace1(5), with "kind", "session", "name", "uid".
+    """Notices as dicts with "kind", "session", "name" and "uid": the manager's signal Notified in org.ktrace1(5).
 
-    Also {"daemon": "gone" or "back"}: the watch continues with the next daemon; {"failed": REASON} when that one refuses
-    it; and {"dropped": N} when N others were too many.
+    Also {"daemon": "gone" or "back"}: the watch continues with the next daemon; {"failed": REASON} when that one
+    refuses it; and {"dropped": N} when N others were too many.
     """
 
     def __init__(self, connection: Connection, all_users: bool) -> None:
