@@ -65,8 +65,7 @@ static bool watcher_take_turn(Watcher *watcher) {
         if (!watcher_is_on_bus(watcher))
                 return true;
         watcher->paid_usec = MAX_OF(watcher->paid_usec, now);
-        if (watcher->paid_usec - now >= (uint64_t)BUS_BURST * BUS_USEC &&
-                        defence_is_on("watch-pace"))
+        if (watcher->paid_usec - now >= (uint64_t)BUS_BURST * BUS_USEC)
                 return false;
         watcher->paid_usec += BUS_USEC;
         return true;

@@ -476,3 +476,109 @@ EOS
         expect 3 stranger ktracectl --no-ask-password list --all-users
         stranger ktracectl destroy victims
 }
+
+case_watch_rules() { # hear another user's watch with match rules for all signals
+        defended_by
+        ktracectl watch --all-users >root.json 2>root.err &
+        started+=($!)
+        within 20 grep -q 'waiting for notices' root.err || fail "$(cat root.err)"
+        user gdbus monitor --system --dest org.ktrace1 >heard 2>&1 &
+        started+=($!)
+        user dbus-monitor --system "interface='org.ktrace1.Manager'" "member='Notified',eavesdrop='true'" \
+                "path='/org/ktrace1'" "sender='org.ktrace1'" >heard.rules 2>&1 &
+        started+=($!)
+        within 20 grep -q 'is owned by' heard || skip "no gdbus: $(cat heard)"
+        stranger ktracectl create victim -e raw_syscalls:sys_enter --scope own
+        stranger ktracectl destroy victim
+        within 20 grep -q '"name":"victim"' root.json || fail "root got nothing"
+        sleep 1
+        verdict "$(grep -c Notified heard || true)" "$(grep -c Notified heard.rules || true)" "signals"
+}
+
+case_watch_forged() { # report events of sessions to root's watch, in the name of the daemon
+        defended_by
+        ktracectl watch --all-users >root.json 2>root.err &
+        started+=($!)
+        within 20 grep -q 'waiting for notices' root.err || fail "$(cat root.err)"
+        attack >said 2>&1 <<'EOS'
+from attack import *
+import dbus.lowlevel
+NOTICE = dbus.Dictionary({"kind": "ended", "session": "0123456789abcdef", "name": "forged", "uid": 0, "code": "guard",
+                          "reason": "forged"}, signature="sv")
+for name in bus.list_names():
+    if not name.startswith(":"):
+        continue
+    for path, interface, member, values in (
+            ("/org/ktrace1", "org.ktrace1.Manager", "Notified", ("a{sv}", NOTICE)),
+            ("/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged",
+             ("sss", "org.ktrace1", bus.get_unique_name(), bus.get_unique_name()))):
+        m = dbus.lowlevel.SignalMessage(path, interface, member)
+        m.append(*values[1:], signature=values[0])
+        m.set_destination(name)
+        bus.send_message(m)
+bus.flush()
+pause(1)
+print("DONE")
+EOS
+        grep -q '^DONE' said || fail "the attack did not come to its end: $(cat said)"
+        sleep 1
+        verdict "$(grep -cE 'forged|daemon' root.json || true)" "forged lines"
+}
+
+case_watch_flood() { # make others wait, or the daemon grow, by 10000 calls of Watch and by watches that read nothing
+        local before rss
+        defended_by
+        user ktracectl list >/dev/null
+        before=$(daemon_pid)
+        background user timeout 120 sh -c 'while :; do
+                ktracectl -q create flood --scope own -e raw_syscalls:sys_enter && ktracectl -q destroy flood; done'
+        attack >said 2>&1 <<'EOS'
+from attack import *
+import socket
+call = json.dumps({"method": "org.ktrace1.Watch", "more": True}).encode() + b"\0"
+socks = []
+for i in range(60):
+    sock = socket.socket(socket.AF_UNIX)
+    try:
+        sock.connect("/run/ktrace/org.ktrace1")
+        sock.setblocking(False)
+        sock.send(call * 100)
+    except OSError as e:
+        print(e)
+    socks.append(sock)  # it is never read
+for i in range(10000):
+    m = dbus.lowlevel.MethodCallMessage("org.ktrace1", "/org/ktrace1", "org.ktrace1.Manager", "Watch")
+    m.append(dbus.Dictionary({"all": i % 2 == 0}, signature="sv"), signature="a{sv}")
+    bus.send_message(m)
+    if i % 1000 == 0:
+        bus.flush()
+open("floods", "w").close()
+pause(20)
+print("DONE")
+EOS
+        grep -q '^DONE' said || fail "the attack did not come to its end: $(tail said)"
+        within 30 stranger timeout 30 ktracectl list || fail "others wait"
+        same "$before" "$(daemon_pid)" "the daemon"
+        rss=$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$before/status")
+        echo "RSS $rss kB"
+        [ "$rss" -lt 65536 ] || fail "the daemon has grown to $rss kB"
+}
+
+case_watch_stubborn() { # keep the daemon from applying new rules, or from ending, by a watch that reads nothing
+        local begin
+        defended_by
+        AS_EXEC=exec user ktracectl --varlink watch >deaf 2>deaf.err &
+        started+=($!)
+        within 20 grep -q 'waiting for notices' deaf.err || fail "$(cat deaf.err)"
+        kill -STOP $!
+        user ktracectl create box --scope own -e raw_syscalls:sys_enter
+        begin=$SECONDS
+        mkdir -p "$CONFIG/policy.d"
+        printf '{"rules": [{"name": "none", "deny": true, "subjects": [{"uid": %s}], "scopes": ["own"]}]}\n' \
+                "$USER_UID" >"$CONFIG/policy.d/00-attack.json"
+        expect 0 timeout 60 ktracectl policy reload
+        within 20 user sh -c '! ktracectl list --json=short | jq -e "length > 0"' || fail "the session stays"
+        timeout 60 systemctl stop ktraced.service || fail "the daemon does not end"
+        echo "$((SECONDS - begin)) s"
+        [ $((SECONDS - begin)) -lt 90 ] || fail "it took $((SECONDS - begin)) s"
+}
