@@ -103,15 +103,16 @@ static void count_losses(Session *session, const uint64_t *lost) {
 /* The owner decides how much a session loses. So the journal gets the first loss at once, and the
  * sum when the instance is removed: at most two records of a session, whose creation has one, too.
  */
-static void record_losses(Session *session) {
+static void record_losses(Session *session, const char *when) {
         char text[96];
 
         if (session->n_lost <= session->n_lost_recorded)
                 return;
         (void)snprintf(text,
                         sizeof(text),
-                        "%" PRIu64 " so far: its buffer was full",
-                        session->n_lost);
+                        "%" PRIu64 " %s: its buffer was full",
+                        session->n_lost,
+                        when);
         audit_write(session->registry->audit,
                         &(AuditRecord){ .kind = AUDIT_LOST,
                                         .uid = session->owner.uid,
@@ -129,7 +130,7 @@ static void on_losses(const uint64_t *lost, void *userdata) {
 
         count_losses(session, lost);
         if (session->n_lost_recorded == 0)
-                record_losses(session);
+                record_losses(session, "so far");
         notices_take_losses(session->notices, lost);
 }
 
@@ -242,7 +243,7 @@ void session_stop_notices(Session *session) {
 void session_release_notices(Session *session) {
         session->hits = hit_counter_free(session->hits);
         notices_flush(session->notices);
-        record_losses(session);
+        record_losses(session, "in all");
 }
 
 void session_free_notices(Session *session) {

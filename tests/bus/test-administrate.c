@@ -285,6 +285,76 @@ static void test_owner_is_told(void) {
         fixture_end(&f);
 }
 
+static void on_notified(GDBusConnection *bus,
+                const char *sender,
+                const char *path,
+                const char *interface,
+                const char *member,
+                GVariant *arguments,
+                gpointer userdata) {
+        g_autoptr(GVariant) notice = g_variant_get_child_value(arguments, 0);
+        const char *id, *kind;
+        gint64 uid;
+
+        g_assert_true(g_variant_lookup(notice, "session", "&s", &id));
+        g_assert_true(g_variant_lookup(notice, "kind", "&s", &kind));
+        g_assert_true(g_variant_lookup(notice, "uid", "x", &uid));
+        g_string_append_printf(userdata, "%s of %d; ", kind, (int)uid);
+}
+
+static guint watch(GDBusConnection *bus, GString *heard) {
+        return g_dbus_connection_signal_subscribe(bus,
+                        KT_BUS_NAME,
+                        KT_MANAGER_INTERFACE,
+                        "Notified",
+                        KT_OBJECT,
+                        NULL,
+                        G_DBUS_SIGNAL_FLAGS_NONE,
+                        on_notified,
+                        heard,
+                        NULL);
+}
+
+/* Watches all sessions, with the same permission; its signals reach this connection alone. */
+static void test_watches(void) {
+        g_autoptr(GDBusConnection) listener = bus_connect(UID_STRANGER);
+        g_autoptr(GString) heard = g_string_new(NULL), overheard = g_string_new(NULL);
+        Fixture f;
+
+        fixture_begin(&f, UID_OWNER);
+        polkit_stub_start(STUB_NO);
+        bus_expect_error(f.administrator,
+                        KT_OBJECT,
+                        KT_MANAGER_INTERFACE,
+                        "Watch",
+                        g_variant_new_parsed("({'all': <true>},)"),
+                        DENIED,
+                        NULL);
+        polkit_stub_set_mode(STUB_YES);
+        guint match = watch(f.administrator, heard), other = watch(listener, overheard);
+        g_autoptr(GVariant) begun = bus_call_manager(
+                        f.administrator, "Watch", g_variant_new_parsed("({'all': <true>},)"));
+        g_autofree char *question = polkit_stub_get_question();
+        g_assert_nonnull(strstr(question, ACTION));
+        g_autoptr(GVariant) own =
+                        bus_call_manager(listener, "Watch", g_variant_new_parsed("(@a{sv} {},)"));
+        /* It gives no other right. */
+        g_assert_cmpuint(count_sessions(f.administrator), ==, 0);
+        g_autoptr(GVariant) destroyed = session_call(f.owner, f.path, "Destroy");
+        for (int i = 0; i < 1500 && !strstr(heard->str, "state"); i++) {
+                g_main_context_iteration(NULL, FALSE);
+                g_usleep(10000);
+        }
+        g_autofree char *expected =
+                        g_strdup_printf("ended of %d; state of %d; ", UID_OWNER, UID_OWNER);
+        g_assert_cmpstr(heard->str, ==, expected);
+        g_assert_cmpstr(overheard->str, ==, "");
+        g_dbus_connection_signal_unsubscribe(f.administrator, match);
+        g_dbus_connection_signal_unsubscribe(listener, other);
+        polkit_stub_stop();
+        fixture_end(&f);
+}
+
 static void add_tests(void) {
         bus_test_add("/administrate/manages", TRUE, test_manages);
         bus_test_add("/administrate/reads-nothing", TRUE, test_reads_nothing);
@@ -293,6 +363,7 @@ static void add_tests(void) {
         bus_test_add("/administrate/denied", TRUE, test_denied);
         bus_test_add("/administrate/not-before-the-answer", TRUE, test_not_before_the_answer);
         bus_test_add("/administrate/owner-is-told", TRUE, test_owner_is_told);
+        bus_test_add("/administrate/watches", TRUE, test_watches);
 }
 
 int main(int argc, char **argv) {

@@ -19,7 +19,7 @@ idle_end() {
         leave_case
 }
 
-case_idle_sleeps() { # sessions that record nothing wake no process for ten seconds
+case_idle_sleeps() { # sessions that record nothing, and watches of them, wake no process for ten seconds
         trap idle_end EXIT
         local event=(-e raw_syscalls:sys_enter -f 'id == 1000') before=() clients=() n_workers=5 pid daemon workers
         local after
@@ -35,6 +35,10 @@ case_idle_sleeps() { # sessions that record nothing wake no process for ten seco
         background user ktracectl record -q "${event[@]}" -o - -- sleep 80
         clients+=("$BACKGROUND")
         background user ktracectl hist "${event[@]}" --key id -- sleep 80
+        clients+=("$BACKGROUND")
+        background ktracectl watch --all-users
+        clients+=("$BACKGROUND")
+        background user ktracectl --varlink watch
         clients+=("$BACKGROUND")
         within 20 has_workers "$n_workers" || fail "$(ktracectl status)"
         ktracectl create -q flight --mode flight -a "${event[@]}" >/dev/null
