@@ -58,5 +58,7 @@ case_library_loops() { # libktrace(3): in each way to wait, a program learns of 
                 expect 0 "$EXAMPLES/loops" $mode
                 same 'starting running stopping stopped gone' \
                         "$(jq -r '.state | select(. != "configured")' out | xargs)" "states, $mode"
+                same 'configured starting running stopping stopped ended gone' \
+                        "$(jq -r '.state // .kind' err | xargs)" "what the watch has, $mode"
         done
 }

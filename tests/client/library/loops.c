@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* loops MODE: a session of the library from its creation to its end, in each way to wait. Prints
- * the notices of the session.
+ * the notices of the session, and on standard error those of a watch of all sessions.
  *
  *   loops calls     makes calls only
  *   loops poll      polls the connection's descriptor
@@ -42,6 +42,19 @@ static bool print_notices(ktrace_session *session) {
         while (ktrace_session_take_notice(session, &notice) == 0 && notice) {
                 puts(notice);
                 is_gone |= strcmp(notice, "{\"state\":\"gone\"}") == 0;
+                free(notice);
+        }
+        return is_gone;
+}
+
+/* The same for the watch. */
+static bool print_watch(ktrace *connection) {
+        bool is_gone = false;
+        char *notice;
+
+        while (ktrace_take_notice(connection, &notice) == 0 && notice) {
+                fprintf(stderr, "%s\n", notice);
+                is_gone |= strstr(notice, "\"state\":\"gone\"") != NULL;
                 free(notice);
         }
         return is_gone;
@@ -99,7 +112,7 @@ static void free_in_child(ktrace *connection, ktrace_session *session) {
 int main(int argc, char **argv) {
         const char *mode = argc == 2 ? argv[1] : "";
         ktrace_session *session;
-        bool is_gone = false;
+        bool is_gone = false, is_reported = false;
         ktrace *connection;
         sd_event *event;
         char *text;
@@ -108,6 +121,10 @@ int main(int argc, char **argv) {
         connection = open_connection(mode, event);
         check(ktrace_check(connection, spec, &text, &error), "ktrace_check");
         free(text);
+        check(ktrace_watch(connection, 0, &error), "ktrace_watch");
+        if (ktrace_watch(connection, 0, NULL) != -EBUSY ||
+                        ktrace_watch(connection, 2, NULL) != -EINVAL)
+                return 1;
         check(ktrace_create(connection, spec, &session, &error), "ktrace_create");
         if (strcmp(mode, "fork") == 0)
                 free_in_child(connection, session);
@@ -119,17 +136,18 @@ int main(int argc, char **argv) {
         check(ktrace_call(connection, ktrace_session_get_id(session), "Stop", NULL, NULL, &error),
                         "ktrace_call");
         check(ktrace_session_destroy(session, &error), "ktrace_session_destroy");
-        for (int i = 0; i < 100 && !is_gone; i++) {
+        for (int i = 0; i < 100 && !(is_gone && is_reported); i++) {
                 if (strcmp(mode, "calls") == 0)
                         check(ktrace_call(connection, NULL, "GetLimits", "{}", &text, &error),
                                         mode),
                                         free(text);
                 else
                         turn(mode, connection, event);
-                is_gone = print_notices(session);
+                is_gone |= print_notices(session);
+                is_reported |= print_watch(connection);
         }
         ktrace_session_free(session);
         ktrace_close(connection);
         sd_event_unref(event);
-        return is_gone ? 0 : 1;
+        return is_gone && is_reported ? 0 : 1;
 }
