@@ -492,7 +492,7 @@ case_watch_rules() { # hear another user's watch with match rules for all signal
         stranger ktracectl destroy victim
         within 20 grep -q '"name":"victim"' root.json || fail "root got nothing"
         sleep 1
-        verdict "$(grep -c Notified heard || true)" "$(grep -c Notified heard.rules || true)" "signals"
+        verdict "$(grep -c Notified heard || true)" "$(grep -c member=Notified heard.rules || true)" "signals"
 }
 
 case_watch_forged() { # report events of sessions to root's watch, in the name of the daemon

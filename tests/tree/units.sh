@@ -45,7 +45,8 @@ done
 if command -v journalctl >/dev/null; then
         report "the journal takes the catalogue" "$(journalctl --root="$root" --update-catalog 2>&1)"
         ids=$(sed -n 's/^#define AUDIT_ID_.*"\(.*\)"/\1/p' "$2")
-        report "each id of the audit is in the catalogue and in ktraced(8)" "$([ -n "$ids" ] || echo "no ids in $2"; for id in $ids; do
+        report "each id of the audit is in the catalogue and in ktraced(8)" "$([ -n "$ids" ] || echo "no ids in $2"
+        for id in $ids; do
                 journalctl --root="$root" --list-catalog "$id" 2>&1 | grep -q "$id" || echo "not there: $id"
                 grep -q "^$id" "${0%/*}/../../man/ktraced.8" || echo "not in ktraced(8): $id"
         done)"
