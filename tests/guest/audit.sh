@@ -8,6 +8,8 @@ RELOADED=05180567933a4fe29b54b55165b8f5ab
 RELOAD_FAILED=ad86665a36a34ed59ea71817fc7dd3d6
 ENDED_POLICY=3dd54906772141148a894f392511252c
 ENDED_LIMIT=65ec838ec53c4c2ca0084f4620077dd3
+ENDED_FAILED=0e593054b3ff4b1bb099cf4d0da57ee5
+LOST=af5e1857ec504b488ba99ddc12da2242
 SUPPRESSED=5f32393c72334a3d9266e1ddecd690e9
 
 AUDIT_RULES=/etc/ktrace/policy.d/10-audit.json
@@ -125,6 +127,40 @@ case_audit_flood() { # a user who is denied again and again does not fill the jo
                 fail "not counted"
         records $SUPPRESSED >record
         grep -q "more denials of uid $STRANGER_UID" record || fail "$(cat record)"
+}
+
+case_audit_lost() { # the first loss of a session and the sum at its end are recorded, and not each loss
+        local lost
+        audit_begin
+        ktracectl create lossy -a -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl start lossy
+        "$TARGET" calls 100000 1000
+        record $LOST
+        has KTRACE_VERB lost
+        for _ in 1 2 3; do
+                "$TARGET" calls 20000 1000
+                sleep 0.3
+        done
+        same 1 "$(records $LOST | wc -l)" "records while it loses events"
+        ktracectl stop lossy
+        lost=$(ktracectl --json=short show lossy | jq .statistics.lost)
+        ktracectl destroy lossy
+        within 20 sh -c "journalctl -q --no-pager --since=$(cat since) MESSAGE_ID=$LOST KTRACE_LOST=$lost |
+                grep -q ." || fail "no record of $lost"
+        same 2 "$(records $LOST | wc -l)" "records in all"
+        journalctl -q --no-pager -x --since="$(cat since)" MESSAGE_ID=$LOST | grep -q "has lost $lost events" ||
+                fail "not in the catalog"
+}
+
+case_audit_failed() { # a session that ends because its stream worker has died is recorded as failed
+        audit_begin
+        echo '{"scope": "system", "spool": {"max-bytes": 2097152}}' >disk.json
+        ktracectl create disk --spec disk.json -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl start disk
+        kill -KILL "$(ktracectl --json=short status | jq -e '.daemon.consumers[0].pid')"
+        record $ENDED_FAILED
+        has KTRACE_ANSWER failed
+        ktracectl spool remove disk
 }
 
 case_audit_reload() { # the journal records new rules, broken rules and the sessions that they end
