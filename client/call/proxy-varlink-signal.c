@@ -125,10 +125,10 @@ static int proxy_varlink_signal_take_reply(ProxyVarlinkSignals *signals, json_ob
         }
         signals->is_answered = true;
         signals->owner->retry_usec = 0;
-        if (parameters && signals->session)
-                take_signal(signals, parameters);
-        else
+        if (!signals->session)
                 take_watch(signals, parameters);
+        else if (parameters)
+                take_signal(signals, parameters);
         if (!is_continued)
                 proxy_varlink_signal_finish(signals, 0, "ktraced sends no further notifications");
         return 0;
