@@ -12,6 +12,8 @@ PROBED_FIXED=$NATIVE/bin/probed-fixed
 APP=$NATIVE/bin/app
 EXAMPLES=$NATIVE/bin
 PYTHON_MODULE=$NATIVE/python
+METRICS=$NATIVE/bin/ktrace-metrics
+METRICS_UID=61004
 # In a build with sanitizers: their runtime. A program without them loads it before the library.
 SANITIZER=$(ldd "$NATIVE/bin/libktrace.so.0" | awk '/libasan/ { print $3 }')
 PROBED_SOURCE=$here/probed.c

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# ktrace-metrics: the numbers are exact, with its real peers. The service runs as its own user. METRICS is its program.
+
+# set_of NAME METRIC...: writes the set NAME with these metrics (JSON) into the configuration.
+set_of() {
+        local name=$1
+        shift
+        mkdir -p "$CONFIG_DIR/metrics.d"
+        printf '%s\n' "$@" | jq -s '{description: "a test", metrics: .}' >"$CONFIG_DIR/metrics.d/$name.json"
+}
+# settings SETS [JSON]: switches the sets on (a list of JSON), with more keys.
+settings() {
+        jq -n --argjson sets "$1" --argjson more "${2:-{\}}" '{sets: $sets, interval: "1s"} + $more' \
+                >"$CONFIG_DIR/ktrace-metrics.json"
+}
+# serve: starts the service and waits for its first numbers. Its pid is in $SERVICE, its port in $PORT.
+serve() {
+        trap metrics_end EXIT
+        DOOR=$T.metrics
+        install -d -o "$METRICS_UID" "$DOOR"
+        PORT=$(free_port)
+        start_service
+}
+start_service() {
+        background as "$METRICS_UID" "$METRICS" --config-dir="$CONFIG_DIR" --lib-dir="$LIB_DIR" \
+                --listen="$DOOR/metrics" --listen="127.0.0.1:$PORT"
+        SERVICE=$BACKGROUND
+        within 30 counts_all || fail "no numbers: $(cat background.err); $(grep '^ktrace_' scraped)"
+}
+# counts_all: whether all sets are read.
+counts_all() {
+        scrape && [ "$(grep -c '^ktrace_metrics_up{.*} 1$' scraped)" = "$(jq '.sets | length' "$CONFIG_DIR/ktrace-metrics.json")" ]
+}
+metrics_end() {
+        rm -rf "$CONFIG_DIR/ktrace-metrics.json" "$CONFIG_DIR/metrics.d" "$CONFIG_DIR/policy.d/10-test.json" "$DOOR"
+        ktracectl policy reload || true
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        leave_case
+}
+free_port() { python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# scrape [OPTION...]: the numbers are in ./scraped.
+scrape() { ktracectl metrics --from="$DOOR/metrics" >scraped; }
+# number PATTERN: the value of the one line of ./scraped that begins with the text.
+number() { awk -v head="$1 " 'index($0, head) == 1 { print substr($0, length(head) + 1) }' scraped; }
+# shows HEAD VALUE: whether the service serves this value now.
+shows() { scrape && [ "$(number "$1")" = "$2" ]; }
+# becomes HEAD VALUE: waits for it.
+becomes() { within 20 shows "$1" "$2" || fail "$1: $(number "$1"), not $2: $(grep -v '^#' scraped | head -n 40)"; }
+
+CALLS='{"name": "calls", "help": "System calls", "type": "counter", "event": "raw_syscalls:sys_enter",
+        "labels": [{"name": "call", "field": "id", "decode": "syscall"}], "max-sets": 1000}'
+
+case_metrics_exact() { # [guest] ktrace-metrics counts each system call of every process once
+        set_of own "$CALLS"
+        settings '["own"]'
+        serve
+        as "$USER_UID" "$TARGET" calls 1234 1000
+        as "$STRANGER_UID" "$TARGET" calls 66 1000
+        "$TARGET" calls 7 1001
+        becomes 'calls_total{call="1000"}' 1300
+        becomes 'calls_total{call="1001"}' 7
+        grep -q '^# TYPE calls_total counter$' scraped || fail "$(head scraped)"
+        [ "$(number 'calls_total{call="openat"}')" -gt 0 ] || fail "no names of calls"
+}
+
+case_metrics_prometheus() { # a Prometheus server answers with the exact numbers of ktrace-metrics
+        have prometheus promtool
+        set_of own "$CALLS" '{"name": "asked_bytes", "help": "Sizes of writes", "type": "histogram",
+                "event": "syscalls:sys_enter_pwrite64", "filter": "fd == 4242", "value": "count", "buckets": "log2",
+                "unit": "bytes"}'
+        allow 'syscalls:sys_enter_pwrite64' '["fd", "count"]'
+        settings '["own"]'
+        serve
+        prometheus_scrapes "127.0.0.1:$PORT"
+        "$TARGET" calls 4321 1000
+        # 100 writes of 1000 bytes, 10 of 5000: the last tenth is in the bucket up to 8192.
+        python3 -c 'import ctypes
+libc = ctypes.CDLL(None)
+for size, n in ((1000, 100), (5000, 10)):
+    for i in range(n):
+        libc.pwrite(4242, b"", size, 0)'
+        answers 'calls_total{call="1000"}' 4321
+        answers 'asked_bytes_count' 110
+        answers 'asked_bytes_sum' 150000
+        answers 'histogram_quantile(0.5, asked_bytes_bucket) > bool 512' 1
+        answers 'histogram_quantile(0.5, asked_bytes_bucket) <= bool 1024' 1
+        answers 'histogram_quantile(0.95, asked_bytes_bucket) > bool 4096' 1
+        answers 'histogram_quantile(0.95, asked_bytes_bucket) <= bool 8192' 1
+        answers 'up' 1
+}
+# have PROGRAM...: skips the case where they are not installed.
+have() {
+        local program
+        for program in "$@"; do command -v "$program" >/dev/null || skip "$program is not installed"; done
+}
+# prometheus_scrapes ADDRESS: starts a server that scrapes the address each second.
+prometheus_scrapes() {
+        PROMETHEUS=127.0.0.1:$(free_port)
+        cat >prometheus.yml <<EOS
+global: {scrape_interval: 1s, scrape_timeout: 1s}
+scrape_configs: [{job_name: ktrace, static_configs: [{targets: ["$1"]}]}]
+EOS
+        background user prometheus --config.file=prometheus.yml --storage.tsdb.path=tsdb \
+                --web.listen-address="$PROMETHEUS"
+        within 60 promtool query instant "http://$PROMETHEUS" up || fail "no Prometheus: $(tail background.err)"
+}
+# answers QUERY VALUE: waits until the server gives this value.
+answers() { within 30 has_answer "$@" || fail "$1: $(promtool query instant "http://$PROMETHEUS" "$1"), not $2"; }
+has_answer() {
+        [ "$(promtool query instant "http://$PROMETHEUS" "$1" | sed -nE 's/.*=> ([^ ]+) @.*/\1/p')" = "$2" ]
+}
+# allow EVENT FIELDS: a rule for the service.
+allow() {
+        mkdir -p "$CONFIG_DIR/policy.d"
+        jq -n --arg event "$1" --argjson keys "$2" '{rules: [{name: "test", subjects: [{user: "ktrace-metrics"}],
+                scopes: ["system"], processes: "any", sinks: ["histogram", "count"],
+                events: [{name: $event, keys: $keys}, {name: "raw_syscalls:sys_enter", keys: ["id", "common_pid"]}]}]}' \
+                >"$CONFIG_DIR/policy.d/10-test.json"
+        ktracectl policy reload
+}
+
+case_metrics_checked() { # promtool finds no fault in what ktrace-metrics serves with all its sets on
+        have promtool
+        settings "$(ls "$LIB_DIR/metrics.d" | jq -R 'rtrimstr(".json")' | jq -s .)"
+        serve
+        ls / >/dev/null
+        sleep 2
+        scrape
+        promtool check metrics <scraped >out 2>&1 || fail "$(cat out)"
+        [ ! -s out ] || fail "$(cat out)"
+}
+
+case_metrics_node_exporter() { # node_exporter reads the file of `ktracectl metrics --output`
+        have prometheus-node-exporter
+        local port
+        set_of own "$CALLS"
+        settings '["own"]'
+        serve
+        "$TARGET" calls 99 1000
+        becomes 'calls_total{call="1000"}' 99
+        mkdir textfile
+        ktracectl metrics --from="$DOOR/metrics" --output textfile/ktrace.prom
+        same 644 "$(stat -c %a textfile/ktrace.prom)" mode
+        same ktrace.prom "$(ls -A textfile)" files
+        chmod 755 . textfile
+        port=$(free_port)
+        background user prometheus-node-exporter --collector.disable-defaults --collector.textfile \
+                --collector.textfile.directory=textfile --web.listen-address="127.0.0.1:$port"
+        within 20 curl -sf "http://127.0.0.1:$port/metrics" || fail "$(cat background.err)"
+        curl -sf "http://127.0.0.1:$port/metrics" >scraped
+        same 99 "$(number 'calls_total{call="1000"}')" calls
+        same 0 "$(number node_textfile_scrape_error)" errors
+}
+
+case_metrics_killed() { # [guest] a killed ktrace-metrics continues with the same counts
+        set_of own "$CALLS"
+        settings '["own"]'
+        serve
+        "$TARGET" calls 50 1000
+        becomes 'calls_total{call="1000"}' 50
+        kill -KILL "$SERVICE"
+        "$TARGET" calls 25 1000
+        start_service
+        becomes 'calls_total{call="1000"}' 75
+        same 1 "$(ktracectl list --json=short | jq length)" sessions
+}
+
+case_metrics_limited() { # label sets beyond the maximum of a metric are counted as "other"
+        local nr
+        set_of own "$(jq '.["max-sets"] = 4 | .filter = "id >= 1000"' <<<"$CALLS")"
+        settings '["own"]'
+        serve
+        for nr in 1000 1001 1002 1003; do "$TARGET" calls 3 $nr; done
+        becomes 'calls_total{call="1003"}' 3
+        for nr in 1004 1005 1006; do "$TARGET" calls 5 $nr; done
+        becomes 'calls_total{call="other"}' 15
+        same 5 "$(grep -c '^calls_total{' scraped)" "label sets"
+}
+
+case_metrics_private() { # labels that tell about users are served only on the UNIX socket
+        set_of own "$CALLS" '{"name": "by_task", "help": "Calls by task", "type": "counter",
+                "event": "raw_syscalls:sys_enter", "filter": "id == 1000", "max-sets": 100,
+                "labels": [{"name": "task", "field": "common_pid", "decode": "comm"}]}'
+        allow 'raw_syscalls:sys_exit' '["id"]'
+        settings '["own"]'
+        serve
+        "$TARGET" calls 5 1000
+        becomes 'by_task_total{task="target"}' 5
+        curl -sf "http://127.0.0.1:$PORT/metrics" >public
+        grep -q '^calls_total{call="1000"} 5$' public || fail "$(head -n 40 public)"
+        ! grep -q '^by_task' public || fail "$(grep by_task public)"
+}
+
+case_metrics_hostile() { # names that traced programs choose cannot break the text
+        local name
+        have promtool
+        set_of own '{"name": "by_task", "help": "Calls by task", "type": "counter", "event": "raw_syscalls:sys_enter",
+                "filter": "id == 1000", "max-sets": 100,
+                "labels": [{"name": "task", "field": "common_pid", "decode": "comm"}]}'
+        settings '["own"]'
+        serve
+        for name in $'a"b' $'a\nb 1' $'a\\' $'\xff\xfe' '{}=,'; do
+                cp "$TARGET" "./$name"
+                "./$name" calls 2 1000
+        done
+        within 20 five_tasks || fail "$(cat scraped)"
+        promtool check metrics <scraped >out 2>&1 || fail "$(cat out scraped)"
+}
+five_tasks() { scrape && [ "$(grep -c '^by_task_total{.*} 2$' scraped)" = 5 ]; }
+
+case_metrics_dead_daemon() { # a daemon that hangs delays no scrape, and the numbers say that it hangs
+        set_of own "$CALLS"
+        settings '["own"]'
+        serve
+        "$TARGET" calls 5 1000
+        becomes 'calls_total{call="1000"}' 5
+        kill -STOP "$(daemon_pid)"
+        sleep 2
+        timeout 5 ktracectl metrics --from="$DOOR/metrics" >scraped || fail "status $?"
+        same 5 "$(number 'calls_total{call="1000"}')" calls
+        kill -CONT "$(daemon_pid)"
+        "$TARGET" calls 6 1000
+        becomes 'calls_total{call="1000"}' 11
+}
+
+case_metrics_reload() { # a reload keeps the counts, and refuses a bad file with its place
+        set_of own "$CALLS"
+        settings '["own"]'
+        serve
+        "$TARGET" calls 5 1000
+        becomes 'calls_total{call="1000"}' 5
+        set_of own "$CALLS" '{"name": "more", "help": "More", "type": "counter", "event": "sched:sched_process_fork"}'
+        kill -HUP "$SERVICE"
+        within 20 has_more || fail "$(cat background.err)"
+        "$TARGET" calls 6 1000
+        becomes 'calls_total{call="1000"}' 11
+        printf '{"description": "x",\n "metrics": [ {"nane": 1} ]}' >"$CONFIG_DIR/metrics.d/own.json"
+        kill -HUP "$SERVICE"
+        within 20 grep -q 'own.json:2:' background.err || fail "$(cat background.err)"
+        "$TARGET" calls 1 1000
+        becomes 'calls_total{call="1000"}' 12
+}
+has_more() { scrape && grep -q '^more_total ' scraped; }
