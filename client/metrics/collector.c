@@ -19,7 +19,7 @@
 #include <time.h>
 
 #include "interfaces/json.h"
-#include "metrics/notice.h"
+#include "metrics/log.h"
 #include "metrics/self.h"
 #include "metrics/source.h"
 
@@ -68,7 +68,7 @@ static void collector_open(Collector *collector) {
                 return;
         }
         if (strcmp(collector->trouble, error.text) != 0)
-                notice_print(LOG_WARNING, "cannot reach ktraced: %s", error.text);
+                log_print(LOG_WARNING, "cannot reach ktraced: %s", error.text);
         (void)snprintf(collector->trouble, sizeof(collector->trouble), "%s", error.text);
 }
 
@@ -215,7 +215,7 @@ static void collector_apply(Collector *collector, Settings *settings) {
                         collector_close(collector);
         runs = collector_make_runs(collector, settings);
         if (!runs) {
-                notice_print(LOG_ERR, "no memory for the new settings: the old ones stay");
+                log_print(LOG_ERR, "no memory for the new settings: the old ones stay");
                 settings_free(settings);
                 return;
         }
@@ -311,7 +311,7 @@ static void collector_publish(Collector *collector) {
         if (r == 0)
                 board_publish(collector->place.board, snapshot);
         else
-                notice_print(LOG_ERR, "no snapshot: %s", strerror(-r));
+                log_print(LOG_ERR, "no snapshot: %s", strerror(-r));
         collector->published = collector_get_now();
         collector_report_status(collector);
 }

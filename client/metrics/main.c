@@ -21,7 +21,7 @@
 #include "interfaces/names.h"
 #include "metrics/board.h"
 #include "metrics/collector.h"
-#include "metrics/notice.h"
+#include "metrics/log.h"
 #include "metrics/outputs.h"
 #include "metrics/settings.h"
 
@@ -124,7 +124,7 @@ static int metrics_parse_options(Service *service, int argc, char **argv) {
 /* Returns r. */
 static int metrics_log(int r, const Reason *reason) {
         if (r != 0)
-                notice_print(LOG_ERR,
+                log_print(LOG_ERR,
                                 "%s",
                                 reason->text[0] ? reason->text
                                 : r < 0         ? strerror(-r)
@@ -171,9 +171,9 @@ static int metrics_on_reload(sd_event_source *source _unused_,
         metrics_notify_reloading();
         if (metrics_load(service, &settings) == 0 && metrics_set_push(service, settings) == 0) {
                 collector_reload(service->collector, TAKE_PTR(settings));
-                notice_print(LOG_INFO, "the settings were read again");
+                log_print(LOG_INFO, "the settings were read again");
         } else
-                notice_print(LOG_ERR, "the settings stay as they were");
+                log_print(LOG_ERR, "the settings stay as they were");
         (void)sd_notify(0, "READY=1");
         return 0;
 }
@@ -295,7 +295,7 @@ int main(int argc, char **argv) {
         if (r == 0)
                 r = metrics_run(&service);
         if (r < 0)
-                notice_print(LOG_ERR, "ends: %s", strerror(-r));
+                log_print(LOG_ERR, "ends: %s", strerror(-r));
         metrics_close(&service);
         return r == 0 ? KT_EXIT_OK : KT_EXIT_FAILED;
 }

@@ -17,7 +17,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "metrics/notice.h"
+#include "metrics/log.h"
 #include "metrics/otlp-body.h"
 #include "metrics/otlp-request.h"
 
@@ -99,9 +99,7 @@ static void otlp_push_wait_longer(OtlpPush *push, const OtlpAnswer *answer) {
 
         /* One line for a time without a receiver. */
         if (push->n_failures == 0)
-                notice_print(LOG_WARNING,
-                                "otlp: cannot send metrics, will retry: %s",
-                                answer->text);
+                log_print(LOG_WARNING, "otlp: cannot send metrics, will retry: %s", answer->text);
         push->n_failures++;
         push->retry_usec = otlp_push_now() + MAX_OF(wait_usec, answer->wait_sec * USEC_PER_SEC);
         otlp_push_count(push, &push->counts.n_retries, 1);
@@ -109,9 +107,9 @@ static void otlp_push_wait_longer(OtlpPush *push, const OtlpAnswer *answer) {
 
 static void otlp_push_accept(OtlpPush *push, const OtlpAnswer *answer) {
         if (push->n_failures > 0)
-                notice_print(LOG_INFO, "otlp: the receiver accepts metrics again");
+                log_print(LOG_INFO, "otlp: the receiver accepts metrics again");
         if (answer->n_rejected_points > 0 && push->counts.n_rejected_points == 0)
-                notice_print(LOG_WARNING, "otlp: the receiver rejected a part: %s", answer->text);
+                log_print(LOG_WARNING, "otlp: the receiver rejected a part: %s", answer->text);
         push->n_failures = 0;
         otlp_push_remove_oldest(push);
         otlp_push_count(push, &push->counts.n_sent, 1);
@@ -120,7 +118,7 @@ static void otlp_push_accept(OtlpPush *push, const OtlpAnswer *answer) {
 
 static void otlp_push_give_up(OtlpPush *push, const char *why) {
         if (push->counts.n_failed == 0)
-                notice_print(LOG_ERR, "otlp: the metrics cannot be sent: %s", why);
+                log_print(LOG_ERR, "otlp: the metrics cannot be sent: %s", why);
         otlp_push_remove_oldest(push);
         otlp_push_count(push, &push->counts.n_failed, 1);
 }

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "interfaces/json.h"
-#include "metrics/notice.h"
+#include "metrics/log.h"
 #include "metrics/reading.h"
 #include "metrics/source.h"
 
@@ -137,13 +137,13 @@ static void set_run_fail(SetRun *run, const char *text, uint64_t interval_usec) 
         run->retry_usec = set_run_get_usec(CLOCK_MONOTONIC) + MIN_OF(wait_usec, RETRY_MAX_USEC) -
                           interval_usec / 2;
         if (strcmp(run->trouble, text) != 0)
-                notice_print(LOG_WARNING, "set %s: %s", run->set->name, text);
+                log_print(LOG_WARNING, "set %s: %s", run->set->name, text);
         (void)snprintf(run->trouble, sizeof(run->trouble), "%s", text);
 }
 
 static void set_run_succeed(SetRun *run) {
         if (run->trouble[0])
-                notice_print(LOG_NOTICE, "set %s: works again", run->set->name);
+                log_print(LOG_NOTICE, "set %s: works again", run->set->name);
         run->trouble[0] = '\0';
         run->n_failures = 0;
         run->retry_usec = 0;
@@ -164,7 +164,7 @@ static void set_run_take_notices(SetRun *run) {
                                 json_object_object_get_ex(notice, "ended", &ended) &&
                                 json_object_is_type(ended, json_type_object) &&
                                 json_object_object_get_ex(ended, "reason", &reason))
-                        notice_print(LOG_NOTICE,
+                        log_print(LOG_NOTICE,
                                         "set %s: its session has ended: %s",
                                         run->set->name,
                                         json_object_get_string(reason) ?: "");
@@ -268,7 +268,7 @@ static int set_run_make(SetRun *run, ktrace *connection, bool is_whole, ktrace_e
                 if (r == 0 || !set_run_is_refused(r) || metric == SIZE_MAX || --n == 0)
                         return r;
                 run->left_out[metric] = true;
-                notice_print(LOG_WARNING,
+                log_print(LOG_WARNING,
                                 "set %s: %s is left out: %s",
                                 set->name,
                                 set->metrics[metric].name,
@@ -293,7 +293,7 @@ static int set_run_create(SetRun *run, ktrace *connection, ktrace_error *error) 
         uint64_t gap_usec = set_run_get_usec(CLOCK_MONOTONIC) - run->read_usec;
         run->n_restarts++;
         run->gap_usec += gap_usec;
-        notice_print(LOG_NOTICE,
+        log_print(LOG_NOTICE,
                         "set %s: counting began again after a gap of %.1f s",
                         run->set->name,
                         (double)gap_usec / 1e6);
@@ -374,10 +374,7 @@ void set_run_end(SetRun *run, ktrace *connection) {
         if (!run->session && run->id)
                 (void)ktrace_find(connection, name, &run->session, NULL);
         if (run->session && ktrace_session_destroy(run->session, &error) < 0)
-                notice_print(LOG_WARNING,
-                                "set %s: its session stays: %s",
-                                run->set->name,
-                                error.text);
+                log_print(LOG_WARNING, "set %s: its session stays: %s", run->set->name, error.text);
         set_run_detach(run);
 }
 

@@ -3,13 +3,13 @@
 /* The log of ktrace-metrics: lines on standard error, which systemd writes to the journal with the
  * level that sd-daemon(3) defines for a line. Any thread may call it: a line is one write. */
 
-#include "metrics/notice.h"
+#include "metrics/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-void notice_print(int level, const char *format, ...) {
+void log_print(int level, const char *format, ...) {
         char text[1024];
         va_list args;
 

@@ -6,4 +6,4 @@
 #include "interfaces/cleanup.h"
 
 /* Writes a line to the log. level: LOG_ERR, LOG_WARNING, LOG_NOTICE or LOG_INFO. */
-void notice_print(int level, const char *format, ...) _printf_(2, 3);
+void log_print(int level, const char *format, ...) _printf_(2, 3);
