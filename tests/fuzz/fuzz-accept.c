@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "metrics/accept-header.h"
+#include "exporter/accept-header.h"
 
 const char *const fuzz_words[] = { "text/plain",
         "application/openmetrics-text",

@@ -7,7 +7,7 @@
 
 #include "fuzz.h"
 #include "interfaces/json.h"
-#include "metrics/report-answer.h"
+#include "exporter/report-answer.h"
 
 const char *const fuzz_words[] = { "{",
         "}",

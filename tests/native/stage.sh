@@ -49,7 +49,7 @@ for file in passwd group; do
 done
 
 cp "$build/client/ktracectl" "$build/daemon/manager/ktraced" "$build/daemon/consumer/ktrace-consumer" \
-        "$build/client/metrics/ktrace-metrics" "$build/client/library/libktrace.so.0" "$NATIVE/bin/"
+        "$build/client/exporter/ktrace-metrics" "$build/client/library/libktrace.so.0" "$NATIVE/bin/"
 for tool in target silent-fuse probed probed-fixed app; do
         [ ! -x "$build/tests/e2e/$tool" ] || cp "$build/tests/e2e/$tool" "$NATIVE/bin/"
 done

@@ -86,12 +86,12 @@ shipped = page("ktrace-metrics.d.5").split(".SH SHIPPED SETS\n")[1].split("\n.SH
 sets = sorted(file.stem for file in (source / "policy" / "metrics.d").glob("*.json"))
 check("ktrace-metrics.d.5 has the shipped sets, in their order",
       [] if re.findall(r"^\.TP\n\.B (.*)$", shipped, re.M) == sets else sets)
-metrics_options = re.findall(r'\{ "([a-z-]+)", (?:required|no)_argument', text("client/metrics/main.c"))
+metrics_options = re.findall(r'\{ "([a-z-]+)", (?:required|no)_argument', text("client/exporter/main.c"))
 check("ktrace-metrics.8 has every option", absent([f"--{name}" for name in metrics_options], page("ktrace-metrics.8")))
 settings = re.findall(r'\{ "([a-z-]+)", settings_read_', text("client/metrics/settings.c"))
 check("ktrace-metrics.8 has every setting", absent(settings, page("ktrace-metrics.8")))
-own = [name for path in ("self", "outputs")
-       for name in re.findall(r'"(ktrace_metrics_\w+)"', text(f"client/metrics/{path}.c"))]
+own = [name for path in ("metrics/self", "exporter/outputs")
+       for name in re.findall(r'"(ktrace_metrics_\w+)"', text(f"client/{path}.c"))]
 check("ktrace-metrics.8 has every metric of the service", absent(own, page("ktrace-metrics.8")))
 cases = "".join(path.read_text() for path in sorted((source / "tests/e2e").glob("*.sh")))
 for name in ("ktrace-session.5", "ktrace-cookbook.7"):

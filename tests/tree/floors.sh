@@ -46,6 +46,7 @@ client/view      client/terminal interfaces
 client/top       client/recording client/call client/export client/analysis client/trace client/spec \
                  client/terminal interfaces
 client/metrics   client/library client/trace client/names interfaces
+client/exporter  client/metrics client/trace interfaces
 client/verbs     client/top client/view client/recording client/call client/export client/analysis client/trace \
                  client/program client/spec client/terminal interfaces
 client           client/verbs client/call client/terminal interfaces

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "exporter/otlp-push.h"
 #include "interfaces/error.h"
 #include "metrics/board.h"
-#include "metrics/otlp-push.h"
 
 /* Everything that serves or sends the snapshots of the board. */
 typedef struct Outputs Outputs;

@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-#include "metrics/accept-header.h"
+#include "exporter/accept-header.h"
 
 #define NOTHING (-1)
 

@@ -15,13 +15,13 @@
  * configured, metric.c makes values valid UTF-8, and this file escapes them. Sources:
  * prometheus.io/docs/instrumenting/exposition_formats, and the OpenMetrics specification. */
 
-#include "metrics/text-format.h"
+#include "exporter/text-format.h"
 
 #include <errno.h>
 
-#include "metrics/bucket-bounds.h"
-#include "metrics/json-format.h"
-#include "metrics/number-text.h"
+#include "exporter/bucket-bounds.h"
+#include "exporter/json-format.h"
+#include "exporter/number-text.h"
 
 /* A family while it is printed. */
 typedef struct TextFamily {

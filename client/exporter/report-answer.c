@@ -9,14 +9,14 @@
  * families that tell about users are left out. A metric's name begins with the name of the socket:
  * org.ktrace1.SessionsActive is ktrace_sessions_active of the other outputs. */
 
-#include "metrics/report-answer.h"
+#include "exporter/report-answer.h"
 
 #include <ctype.h>
 #include <errno.h>
 
+#include "exporter/number-text.h"
+#include "exporter/report-server.h"
 #include "interfaces/varlink-message.h"
-#include "metrics/number-text.h"
-#include "metrics/report-server.h"
 #include "trace/json-string.h"
 
 #define REPORT_INTERFACE "io.systemd.Metrics"

@@ -3,7 +3,7 @@
 /* Makes the sockets of the options --listen and --report. Called by main.c where systemd passes no
  * sockets, as in tests. */
 
-#include "metrics/listener.h"
+#include "exporter/listener.h"
 
 #include <errno.h>
 #include <string.h>

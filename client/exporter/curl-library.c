@@ -4,7 +4,7 @@
  * it. With the thirty libraries that it loads, it would be a third of the program's memory on all
  * others. */
 
-#include "metrics/curl-library.h"
+#include "exporter/curl-library.h"
 
 #include <dlfcn.h>
 

@@ -7,7 +7,7 @@
  * with the same weight the first one of `formats` is taken. A range with an unknown version of a
  * format does not count. The text is hostile: nothing is copied, and it is read once. */
 
-#include "metrics/accept-header.h"
+#include "exporter/accept-header.h"
 
 #include <string.h>
 #include <strings.h>

@@ -9,7 +9,7 @@
  * the answer to the one before; calls that it sends earlier wait in the socket. Answers are texts
  * of report-answer.c. */
 
-#include "metrics/report-server.h"
+#include "exporter/report-server.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "metrics/report-answer.h"
+#include "exporter/report-answer.h"
 
 #define CLIENTS_MAX      64
 #define USER_CLIENTS_MAX 8

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "metrics/otlp-push.h"
+#include "exporter/otlp-push.h"
 #include "trace/text-block.h"
 
 /* The connection to the receiver. */

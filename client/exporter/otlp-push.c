@@ -9,7 +9,7 @@
  * dropped when the program ends. After a failure the thread waits twice as long each time, with a
  * random part, so that many machines do not ask a receiver at once when it comes back. */
 
-#include "metrics/otlp-push.h"
+#include "exporter/otlp-push.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -17,9 +17,9 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "exporter/otlp-body.h"
+#include "exporter/otlp-request.h"
 #include "metrics/log.h"
-#include "metrics/otlp-body.h"
-#include "metrics/otlp-request.h"
 
 #define USEC_PER_SEC     UINT64_C(1000000)
 #define NSEC_PER_USEC    1000

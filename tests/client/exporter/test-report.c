@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <glib.h>
 
+#include "exporter/report-answer.h"
+#include "exporter/report-server.h"
 #include "interfaces/json.h"
 #include "interfaces/varlink-message.h"
-#include "metrics/report-answer.h"
-#include "metrics/report-server.h"
 #include "sample.h"
 
 #define MORE(method) "{\"method\":\"io.systemd.Metrics." method "\",\"more\":true}"

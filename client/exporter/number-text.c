@@ -7,7 +7,7 @@
  * inverse is exact, so a division gives the double that is nearest to the true value, and 3
  * microseconds are "3e-06" rather than "2.9999999999999997e-06". */
 
-#include "metrics/number-text.h"
+#include "exporter/number-text.h"
 
 #include <math.h>
 #include <stdlib.h>

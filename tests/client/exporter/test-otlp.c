@@ -5,9 +5,9 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 
+#include "exporter/otlp-body.h"
+#include "exporter/otlp-push.h"
 #include "interfaces/json.h"
-#include "metrics/otlp-body.h"
-#include "metrics/otlp-push.h"
 #include "sample.h"
 
 #define TIMES \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "metrics/text-format.h"
+#include "exporter/text-format.h"
 
 /* Chooses by a header Accept; NULL: none. Returns false if it allows no format. */
 bool accept_header_choose(const char *accept, TextFormat *ret);

@@ -12,14 +12,14 @@
  * time are limited, and their text is made printable. Certificates are always checked. Headers
  * usually contain a secret, so they are sent only over TLS or to this machine. */
 
-#include "metrics/otlp-request.h"
+#include "exporter/otlp-request.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "exporter/curl-library.h"
 #include "interfaces/json.h"
 #include "interfaces/utf8.h"
-#include "metrics/curl-library.h"
 
 #define CONNECT_SEC   5L
 #define REQUEST_SEC   10L

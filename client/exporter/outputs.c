@@ -7,16 +7,16 @@
  * for Varlink. So the service needs no right to bind them, and clients that connect while it is
  * restarted wait for the next one. */
 
-#include "metrics/outputs.h"
+#include "exporter/outputs.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
 
-#include "metrics/http-server.h"
-#include "metrics/listener.h"
-#include "metrics/report-server.h"
+#include "exporter/http-server.h"
+#include "exporter/listener.h"
+#include "exporter/report-server.h"
 
 #define PRIVATE_MODE 0660 /* of a UNIX socket for HTTP: shows all families */
 #define REPORT_MODE  0666

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "metrics/http-server.h"
-#include "metrics/listener.h"
-#include "metrics/otlp-push.h"
-#include "metrics/report-server.h"
+#include "exporter/http-server.h"
+#include "exporter/listener.h"
+#include "exporter/otlp-push.h"
+#include "exporter/report-server.h"
 #include "sample.h"
 
 typedef struct Serve {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "exporter/text-format.h"
 #include "metrics/board.h"
-#include "metrics/text-format.h"
 
 struct MHD_Connection;
 

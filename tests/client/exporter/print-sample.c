@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "metrics/otlp-body.h"
-#include "metrics/text-format.h"
+#include "exporter/otlp-body.h"
+#include "exporter/text-format.h"
 #include "sample.h"
 
 static int print_sample(TextBlock *block, const MetricSnapshot *snapshot, const char *format) {

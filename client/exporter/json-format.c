@@ -3,10 +3,10 @@
 /* Prints a snapshot as JSON. Called by text-format.c. ktracectl(1) describes the form under
  * `metrics`. Numbers, bounds and the order are those of the text formats. */
 
-#include "metrics/json-format.h"
+#include "exporter/json-format.h"
 
-#include "metrics/bucket-bounds.h"
-#include "metrics/number-text.h"
+#include "exporter/bucket-bounds.h"
+#include "exporter/number-text.h"
 #include "trace/json-string.h"
 
 static const char *const json_type_names[_METRIC_TYPE_N] = {

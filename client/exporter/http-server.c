@@ -9,16 +9,16 @@
  * answers with numbers takes no parameters. The kind of the socket decides whether a client sees
  * families that tell about users: a UNIX socket has a group, a port is open to every user. */
 
-#include "metrics/http-server.h"
+#include "exporter/http-server.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
 #include <string.h>
 
-#include "metrics/accept-header.h"
-#include "metrics/http-body.h"
-#include "metrics/http-guests.h"
+#include "exporter/accept-header.h"
+#include "exporter/http-body.h"
+#include "exporter/http-guests.h"
 
 #define SOCKETS_MAX 16
 #define REQUEST_MAX ((size_t)8192)

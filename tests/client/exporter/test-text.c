@@ -5,8 +5,8 @@
 #include <glib.h>
 #include <math.h>
 
-#include "metrics/number-text.h"
-#include "metrics/text-format.h"
+#include "exporter/number-text.h"
+#include "exporter/text-format.h"
 #include "sample.h"
 
 #define VALUE                     \

@@ -12,7 +12,7 @@
  * A connection is closed by shutdown(2). libmicrohttpd then finds its end, calls
  * http_guests_remove, and only then closes the descriptor, so the number is not reused earlier. */
 
-#include "metrics/http-guests.h"
+#include "exporter/http-guests.h"
 
 #include <netinet/in.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "metrics/http-server.h"
+#include "exporter/http-server.h"
 
 #define REQUEST_SEC 30
 

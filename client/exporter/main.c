@@ -18,11 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exporter/outputs.h"
 #include "interfaces/names.h"
 #include "metrics/board.h"
 #include "metrics/collector.h"
 #include "metrics/log.h"
-#include "metrics/outputs.h"
 #include "metrics/settings.h"
 
 enum {

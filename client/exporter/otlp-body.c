@@ -16,12 +16,12 @@
  *
  * Families that tell about users are never sent: a receiver has no group of users. */
 
-#include "metrics/otlp-body.h"
+#include "exporter/otlp-body.h"
 
 #include <errno.h>
 
-#include "metrics/bucket-bounds.h"
-#include "metrics/number-text.h"
+#include "exporter/bucket-bounds.h"
+#include "exporter/number-text.h"
 #include "trace/json-string.h"
 
 #define CUMULATIVE       2 /* AGGREGATION_TEMPORALITY_CUMULATIVE */

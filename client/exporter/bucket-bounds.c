@@ -8,7 +8,7 @@
  * A bucket that ends at the largest 64-bit number has no bound: the output's last bucket, which
  * counts everything, contains it. */
 
-#include "metrics/bucket-bounds.h"
+#include "exporter/bucket-bounds.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  *
  * The references of libmicrohttpd keep an old answer while a client still reads it. */
 
-#include "metrics/http-body.h"
+#include "exporter/http-body.h"
 
 #include <errno.h>
 #include <microhttpd.h>
