@@ -10,6 +10,7 @@ set_of() {
 }
 # settings SETS [JSON]: switches the sets on (a list of JSON), with more keys.
 settings() {
+        N_SETS=$(echo "$1" | jq length)
         jq -n --argjson sets "$1" --argjson more "${2:-{\}}" '{sets: $sets, interval: "1s"} + $more' \
                 >"$CONFIG_DIR/ktrace-metrics.json"
 }
@@ -29,7 +30,7 @@ start_service() {
 }
 # counts_all: whether all sets are read.
 counts_all() {
-        scrape && [ "$(grep -c '^ktrace_metrics_up{.*} 1$' scraped)" = "$(jq '.sets | length' "$CONFIG_DIR/ktrace-metrics.json")" ]
+        scrape && [ "$(grep -c '^ktrace_metrics_up{.*} 1$' scraped)" = "$N_SETS" ]
 }
 metrics_end() {
         rm -rf "$CONFIG_DIR/ktrace-metrics.json" "$CONFIG_DIR/metrics.d" "$CONFIG_DIR/policy.d/10-test.json" "$DOOR"
@@ -114,7 +115,8 @@ allow() {
         mkdir -p "$CONFIG_DIR/policy.d"
         jq -n --arg event "$1" --argjson keys "$2" '{rules: [{name: "test", subjects: [{user: "ktrace-metrics"}],
                 scopes: ["system"], processes: "any", sinks: ["histogram", "count"],
-                events: [{name: $event, keys: $keys}, {name: "raw_syscalls:sys_enter", keys: ["id", "common_pid"]}]}]}' \
+                events: [{name: $event, keys: $keys},
+                        {name: "raw_syscalls:sys_enter", keys: ["id", "common_pid"]}]}]}' \
                 >"$CONFIG_DIR/policy.d/10-test.json"
         ktracectl policy reload
 }
@@ -128,28 +130,6 @@ case_metrics_checked() { # promtool finds no fault in what ktrace-metrics serves
         scrape
         promtool check metrics <scraped >out 2>&1 || fail "$(cat out)"
         [ ! -s out ] || fail "$(cat out)"
-}
-
-case_metrics_node_exporter() { # node_exporter reads the file of `ktracectl metrics --output`
-        have prometheus-node-exporter
-        local port
-        set_of own "$CALLS"
-        settings '["own"]'
-        serve
-        "$TARGET" calls 99 1000
-        becomes 'calls_total{call="1000"}' 99
-        mkdir textfile
-        ktracectl metrics --from="$DOOR/metrics" --output textfile/ktrace.prom
-        same 644 "$(stat -c %a textfile/ktrace.prom)" mode
-        same ktrace.prom "$(ls -A textfile)" files
-        chmod 755 . textfile
-        port=$(free_port)
-        background user prometheus-node-exporter --collector.disable-defaults --collector.textfile \
-                --collector.textfile.directory=textfile --web.listen-address="127.0.0.1:$port"
-        within 20 curl -sf "http://127.0.0.1:$port/metrics" || fail "$(cat background.err)"
-        curl -sf "http://127.0.0.1:$port/metrics" >scraped
-        same 99 "$(number 'calls_total{call="1000"}')" calls
-        same 0 "$(number node_textfile_scrape_error)" errors
 }
 
 case_metrics_killed() { # [guest] a killed ktrace-metrics continues with the same counts
@@ -186,7 +166,7 @@ case_metrics_private() { # labels that tell about users are served only on the U
         serve
         "$TARGET" calls 5 1000
         becomes 'by_task_total{task="target"}' 5
-        curl -sf "http://127.0.0.1:$PORT/metrics" >public
+        ktracectl metrics --from="127.0.0.1:$PORT" >public
         grep -q '^calls_total{call="1000"} 5$' public || fail "$(head -n 40 public)"
         ! grep -q '^by_task' public || fail "$(grep by_task public)"
 }

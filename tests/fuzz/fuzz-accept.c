@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz.h"
 #include "exporter/accept-header.h"
+#include "fuzz.h"
 
 const char *const fuzz_words[] = { "text/plain",
         "application/openmetrics-text",

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
+#include "exporter/report-answer.h"
 #include "fuzz.h"
 #include "interfaces/json.h"
-#include "exporter/report-answer.h"
 
 const char *const fuzz_words[] = { "{",
         "}",

@@ -4,9 +4,9 @@
 set -eu
 if [ -d packages ]; then
         sh guest/install-packages.sh packages
-        # The programs of the cases use it.
-        for library in tools/libktrace0_*.deb; do
-                [ ! -e "$library" ] || dpkg -i "$library" >&2
+        # The cases use them.
+        for package in tools/libktrace0_*.deb tools/ktrace-metrics_*.deb; do
+                [ ! -e "$package" ] || dpkg -i "$package" >&2
         done
         exit
 fi

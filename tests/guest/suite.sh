@@ -25,7 +25,7 @@ cp -r "$here" "$job/guest"
 if [ -n "${GUEST_PACKAGES:-}" ]; then
         mkdir "$job/packages"
         cp "$GUEST_PACKAGES"/ktraced_*.deb "$GUEST_PACKAGES"/ktracectl_*.deb "$job/packages/"
-        cp "$GUEST_PACKAGES"/libktrace0_*.deb "$job/tools/"
+        cp "$GUEST_PACKAGES"/libktrace0_*.deb "$GUEST_PACKAGES"/ktrace-metrics_*.deb "$job/tools/"
 fi
 cp "$here/suite-job.sh" "$job/run"
 echo "$part" >"$job/part"
