@@ -184,9 +184,17 @@ int http_server_new(Board *board, HttpServer **ret) {
         return 0;
 }
 
+/* Ends the thread and its connections. MHD_stop_daemon() alone would shut the socket down, and the
+ * service manager keeps it for the next process. */
+static void http_socket_end(HttpSocket *own) {
+        _cleanup_close_ int fd = MHD_quiesce_daemon(own->daemon);
+
+        MHD_stop_daemon(own->daemon);
+}
+
 /* On success libmicrohttpd owns the descriptor. */
 static struct MHD_Daemon *http_socket_start(HttpSocket *own, int fd) {
-        return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD,
+        return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC,
                         0,
                         NULL,
                         NULL,
@@ -234,9 +242,8 @@ int http_server_add(HttpServer *server, int fd) {
 HttpServer *http_server_free(HttpServer *server) {
         if (!server)
                 return NULL;
-        /* Closes the socket and its connections, and ends the thread. */
         for (size_t i = 0; i < server->n_sockets; i++)
-                MHD_stop_daemon(server->sockets[i].daemon);
+                http_socket_end(&server->sockets[i]);
         http_bodies_free(server->bodies);
         http_guests_free(server->guests);
         free(server);

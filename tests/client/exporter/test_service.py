@@ -113,6 +113,9 @@ def check_sockets():
     check("and the one for reports", [] if b"org.ktrace1.MetricsBuildInfo" in talk(report.getsockname(), LIST)
           else [service.text()])
     check("the service ends", [] if service.end() == 0 else [service.text()])
+    kinds = socket.SOL_SOCKET, socket.SO_ACCEPTCONN
+    check("and leaves the sockets for the next one",
+          [str(one) for one in (tcp, private, report) if not one.getsockopt(*kinds)])
     for one in tcp, private, report:
         one.close()
 
