@@ -70,16 +70,18 @@ static int metrics_get(const MetricsOptions *options,
         return metrics_fetch_from(METRICS_ADDRESS, type, ret, reason);
 }
 
-/* node_exporter reads the file at any time: it is complete when it gets its name. */
-static int metrics_write(const char *path, const MetricsText *text, Reason *reason) {
+/* node_exporter reads the file at any time: it is complete when it gets its name. Its mode is like
+ * that of the socket: a port is for all users, the path of a UNIX socket for a group. */
+static int metrics_write(const MetricsOptions *options, const MetricsText *text, Reason *reason) {
+        mode_t mode = options->from && options->from[0] == '/' ? 0640 : 0644;
         _cleanup_(target_free_cleanup) Target *target = NULL;
 
-        int r = target_open(path, O_WRONLY | O_NONBLOCK, &target, reason);
+        int r = target_open(options->output, O_WRONLY | O_NONBLOCK, &target, reason);
         if (r != 0)
                 return r;
         int fd = target_get_fd(target);
         r = descriptor_write_all(fd, text->data, text->size);
-        if (r == 0 && target_is_new_file(target) && (fchmod(fd, 0644) < 0 || fsync(fd) < 0))
+        if (r == 0 && target_is_new_file(target) && (fchmod(fd, mode) < 0 || fsync(fd) < 0))
                 r = -errno;
         if (r < 0)
                 return target_refuse(target, -r, reason);
@@ -104,7 +106,7 @@ static int metrics_execute(const Context *context, const MetricsOptions *options
         int r = metrics_get(options, type, &text, &reason);
 
         if (r == 0 && options->output)
-                r = metrics_write(options->output, &text, &reason);
+                r = metrics_write(options, &text, &reason);
         else if (r == 0 && context->json != JSON_OFF)
                 r = metrics_print_json(context, &text, &reason);
         else if (r == 0)

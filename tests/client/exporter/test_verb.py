@@ -67,6 +67,9 @@ def check_file(server):
           [oct(status.st_mode)])
     subprocess.run([KTRACECTL, "metrics", port, "-o", FILE], preexec_fn=lambda: os.umask(0o077), check=True)
     check("a umask does not hide it", [] if os.stat(FILE).st_mode & 0o777 == 0o644 else ["it does"])
+    check_run("metrics of a socket with a group", [f"--from={server.path}", "-o", FILE], 0)
+    check("stay with a group", [] if os.stat(FILE).st_mode & 0o777 == 0o640 else [oct(os.stat(FILE).st_mode)])
+    check_run("a port again", [port, "-o", FILE], 0)
     check("it is replaced by a new file", [] if os.stat(FILE).st_ino != status.st_ino else ["it is not"])
     check_run("a failure", ["--from=127.0.0.1:1", "-o", FILE], 1, "systemctl enable --now ktrace-metrics.socket")
     with open(FILE, "rb") as file:
