@@ -33,9 +33,15 @@ counts_all() {
         scrape && [ "$(grep -c '^ktrace_metrics_up{.*} 1$' scraped)" = "$N_SETS" ]
 }
 metrics_end() {
+        local probe
+        kill -KILL "$SERVICE" || true # or it would replace the sessions
+        wait "$SERVICE" || true
         rm -rf "$CONFIG_DIR/ktrace-metrics.json" "$CONFIG_DIR/metrics.d" "$CONFIG_DIR/policy.d/10-test.json" "$DOOR"
         ktracectl policy reload || true
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        for probe in $(ktracectl --json probes list | jq -r '.[] | select(.uid != null) | .event' || true); do
+                within 10 ktracectl probes remove "$probe" || true
+        done
         leave_case
 }
 free_port() { python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
