@@ -44,6 +44,10 @@ static int check_trigger(const Needs *needs, size_t i, Reason *reason) {
                 .tracefs = needs->tracefs, .spec = needs->spec, .grant = needs->grant
         };
 
+        int r = needs->spec->triggers[i].action == ACTION_HIST ? trace_check_sink(&trace, i, reason)
+                                                               : 0;
+        if (r != 0)
+                return r;
         if (spec_trigger_is_counter(&needs->spec->triggers[i]) && trace_counts(&trace))
                 return trace_check_counted(&trace, i, reason);
         if (find_probe(needs, event))

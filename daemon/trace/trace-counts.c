@@ -118,8 +118,7 @@ int trace_check_counted(const Trace *trace, size_t trigger, Reason *reason) {
                         key->name);
 }
 
-/* The rule says who may count. */
-static int check_sink(const Trace *trace, size_t i, Reason *reason) {
+int trace_check_sink(const Trace *trace, size_t i, Reason *reason) {
         GrantSink sink = trace_counts_event(trace,
                                          &trace->grant->events[trace->grant->triggers[i].event])
                                          ? GRANT_SINK_COUNT
@@ -140,11 +139,8 @@ int trace_check_counts(const Spec *spec, const Grant *grant, Reason *reason) {
         const Trace trace = { .spec = spec, .grant = grant };
         int r = 0;
 
-        for (size_t i = 0; r == 0 && i < grant->n_triggers; i++)
-                if (spec->triggers[i].action == ACTION_HIST)
-                        r = check_sink(&trace, i, reason);
-        if (r != 0 || !trace_is_judged(&trace) || !defence_is_on("judged-counts"))
-                return r;
+        if (!trace_is_judged(&trace) || !defence_is_on("judged-counts"))
+                return 0;
         for (size_t i = 0; r == 0 && i < grant->n_triggers; i++) {
                 const SpecTrigger *trigger = &spec->triggers[i];
 

@@ -25,7 +25,10 @@ extern const TraceNameSource trace_name_sources[TRACE_NAME_SOURCES];
 /* Rejects histograms that a session of the user's own processes cannot have. Runs in the event loop
  * before anything is created. */
 int trace_check_counts(const Spec *spec, const Grant *grant, Reason *reason);
-/* The same for a trigger that is counted because the kernel has no histograms. */
+/* Rejects a histogram that would be counted by someone, the kernel or the consumer, whom the rule
+ * does not name as a sink. spec, grant and tracefs are sufficient. */
+int trace_check_sink(const Trace *trace, size_t trigger, Reason *reason);
+/* Rejects what only the kernel can count, on a kernel that has no histograms. */
 int trace_check_counted(const Trace *trace, size_t trigger, Reason *reason);
 /* Returns the caller's part of the filter of a counted event: the kernel has to record what it
  * matches. NULL: all records. */
