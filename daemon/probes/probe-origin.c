@@ -314,9 +314,25 @@ static bool is_of_task(const ProbeKey *key) {
         return strcmp(key->from, "common_pid") == 0 && strcmp(key->to, "common_pid") == 0;
 }
 
+/* Whether the field has the number of the task that the kernel switches or wakes. In other events,
+ * such as sched_process_wait, the caller of a system call chooses the number. */
+static bool is_scheduled_task(const GrantEvent *event, const FormatField *field) {
+        static const char *const names[] = {
+                "sched_switch", "sched_waking", "sched_wakeup", "sched_wakeup_new"
+        };
+
+        if (strcmp(event->system, "sched") != 0 || strcmp(field->type, "pid_t") != 0)
+                return false;
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (strcmp(event->name, names[i]) == 0)
+                        return true;
+        return false;
+}
+
 /* The time between two events would be a clock for watching others, if a user made the first event
  * at a known moment and chose what joins it to an event of another user, such as the number of a
- * system call. So the first of the fields that join them must be the number of a task. */
+ * system call. So the first of the fields that join them must be the number of a task, and not one
+ * that a user can choose. */
 static int judge_joins(const Grant *grant,
                 const Probe *probe,
                 size_t side,
@@ -333,11 +349,12 @@ static int judge_joins(const Grant *grant,
                         continue;
                 if (!of || !grant_event_counts_by(source, format, of))
                         return refuse_key(probe, &probe->origins[side], name, grant, reason);
-                if (i == 0 && strcmp(of->type, "pid_t") != 0 && strcmp(name, "common_pid") != 0)
+                if (i == 0 && strcmp(name, "common_pid") != 0 && !is_scheduled_task(source, of))
                         return reason_set(reason,
                                         KT_E_ACCESS_DENIED,
                                         "probe %s: key: %s grants no records, so the first field "
-                                        "must be the number of a task, such as common_pid",
+                                        "must be the number of a task: common_pid, or one of "
+                                        "sched_switch, sched_waking and sched_wakeup",
                                         probe->definition->name,
                                         grant->rule);
         }

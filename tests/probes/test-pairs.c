@@ -178,13 +178,14 @@ static void test_undone(Fixture *f, gconstpointer userdata) {
         "\tfield:char comm[16];\toffset:20;\tsize:16;\tsigned:0;\n\nprint fmt: \"%d\", REC->pid\n"
 #define COUNTED_RULE                                                                              \
         "{\"rules\":[{\"name\":\"new\",\"subjects\":[\"any\"],\"scopes\":[\"system\"],"           \
-        "\"processes\":\"any\",\"sinks\":[\"histogram\"],\"events\":[{\"name\":\"count:*\","      \
+        "\"processes\":\"any\",\"sinks\":[\"histogram\"],\"events\":[{\"name\":\"*:*\","          \
         "\"keys\":[\"pid\",\"number\",\"comm\"]}],\"probes\":{\"use\":[\"*\"],\"derive\":true}}]" \
         "}"
 
 /* A probe of the user; to: NULL: on one event. */
 static void add_counted(Fixture *f,
                 const char *name,
+                const char *from,
                 const char *to,
                 const char *key,
                 const char *second,
@@ -194,7 +195,7 @@ static void add_counted(Fixture *f,
         Probe *probe;
 
         definition_set_string(d, "name", name, NULL);
-        definition_set_string(d, to ? "from" : "event", "count:one", NULL);
+        definition_set_string(d, to ? "from" : "event", from, NULL);
         if (to) {
                 definition_set_string(d, "to", to, NULL);
                 definition_add_key(d, key, NULL);
@@ -214,9 +215,17 @@ static void test_without_records(Fixture *f, gconstpointer userdata) {
         static const struct {
                 const char *key, *second, *arg; /* key: NULL: on one event */
                 const char *part;               /* of the refusal; NULL: none */
+                const char *from, *to;          /* NULL: count:one and count:two */
         } cases[] = {
                 { "common_pid", NULL, "$latency", NULL },
-                { "pid", NULL, "$latency", NULL },
+                { "pid", NULL, "$latency", NULL, "sched:sched_wakeup", "sched:sched_switch" },
+                { "pid", NULL, "$latency", "must be the number of a task: common_pid, or one of" },
+                { "pid",
+                                NULL,
+                                "$latency",
+                                "must be the number of a task",
+                                "sched:sched_process_wait",
+                                "sched:sched_switch" },
                 { "common_pid", "number", "$latency", NULL },
                 { "common_pid", NULL, "from.number", NULL },
                 { "number", NULL, "$latency", "must be the number of a task" },
@@ -235,6 +244,8 @@ static void test_without_records(Fixture *f, gconstpointer userdata) {
         (void)userdata;
         fake_kernel_add_event("count", "one", COUNTED_FORMAT("one"));
         fake_kernel_add_event("count", "two", COUNTED_FORMAT("two"));
+        fake_kernel_add_event("sched", "sched_process_wait", COUNTED_FORMAT("sched_process_wait"));
+        fake_kernel_add_event("sched", "sched_wakeup", COUNTED_FORMAT("sched_wakeup"));
         fixture_set_rules(f, COUNTED_RULE, NULL);
         for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
                 g_autofree char *name = g_strdup_printf("try%zu", i);
@@ -246,7 +257,8 @@ static void test_without_records(Fixture *f, gconstpointer userdata) {
 
                 add_counted(f,
                                 name,
-                                cases[i].key ? "count:two" : NULL,
+                                cases[i].from ?: "count:one",
+                                cases[i].key ? cases[i].to ?: "count:two" : NULL,
                                 cases[i].key,
                                 cases[i].second,
                                 cases[i].arg);
