@@ -165,10 +165,19 @@ static void view_add(PolicyView *view, const Rule *rule) {
         view->rules[view->n_rules++] = rule;
 }
 
-bool policy_may_trace_all(const Policy *policy, const Subject *subject) {
+static bool may_all(const Policy *policy, const Subject *subject, unsigned sinks) {
         const Rule *rule = policy_find_rule(policy, subject, SCOPE_SYSTEM, false);
 
-        return subject->uid == 0 || (rule && !rule->deny && !rule->polkit_action);
+        return subject->uid == 0 ||
+               (rule && !rule->deny && !rule->polkit_action && rule->sinks & sinks);
+}
+
+bool policy_may_trace_all(const Policy *policy, const Subject *subject) {
+        return may_all(policy, subject, 1U << GRANT_SINK_RECORDS);
+}
+
+bool policy_may_count_all(const Policy *policy, const Subject *subject) {
+        return may_all(policy, subject, GRANT_SINKS_ALL);
 }
 
 PolicyView policy_get_view(const Policy *policy, const Subject *subject) {

@@ -190,6 +190,8 @@ typedef struct PolicyView {
 
 /* True for root, and for a user who may trace all processes without asking polkit. */
 bool policy_may_trace_all(const Policy *policy, const Subject *subject);
+/* The same, or may count them, without records. */
+bool policy_may_count_all(const Policy *policy, const Subject *subject);
 PolicyView policy_get_view(const Policy *policy, const Subject *subject);
 bool policy_view_has(const PolicyView *view, const char *system, const char *name);
 

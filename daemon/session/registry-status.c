@@ -16,6 +16,7 @@
 #include "session/drain.h"
 #include "session/pool.h"
 #include "session/registry.h"
+#include "session/session-second.h"
 
 #define USEC_PER_SEC 1000000ULL
 
@@ -124,8 +125,8 @@ static void count_worker(const Feed *feed, Gauges *gauges) {
 }
 
 /* The numbers of all users, without anything by which a user or a session could be found. */
-static int put_totals(json_object *object, const Registry *registry) {
-        json_object *totals = json_object_new_object();
+static int make_totals(const Registry *registry, json_object **ret) {
+        _cleanup_json_ json_object *totals = json_object_new_object();
         const Session *session;
         const Drain *drain;
         Gauges gauges = {};
@@ -137,15 +138,42 @@ static int put_totals(json_object *object, const Registry *registry) {
         }
         TAILQ_FOREACH(drain, &registry->drains, drains)
                 count_worker(drain->feed, &gauges);
-        int r = describe_put(object, "totals", totals);
-        r = r ?: counters_describe(&registry->counters, totals);
+        int r = totals ? counters_describe(&registry->counters, totals) : -ENOMEM;
         r = r ?: put_gauges(totals, &gauges);
         r = r ?: registry_status_put(totals, "consumers", gauges.n_workers);
         r = r ?: registry_status_put(totals, "consumers-memory-kb", gauges.memory_kb);
-        return r ?: registry_status_put(totals, "consumers-cpu-usec", gauges.cpu_usec);
+        r = r ?: registry_status_put(totals, "consumers-cpu-usec", gauges.cpu_usec);
+        if (r == 0)
+                *ret = TAKE_PTR(totals);
+        return r;
 }
 
-int registry_describe_status(const Registry *registry, const Subject *subject, json_object **ret) {
+static int put_totals(json_object *object, const Registry *registry) {
+        json_object *totals = NULL;
+        int r = make_totals(registry, &totals);
+
+        return r ?: describe_put(object, "totals", totals);
+}
+
+/* For users who may only count: all of them get numbers of the same moment, which change once a
+ * second. So the numbers do not show exactly when others do something. */
+static int put_totals_of_second(json_object *object, Registry *registry) {
+        uint64_t second = session_get_second();
+
+        if (!registry->totals || registry->totals_second != second) {
+                json_object *totals = NULL;
+                int r = make_totals(registry, &totals);
+
+                if (r < 0)
+                        return r;
+                json_object_put(registry->totals);
+                registry->totals = totals;
+                registry->totals_second = second;
+        }
+        return describe_put(object, "totals", json_object_get(registry->totals));
+}
+
+int registry_describe_status(Registry *registry, const Subject *subject, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
 
         if (!object)
@@ -154,6 +182,8 @@ int registry_describe_status(const Registry *registry, const Subject *subject, j
         r = r ?: put_sessions(object, registry, subject);
         if (r == 0 && policy_may_trace_all(registry->options.policy, subject))
                 r = put_totals(object, registry);
+        else if (r == 0 && policy_may_count_all(registry->options.policy, subject))
+                r = put_totals_of_second(object, registry);
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;

@@ -261,6 +261,7 @@ static Registry *free_rest(Registry *registry) {
         probe_set_free(registry->probes);
         event_cache_free(registry->events);
         format_free(registry->made_format);
+        json_object_put(registry->totals);
         tracefs_free(registry->tracefs);
         audit_free(registry->audit);
         store_free(registry->store);

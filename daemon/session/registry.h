@@ -135,7 +135,9 @@ struct Registry {
         Format *made_format; /* see registry_get_format */
         Audit *audit;
         Counters counters;
-        Tracefs *tracefs; /* NULL: not opened yet */
+        json_object *totals;    /* those that users without records see; NULL: none asked yet */
+        uint64_t totals_second; /* when they were made */
+        Tracefs *tracefs;       /* NULL: not opened yet */
         /* Takes over what the previous daemon has left. Called when tracefs is opened. */
         void (*on_tracefs)(Registry *registry);
         struct SessionList sessions;
