@@ -40,9 +40,18 @@ int grant_refuse_records(const Grant *grant, const char *what, Reason *reason) {
                         grant->rule);
 }
 
-/* A glob does not match what tells of a process, so that its author cannot forget it. */
+/* Whether the field has the number of a task: next_pid, or prev of type pid_t. */
+static bool is_task(const FormatField *field) {
+        size_t n = strlen(field->name);
+
+        return strcmp(field->type, "pid_t") == 0 ||
+               (n >= 3 && (strcmp(field->name + n - 3, "pid") == 0 ||
+                                          strcmp(field->name + n - 3, "tid") == 0));
+}
+
+/* A glob does not match what identifies a process, so that its author cannot forget it. */
 static bool is_listed(const GrantEvent *event, const FormatField *field) {
-        bool by_name = field->is_common || field->is_string;
+        bool by_name = field->is_common || field->is_string || is_task(field);
 
         for (size_t i = 0; i < event->n_keys; i++)
                 if (by_name ? strcmp(event->keys[i], field->name) == 0
@@ -71,6 +80,7 @@ int decision_check_sinks(const Decision *d) {
                           : spec->stacktrace        ? "stacktrace"
                           : spec->tracer            ? "tracer"
                           : spec->instance          ? "instance"
+                          : spec->cpus              ? "cpus"
                                                     : NULL;
 
         return !key || grant_has_records(d->grant) ? 0

@@ -114,6 +114,8 @@ static int session_control_check_size(const Session *session, uint64_t kb, Reaso
         const SpecField *field = spec_field_find("buffer-kb");
         const Trace *trace = &session->trace;
 
+        if (!grant_has_records(session->grant))
+                return grant_refuse_records(session->grant, "buffer-kb", reason);
         if (session->spec->instance)
                 return reason_set(reason,
                                 KT_E_WRONG_MODE,
@@ -172,6 +174,8 @@ int session_clear(Session *session, Request *request, Reason *reason) {
                 return r;
         if (session->state == SESSION_FAILED)
                 return reason_set(reason, KT_E_WRONG_STATE, "the session has failed");
+        if (!grant_has_records(session->grant))
+                return grant_refuse_records(session->grant, "clear", reason);
         if (trace_is_judged(&session->trace))
                 return reason_set(reason,
                                 KT_E_WRONG_MODE,

@@ -203,8 +203,16 @@ static int session_watch_interference(Session *session) {
         return r;
 }
 
+/* The text has exact numbers. */
 static void session_on_meter(const char *text, void *userdata) {
-        session_end(userdata, "limit", text);
+        Session *session = userdata;
+
+        session_end(session,
+                        "limit",
+                        grant_has_records(session->grant)
+                                        ? text
+                                        : "there were more events in a second than are allowed "
+                                          "(max-event-rate); use a filter");
 }
 
 /* A session with a limit must not run without its meter. */

@@ -19,6 +19,8 @@ static const char format_text[] =
                 "\tfield:char rwbs[8];\toffset:20;\tsize:8;\tsigned:0;\n"
                 "\tfield:void * where;\toffset:32;\tsize:8;\tsigned:0;\n"
                 "\tfield:unsigned long shown;\toffset:40;\tsize:8;\tsigned:0;\n"
+                "\tfield:pid_t prev;\toffset:48;\tsize:4;\tsigned:1;\n"
+                "\tfield:int next_pid;\toffset:52;\tsize:4;\tsigned:1;\n"
                 "\nprint fmt: \"%p\", REC->shown\n";
 static const char *const names[] = { "a:one",
         "a:ruled",
@@ -122,6 +124,7 @@ static void test_records(void) {
                 { SYSTEM("\"events\":[\"a:one\"],\"stacktrace\":true"), "stacktrace: " NO_RECORDS },
                 { SYSTEM("\"tracer\":\"function\",\"functions\":[\"x\"]"), "tracer: " NO_RECORDS },
                 { SYSTEM("\"instance\":\"x\""), "instance: " NO_RECORDS },
+                { SYSTEM("\"events\":[\"a:one\"],\"cpus\":\"0\""), "cpus: " NO_RECORDS },
                 { SYSTEM("\"events\":[\"a:one\"],\"unredacted\":true"), "no rule grants" },
         };
 
@@ -202,6 +205,8 @@ static void test_keys_denied(void) {
                 { "b:everything", "\"where\"" },
                 { "b:everything", "\"where.hex\"" },
                 { "b:everything", "\"shown\"" }, /* printed as a pointer */
+                { "b:everything", "\"prev\"" },
+                { "b:everything", "\"next_pid\"" },
                 { "b:everything", "\"common_pid\"" },
                 { "b:everything", "\"common_pid.execname\"" },
                 { "b:everything", "\"common_cpu\"" },

@@ -6,6 +6,7 @@
 #include "session-fixture.h"
 #include "session/registry-status.h"
 #include "session/registry.h"
+#include "session/session-control.h"
 #include "session/session-describe.h"
 #include "session/session-run.h"
 #include "session/session-snapshot.h"
@@ -60,10 +61,17 @@ static void run(Fixture *f, Call *call) {
         g_assert_cmpint(call->result, ==, 0);
 }
 
+static int get_created(json_object *status) {
+        json_object *totals = json_object_object_get(status, "totals");
+
+        g_assert_nonnull(totals);
+        return json_object_get_int(json_object_object_get(totals, "sessions-created"));
+}
+
 static void test_refused(Fixture *f, gconstpointer userdata) {
         Session *session = make_counting(f);
         Request *request = request_new(&(Subject){ .uid = FIXTURE_USER }, NULL);
-        Reason reasons[5] = {};
+        Reason reasons[6] = {};
         Call call;
         int fd;
 
@@ -81,6 +89,7 @@ static void test_refused(Fixture *f, gconstpointer userdata) {
                         KT_E_ACCESS_DENIED);
         g_assert_cmpint(session_mark(session, "x", &reasons[3]), ==, KT_E_ACCESS_DENIED);
         g_assert_cmpint(session_open_marker(session, &fd, &reasons[4]), ==, KT_E_ACCESS_DENIED);
+        g_assert_cmpint(session_clear(session, request, &reasons[5]), ==, KT_E_ACCESS_DENIED);
         for (size_t i = 0; i < G_N_ELEMENTS(reasons); i++)
                 if (!strstr(reasons[i].text, ": 50-test.json: new grants no records, only counts"))
                         g_error("%zu: %s", i, reasons[i].text);
@@ -89,7 +98,52 @@ static void test_refused(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(call.result, ==, KT_E_ACCESS_DENIED);
         g_autofree char *kernel = fake_kernel_describe();
         g_assert_null(strstr(kernel, "sys_enter on"));
+        fixture_resize(f, &call, session, 128);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, KT_E_ACCESS_DENIED);
         request_free(request);
+}
+
+/* The rule names who counts: the kernel, if it can, or else the worker. */
+static void test_who_counts(Fixture *f, gconstpointer userdata) {
+        Call call;
+
+        (void)userdata;
+        for (int has_hist = false; has_hist <= true; has_hist++)
+                for (int by_kernel = false; by_kernel <= true; by_kernel++) {
+                        fake_kernel_set_kprobes(has_hist);
+                        fixture_restart(f);
+                        fixture_set_rules(f,
+                                        by_kernel ? RULE("\"sinks\":[\"histogram\"],",
+                                                                    ",\"keys\":[\"id\"]")
+                                                  : RULE("\"sinks\":[\"count\"],",
+                                                                    ",\"keys\":[\"id\"]"),
+                                        NULL);
+                        fixture_create(f, &call, FIXTURE_USER, ":1.5", SPEC);
+                        fixture_wait(f, &call);
+                        if (call.result != (by_kernel == has_hist ? 0 : KT_E_ACCESS_DENIED))
+                                g_error("%d %d: %s", has_hist, by_kernel, call.reason.text);
+                }
+}
+
+/* Users without records get totals that change once a second; others get them at once. */
+static void test_totals(Fixture *f, gconstpointer userdata) {
+        const Subject user = { .uid = FIXTURE_USER }, root = {};
+        _cleanup_json_ json_object *before = NULL, *same = NULL, *now = NULL, *later = NULL;
+
+        (void)userdata;
+        fixture_set_rules(f, COUNTS, NULL);
+        while (get_usec() % G_USEC_PER_SEC > 500000)
+                g_usleep(10000);
+        g_assert_cmpint(registry_describe_status(f->registry, &user, &before), ==, 0);
+        make(f, SPEC);
+        g_assert_cmpint(registry_describe_status(f->registry, &user, &same), ==, 0);
+        g_assert_cmpint(registry_describe_status(f->registry, &root, &now), ==, 0);
+        g_assert_cmpint(get_created(same), ==, get_created(before));
+        g_assert_cmpint(get_created(now), ==, get_created(before) + 1);
+        g_usleep(G_USEC_PER_SEC);
+        g_assert_cmpint(registry_describe_status(f->registry, &user, &later), ==, 0);
+        g_assert_cmpint(get_created(later), ==, get_created(now));
 }
 
 /* Counters that can be polled would show when something happens. */
@@ -275,6 +329,8 @@ int main(int argc, char **argv) {
                 void (*test)(Fixture *f, gconstpointer userdata);
         } tests[] = {
                 { "/sinks/refused", test_refused },
+                { "/sinks/who-counts", test_who_counts },
+                { "/sinks/totals", test_totals },
                 { "/sinks/statistics", test_statistics },
                 { "/sinks/described", test_described },
                 { "/sinks/reload", test_reload },
