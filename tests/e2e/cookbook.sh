@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The examples of ktrace-cookbook(7), word for word. tests/tree/docs.py checks that no section is missing here.
+. "$here/metrics-service.sh"
 
 # cookbook: begins a case; ./app belongs to the user.
 cookbook() {
@@ -211,6 +212,68 @@ case_cookbook_spreadsheet() { # ktrace-cookbook(7): a part of a recording in a s
         same 3 "$(awk -F, '$6 == 1 && $7 > 0' t.csv | wc -l)" "writes"
 }
 
+case_cookbook_prometheus() { # ktrace-cookbook(7): numbers for Prometheus
+        have prometheus promtool
+        choose_sockets
+        trap prometheus_end EXIT
+        PROMETHEUS=127.0.0.1:$(free_port)
+        N_SETS=2
+        # A kernel without synthetic events cannot measure waits for a CPU. Here another number has their name.
+        set_of sched '{"name": "ktrace_sched_wait_seconds", "help": "Priorities", "type": "histogram",
+                "event": "sched:sched_switch", "value": "prev_prio", "buckets": "log2", "scale": 1e-9, "unit": "seconds"}'
+        cp "$here/../../units/prometheus/ktrace.rules.yml" .
+        manual() { sed -e 's/\\-/-/g' "$here/../../man/$1" | with_own_places; }
+        before_command() {
+                case $1 in
+                true) start_service ;;
+                *'metrics --from'*) within 20 has_openat || fail "$(cat scraped)" ;;
+                *query*) within 60 is_answered "$1" || fail "$(cat answer prometheus.log)" ;;
+                esac
+        }
+        example ktrace-cookbook.7 'How do I get numbers into Prometheus in five minutes?'
+}
+# with_own_places: a filter that puts the paths and ports of this case in place of those of a machine.
+with_own_places() {
+        sed -e "s|/etc/ktrace|$CONFIG_DIR|" -e 's|/usr/share/doc/.*/\(ktrace.rules.yml\)|\1|' -e 's/10s/1s/' \
+                -e 's/^# systemctl enable.*/# true/' -e "s/^\\$ ktracectl metrics$/& --from=127.0.0.1:$PORT/" \
+                -e "s/127.0.0.1:9466/127.0.0.1:$PORT/" -e "s/127.0.0.1:9090/$PROMETHEUS/" \
+                -e "s/ >prometheus.log 2>&1 &$/ --web.listen-address=$PROMETHEUS& echo \$! >prometheus.pid/"
+}
+has_openat() { scrape && [ "$(number 'ktrace_syscalls_total{call="openat"}')" -gt 0 ]; }
+is_answered() { # COMMAND
+        user bash -c "$1" >answer 2>&1 && grep -q '=> ' answer
+}
+prometheus_end() {
+        local pid
+        if pid=$(cat prometheus.pid) && kill "$pid"; then
+                within 20 sh -c "! kill -0 $pid" || true
+        fi
+        metrics_end
+}
+
+case_cookbook_watch() { # ktrace-cookbook(7): ends and losses of sessions
+        cookbook
+        trap watched_end EXIT
+        : >busy
+        background sh -c "while [ -e busy ]; do
+                ktracectl create box -a -b 64 -e raw_syscalls:sys_enter -f 'id == 1000'
+                ktracectl start box
+                $TARGET calls 300000 1000
+                ktracectl destroy box
+                ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1000' -o t.kts &
+                sleep 1
+                kill -KILL \$!
+                wait
+        done >/dev/null 2>&1"
+        LOOP=$BACKGROUND
+        example ktrace-cookbook.7 'How do I learn that a session has ended or lost events?'
+}
+watched_end() {
+        rm -f busy
+        wait "$LOOP" || true
+        cookbook_end
+}
+
 case_cookbook_agent() { # [guest] ktrace-cookbook(7): a program that gets a trace over D-Bus, and a call over Varlink
         service_manager || skip "the socket is not in /run/ktrace"
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
@@ -218,14 +281,29 @@ case_cookbook_agent() { # [guest] ktrace-cookbook(7): a program that gets a trac
         example ktrace-cookbook.7 'How does a monitoring agent get a trace?'
 }
 
+# without_privileges: from now on, commands of the user cannot gain privileges. Without kprobes, others are not traced.
+without_privileges() {
+        eval "$(declare -f user | sed '1s/user/any_user/')"
+        user() { any_user setpriv --no-new-privs "$@"; }
+}
+
+case_cookbook_c() { # ktrace-cookbook(7): an agent in C
+        [ -n "${DEVELOPMENT:-}" ] || skip "no header of the library here"
+        [ -z "$SANITIZER" ] || skip "the agent has no sanitizer"
+        have cc pkg-config
+        cookbook
+        without_privileges
+        # As if the library were installed.
+        export PKG_CONFIG_PATH="$DEVELOPMENT" CPATH="$DEVELOPMENT" LIBRARY_PATH="$DEVELOPMENT" LD_LIBRARY_PATH="$EXAMPLES"
+        example ktrace-cookbook.7 'How do I write an agent in C?'
+}
+
 case_cookbook_python() { # ktrace-cookbook(7): an agent in Python, and a data frame
         [ -n "${PYTHON_MODULE:-}" ] || skip "no Python module here"
         [ -z "$SANITIZER" ] || skip "Python has no sanitizer"
         /usr/bin/python3 -c "import pandas" 2>/dev/null || skip "no python3-pandas"
         cookbook
-        # Without kprobes a process that may gain privileges is not traced.
-        eval "$(declare -f user | sed '1s/user/any_user/')"
-        user() { any_user setpriv --no-new-privs "$@"; }
+        without_privileges
         export LD_LIBRARY_PATH="$EXAMPLES" PYTHONPATH="$PYTHON_MODULE"
         example ktrace-cookbook.7 'How do I write an agent in Python?'
 }

@@ -11,6 +11,7 @@ PROBED=$NATIVE/bin/probed
 PROBED_FIXED=$NATIVE/bin/probed-fixed
 APP=$NATIVE/bin/app
 EXAMPLES=$NATIVE/bin
+DEVELOPMENT=$NATIVE/development
 PYTHON_MODULE=$NATIVE/python
 METRICS=$NATIVE/bin/ktrace-metrics
 METRICS_UID=61004

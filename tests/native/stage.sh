@@ -56,6 +56,8 @@ done
 for tool in agent switches loops; do # beside the library, as ktrace-metrics
         [ ! -x "$build/tests/client/library/$tool" ] || cp "$build/tests/client/library/$tool" "$NATIVE/bin/"
 done
+install -D -m 644 -t "$NATIVE/development" "$here/../../interfaces/ktrace.h" "$build/meson-private/libktrace.pc"
+ln -s ../bin/libktrace.so.0 "$NATIVE/development/libktrace.so"
 install -D -m 644 -t "$NATIVE/python/ktrace" "$here"/../../client/python/ktrace/*
 install -D -m 644 -t "$NATIVE/lib/policy.d" "$here"/../../policy/*.json
 install -D -m 644 -t "$NATIVE/lib/probes.d" "$here"/../../policy/probes.d/*.json
