@@ -162,7 +162,7 @@ const Verb verb_metrics = {
                 "                             or else " METRICS_ADDRESS "\n"
                 "  --openmetrics              OpenMetrics 1.0 instead of Prometheus text\n"
                 "  -o, --output FILE.prom     replace this file at once, for node_exporter;\n"
-                "                             without metrics that tell about users\n",
+                "                             default of --from: " METRICS_ADDRESS "\n",
         .paged = true,
         .run = metrics_run,
 };
