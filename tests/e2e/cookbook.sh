@@ -218,9 +218,10 @@ case_cookbook_prometheus() { # ktrace-cookbook(7): numbers for Prometheus
         trap prometheus_end EXIT
         PROMETHEUS=127.0.0.1:$(free_port)
         N_SETS=2
-        # A kernel without synthetic events cannot measure waits for a CPU. Here another number has their name.
+        # A kernel without synthetic events cannot measure waits for a CPU, so a set of the administrator has the name.
         set_of sched '{"name": "ktrace_sched_wait_seconds", "help": "Priorities", "type": "histogram",
-                "event": "sched:sched_switch", "value": "prev_prio", "buckets": "log2", "scale": 1e-9, "unit": "seconds"}'
+                "event": "sched:sched_switch", "value": "prev_prio", "buckets": "log2", "scale": 1e-9,
+                "unit": "seconds"}'
         cp "$here/../../units/prometheus/ktrace.rules.yml" .
         manual() { sed -e 's/\\-/-/g' "$here/../../man/$1" | with_own_places; }
         before_command() {
@@ -294,7 +295,8 @@ case_cookbook_c() { # ktrace-cookbook(7): an agent in C
         cookbook
         without_privileges
         # As if the library were installed.
-        export PKG_CONFIG_PATH="$DEVELOPMENT" CPATH="$DEVELOPMENT" LIBRARY_PATH="$DEVELOPMENT" LD_LIBRARY_PATH="$EXAMPLES"
+        export PKG_CONFIG_PATH="$DEVELOPMENT" CPATH="$DEVELOPMENT" LIBRARY_PATH="$DEVELOPMENT"
+        export LD_LIBRARY_PATH="$EXAMPLES"
         example ktrace-cookbook.7 'How do I write an agent in C?'
 }
 
