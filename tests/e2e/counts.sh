@@ -46,7 +46,8 @@ case_counts_session() { # [guest] a session without records has no stream, snaps
         refused 3 "mark: $NO_RECORDS" user ktracectl mark box text
         refused 3 "clear: $NO_RECORDS" user ktracectl clear box
         refused 3 "buffer-kb: $NO_RECORDS" user ktracectl set box buffer-kb 128
-        refused 3 "cpus.*grants no records, only counts" user ktracectl create other --scope own --cpus 0 --trigger "$ENTER do hist id"
+        refused 3 "cpus.*grants no records, only counts" user ktracectl create other --scope own --cpus 0 \
+                --trigger "$ENTER do hist id"
         same '0 []' "$(user ktracectl --json=short show box |
                 jq -r '"\(.statistics.recorded) \(.statistics.cpus)"')" "statistics"
         same '["count"]' "$(user ktracectl --json=short show box | jq -c .sinks)" "sinks"
