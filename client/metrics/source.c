@@ -231,6 +231,18 @@ static int source_add_probe(json_object *probes, const char *name) {
         return r ?: spec_json_put(probe, "enabled", json_object_new_boolean(false));
 }
 
+/* ktraced requires the probes that a pair is made of. */
+static int source_add_origins(json_object *probes, const SetMetric *metric) {
+        static const char before[] = KT_PROBES_CATALOGUE ":";
+        const char *const events[] = { metric->event, metric->to };
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(events); i++)
+                if (strncmp(events[i], before, strlen(before)) == 0)
+                        r = source_add_probe(probes, events[i] + strlen(before));
+        return r;
+}
+
 static int source_add_metric(json_object *triggers,
                 json_object *probes,
                 const SetMetric *metric,
@@ -238,6 +250,8 @@ static int source_add_metric(json_object *triggers,
         _cleanup_free_ char *event = NULL, *probe = NULL;
 
         int r = source_name_event(metric, session->uid, &event, &probe);
+        if (r == 0 && metric->source == SOURCE_PAIR)
+                r = source_add_origins(probes, metric);
         if (r == 0 && *probe)
                 r = source_add_probe(probes, probe);
         return r ?: source_add_trigger(triggers, metric, event, session->is_whole);
@@ -271,18 +285,26 @@ int source_make_spec(const SourceSession *session, json_object **ret) {
 
 /* Refusals */
 
-static bool source_uses_probe(const SetMetric *metric, const char *text) {
-        _cleanup_free_ char *event = NULL, *probe = NULL;
-        static const char before[] = "probe ";
+static bool source_names(const char *text,
+                const char *before,
+                const char *name,
+                const char *after) {
+        size_t n = strlen(before), size = strlen(name);
 
-        if (strncmp(text, before, strlen(before)) != 0 ||
-                        source_name_event(metric, 0, &event, &probe) < 0 || !*probe)
-                return false;
-        text += strlen(before);
-        return strncmp(text, probe, strlen(probe)) == 0 && text[strlen(probe)] == ':';
+        return strncmp(text, before, n) == 0 && strncmp(text + n, name, size) == 0 &&
+               strncmp(text + n + size, after, strlen(after)) == 0;
 }
 
-/* The text begins with "triggers[2]", or with "probe NAME:". */
+static bool source_uses_probe(const SetMetric *metric, const char *text) {
+        _cleanup_free_ char *event = NULL, *probe = NULL;
+
+        if (source_name_event(metric, 0, &event, &probe) < 0 || !*probe)
+                return false;
+        return source_names(text, "probe ", probe, ":") ||
+               source_names(text, "\"", probe, "\": no such probe");
+}
+
+/* The text begins with "triggers[2]", or with the name of a probe. */
 bool source_find_refused(const SourceSession *session, const char *text, size_t *ret_metric) {
         size_t wanted = SIZE_MAX, n = 0;
 

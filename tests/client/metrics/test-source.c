@@ -84,6 +84,49 @@ static void test_pair(void) {
         g_assert_nonnull(strstr(text, "\"name\":\"m-2\""));
 }
 
+/* ktraced requires the probes of the catalogue that the pair is made of, each once. */
+static void test_pair_of_probes(void) {
+        _cleanup_(set_free_cleanup) Set *set = sample_read_metric("histogram",
+                        "\"pair\":{\"from\":\"ktrace_catalogue:one\",\"to\":\"ktrace_catalogue:one\","
+                        "\"key\":[\"common_pid\"]},\"value\":\"latency\",\"buckets\":\"log2\"");
+        g_autofree char *text = show(set, true);
+
+        g_assert_nonnull(strstr(text,
+                        "\"probes\":[{\"name\":\"one\",\"enabled\":false},"
+                        "{\"name\":\"metrics_"));
+}
+
+static char *read_file(const char *folder, const char *name) {
+        g_autofree char *path = g_test_build_filename(G_TEST_DIST, folder, name, NULL);
+        char *text = NULL;
+
+        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+        return text;
+}
+
+/* The shipped set jvm counts by probes that the example for the catalogue has. */
+static void test_jvm(void) {
+        g_autofree char *file = read_file("policy", "metrics.d/jvm.json"),
+                        *catalogue = read_file("units", "jvm-probes.json");
+        _cleanup_(set_free_cleanup) Set *set = sample_read(file);
+        g_autofree char *text = show(set, true);
+
+        for (size_t i = 0; i < set->n_metrics; i++) {
+                g_autofree char *name = g_strdup_printf("\"name\": \"%s\"", set->metrics[i].event);
+
+                g_assert_cmpint(set->metrics[i].source, ==, SOURCE_PROBE);
+                g_assert_false(set_metric_is_private(&set->metrics[i]));
+                g_assert_nonnull(strstr(catalogue, name));
+        }
+        g_assert_nonnull(strstr(text,
+                        "{\"keys\":[\"latency.log2\",\"full\"],\"when\":"
+                        "\"ktrace_catalogue:jvm_gc\",\"do\":\"hist\",\"values\":[\"latency\"],"));
+        g_assert_nonnull(strstr(text,
+                        "\"probes\":[{\"name\":\"jvm_gc_begin\",\"enabled\":false},"
+                        "{\"name\":\"jvm_gc\",\"enabled\":false},"
+                        "{\"name\":\"jvm_safepoint\",\"enabled\":false}]"));
+}
+
 /* Another definition has another name. */
 static void test_pair_name(void) {
         _cleanup_(set_free_cleanup) Set *a = sample_read_metric("histogram", PAIR),
@@ -137,6 +180,8 @@ static void test_refused(void) {
         g_assert_cmpuint(metric, ==, 3);
         g_assert_true(source_find_refused(&session, "probe p: no", &metric));
         g_assert_cmpuint(metric, ==, 2);
+        g_assert_true(source_find_refused(&session, "\"p\": no such probe; 'k' ...", &metric));
+        g_assert_cmpuint(metric, ==, 2);
         left_out[1] = true;
         g_assert_true(source_find_refused(&session, "triggers[0]: no", &metric));
         g_assert_cmpuint(metric, ==, 2);
@@ -152,8 +197,10 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/source/event", test_event);
         g_test_add_func("/source/histogram", test_histogram);
+        g_test_add_func("/source/jvm", test_jvm);
         g_test_add_func("/source/pair", test_pair);
         g_test_add_func("/source/pair-name", test_pair_name);
+        g_test_add_func("/source/pair-of-probes", test_pair_of_probes);
         g_test_add_func("/source/refused", test_refused);
         g_test_add_func("/source/same", test_same);
         return g_test_run();
