@@ -42,7 +42,8 @@ metrics_end() {
         local probe
         kill -KILL "$SERVICE" || true # or it would replace the sessions
         wait "$SERVICE" || true
-        rm -rf "$CONFIG_DIR/ktrace-metrics.json" "$CONFIG_DIR/metrics.d" "$CONFIG_DIR/policy.d/10-test.json" "$DOOR"
+        rm -rf "$CONFIG_DIR/ktrace-metrics.json" "$CONFIG_DIR/metrics.d" "$CONFIG_DIR/probes.d" \
+                "$CONFIG_DIR/policy.d/10-test.json" "$DOOR"
         ktracectl policy reload || true
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
         for probe in $(ktracectl --json probes list | jq -r '.[] | select(.uid != null) | .event' || true); do

@@ -2,6 +2,7 @@
 # ktrace-metrics: the numbers are exact, with its real peers. The service runs as its own user. METRICS is its program.
 
 . "$here/metrics-service.sh"
+
 CALLS='{"name": "calls", "help": "System calls", "type": "counter", "event": "raw_syscalls:sys_enter",
         "labels": [{"name": "call", "field": "id", "decode": "syscall"}], "max-sets": 1000}'
 
@@ -72,7 +73,8 @@ allow() {
 
 case_metrics_checked() { # promtool finds no fault in what ktrace-metrics serves with all its sets on
         have promtool
-        settings "$(ls "$LIB_DIR/metrics.d" | jq -R 'rtrimstr(".json")' | jq -s .)"
+        # The probes of the set jvm are the administrator's.
+        settings "$(ls "$LIB_DIR/metrics.d" | jq -R 'rtrimstr(".json")' | jq -s '. - ["jvm"]')"
         serve
         ls / >/dev/null
         sleep 2
@@ -170,3 +172,45 @@ case_metrics_reload() { # a reload keeps the counts, and refuses a bad file with
         becomes 'calls_total{call="1000"}' 12
 }
 has_more() { scrape && grep -q '^more_total ' scraped; }
+
+# collect N OPTION...: a Java program of a user collects its garbage N times.
+collect() {
+        local n=$1
+        shift
+        stranger "$JVM/bin/java" "$@" -cp "$CLASSES" Collect "$n"
+}
+# at_least A B: compares numbers that may have fractions.
+at_least() { awk -v "a=$1" -v "b=$2" 'BEGIN { exit !(a >= b) }'; }
+
+case_metrics_jvm() { # [deep guest] the set jvm has each garbage collection of OpenJDK, and its time if the kernel can
+        local pause=ktrace_jvm_gc_pause_seconds safepoint=ktrace_jvm_safepoint_seconds
+        [ -x "$JVM/bin/java" ] || skip "there is no default-jdk-headless"
+        [ -e "$TRACEFS/uprobe_events" ] || skip "this kernel has no uprobes"
+        [ -e "$CLASSES/Collect.class" ] || "$JVM/bin/javac" -d "$CLASSES" "$here/Collect.java"
+        mkdir -p "$CONFIG_DIR/probes.d"
+        sed "s|/usr/lib/jvm/default-java|$JVM|" "$DOC_EXAMPLES/jvm-probes.json" >"$CONFIG_DIR/probes.d/jvm.json"
+        ktracectl policy reload
+        # A set of the administrator pairs the probes itself.
+        set_of own '{"name": "gcs", "help": "Collections", "type": "counter", "probe": "jvm_gc_begin"}' \
+                '{"name": "gc_seconds", "help": "Pauses", "type": "histogram", "value": "latency", "scale": 1e-9,
+                "pair": {"from": "ktrace_catalogue:jvm_gc_begin", "to": "ktrace_catalogue:jvm_gc_end",
+                "key": ["common_pid"]}, "buckets": "log2", "unit": "seconds",
+                "labels": [{"name": "full", "field": "from.full"}]}'
+        settings '["jvm", "own"]'
+        serve
+        collect 5 -XX:+UseSerialGC
+        collect 3 -XX:+UseParallelGC
+        becomes 'ktrace_jvm_gc_pauses_total{kind="full"}' 8
+        same '' "$(number 'ktrace_jvm_gc_pauses_total{kind="partial"}')" "partial collections"
+        becomes gcs_total 8
+        [ -e "$TRACEFS/synthetic_events" ] || return 0 # it cannot pair events
+        becomes 'gc_seconds_count{full="1"}' 8
+        becomes "${pause}_count{kind=\"full\"}" 8
+        same 8 "$(number "${pause}_bucket{kind=\"full\",le=\"+Inf\"}")" "pauses in all buckets"
+        at_least "$(number "${pause}_sum{kind=\"full\"}")" 0.0001 || fail "$(grep $pause scraped)"
+        # Each collection is in a safepoint, and a program that ends stops its threads, too.
+        at_least "$(number ${safepoint}_count)" 8 || fail "$(grep $safepoint scraped)"
+        at_least "$(number ${safepoint}_sum)" "$(number "${pause}_sum{kind=\"full\"}")" ||
+                fail "$(grep _sum scraped)"
+        at_least 60 "$(number ${safepoint}_sum)" || fail "$(grep _sum scraped)"
+}

@@ -19,6 +19,17 @@ cp "$build/tests/kernel/test-guard" "$build/tests/kernel/test-contract" "$build/
         "$build/tests/e2e/probed-fixed" "$build/tests/e2e/app" "$build/tests/auth/test-facts" \
         "$build/tests/client/trace/compare-events" "$build/tests/client/library/agent" \
         "$build/tests/client/library/switches" "$build/tests/client/library/loops" "$job/tools/"
+# A small Java runtime, with the library that Debian's programs use: jlink's is another file.
+java=/usr/lib/jvm/default-java
+case ${TAP_DEEP:-}/${TAP_CASE:-} in
+1/* | */*jvm*)
+        if [ -x $java/bin/jlink ]; then
+                $java/bin/jlink --add-modules java.base --output "$job/tools/java"
+                cp $java/lib/server/libjvm.so "$job/tools/java/lib/server/"
+                $java/bin/javac -d "$job/tools" "$here/../e2e/Collect.java"
+        fi
+        ;;
+esac
 cp -r "$here/../e2e" "$job/e2e"
 cp "$here/../../daemon/work/audit.h" "$job/audit.h"
 cp -r "$here" "$job/guest"

@@ -13,6 +13,9 @@ APP=$NATIVE/bin/app
 EXAMPLES=$NATIVE/bin
 DEVELOPMENT=$NATIVE/development
 PYTHON_MODULE=$NATIVE/python
+JVM=/usr/lib/jvm/default-java
+CLASSES=$NATIVE/work
+DOC_EXAMPLES=$here/../../units
 METRICS=$NATIVE/bin/ktrace-metrics
 METRICS_UID=61004
 # In a build with sanitizers: their runtime. A program without them loads it before the library.
