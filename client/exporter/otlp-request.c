@@ -39,20 +39,19 @@ struct OtlpRequest {
 
 /* Settings */
 
-static int otlp_request_refuse(Reason *reason, const char *endpoint, const char *why) {
-        return reason_set(reason, KT_E_INVALID_SPEC, "otlp: endpoint %s: %s", endpoint, why);
-}
-
 static bool otlp_request_is_local(const char *host) {
         return host && (strcmp(host, "127.0.0.1") == 0 || strcmp(host, "[::1]") == 0 ||
                                        strcmp(host, "localhost") == 0);
 }
 
-static const char *otlp_request_find_mistake(const CurlLibrary *library,
+/* The message shows only the scheme and the host: the other parts may contain a secret. */
+static int otlp_request_check_url(const CurlLibrary *library,
                 CURLU *url,
-                bool has_headers) {
+                bool has_headers,
+                Reason *reason) {
         char *scheme = NULL, *host = NULL, *user = NULL, *query = NULL;
         const char *mistake = NULL;
+        int r = 0;
 
         (void)library->url_get(url, CURLUPART_SCHEME, &scheme, 0);
         (void)library->url_get(url, CURLUPART_HOST, &host, 0);
@@ -64,11 +63,18 @@ static const char *otlp_request_find_mistake(const CurlLibrary *library,
                 mistake = "expected no user and no query; headers contain the authorisation";
         else if (has_headers && strcmp(scheme, "https") != 0 && !otlp_request_is_local(host))
                 mistake = "headers are a secret and require https://";
+        if (mistake)
+                r = reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "otlp: endpoint %s://%s: %s",
+                                scheme ?: "",
+                                host ?: "",
+                                mistake);
         library->free(scheme);
         library->free(host);
         library->free(user);
         library->free(query);
-        return mistake;
+        return r;
 }
 
 static int otlp_request_set_url(OtlpRequest *request,
@@ -78,15 +84,19 @@ static int otlp_request_set_url(OtlpRequest *request,
         size_t n = strlen(endpoint);
         const CurlLibrary *library = &request->library;
         CURLU *url = library->url();
-        const char *mistake = "not a URL";
+        int r;
 
         if (!url)
                 return -ENOMEM;
         if (library->url_set(url, CURLUPART_URL, endpoint, 0) == CURLUE_OK)
-                mistake = otlp_request_find_mistake(library, url, settings->headers_file);
+                r = otlp_request_check_url(library, url, settings->headers_file, reason);
+        else
+                r = reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "otlp: endpoint: expected a URL such as https://collector:4318");
         library->url_cleanup(url);
-        if (mistake)
-                return otlp_request_refuse(reason, endpoint, mistake);
+        if (r != 0)
+                return r;
         while (n > 0 && endpoint[n - 1] == '/')
                 n--;
         return asprintf(&request->url, "%.*s/v1/metrics", (int)n, endpoint) < 0 ? -ENOMEM : 0;

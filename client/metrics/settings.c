@@ -65,7 +65,8 @@ static int settings_read_interval(void *target, json_object *o, const Place *pla
         return settings_read_time(&reading->settings->interval_usec, o, place);
 }
 
-/* The push. otlp-request.c checks the endpoint and the file when the push starts. */
+/* The push. otlp-request.c checks the endpoint and the file when the push starts. An endpoint may
+ * contain a secret by mistake, so no message shows it. */
 
 static int settings_read_text_of(char **ret, size_t max, json_object *o, const Place *place) {
         const char *text;
@@ -81,6 +82,9 @@ static int settings_read_text_of(char **ret, size_t max, json_object *o, const P
 static int settings_read_endpoint(void *target, json_object *o, const Place *place) {
         Settings *settings = target;
 
+        if (!json_object_is_type(o, json_type_string) ||
+                        json_object_get_string_len(o) > ENDPOINT_MAX)
+                return place_refuse(place, "expected a string of 1 to %d bytes", ENDPOINT_MAX);
         return settings_read_text_of(&settings->otlp_endpoint, ENDPOINT_MAX, o, place);
 }
 
@@ -104,6 +108,8 @@ static int settings_read_otlp(void *target, json_object *o, const Place *place) 
         };
         SettingsReading *reading = target;
 
+        if (!json_object_is_type(o, json_type_object))
+                return place_refuse(place, "expected an object");
         int r = place_read_object(place, o, keys, ELEMENTSOF(keys), reading->settings);
         if (r == 0 && !reading->settings->otlp_endpoint)
                 return place_refuse(place, "endpoint is missing");

@@ -132,6 +132,24 @@ static void test_refused(void) {
         fixture_clear(&f);
 }
 
+/* An endpoint that is wrong may be one with a password. */
+static void test_secret(void) {
+        g_autofree char *path = g_strnfill(1024, 'x');
+        g_autofree char *text = g_strdup_printf(
+                        "{\"otlp\": {\"endpoint\": \"https://user:s3cret@collector/%s\"}}", path);
+        Fixture f = fixture_new();
+
+        fixture_write(&f, "etc/ktrace-metrics.json", text);
+        expect_refused(&f,
+                        "etc/ktrace-metrics.json:1:23: otlp.endpoint: expected a string of 1 to "
+                        "1024 bytes");
+        fixture_write(&f,
+                        "etc/ktrace-metrics.json",
+                        "{\"otlp\": \"https://user:s3cret@collector\"}");
+        expect_refused(&f, "etc/ktrace-metrics.json:1:10: otlp: expected an object");
+        fixture_clear(&f);
+}
+
 static void test_missing(void) {
         Fixture f = fixture_new();
         g_autofree char *message = g_strdup_printf(
@@ -167,6 +185,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/settings/none", test_none);
         g_test_add_func("/settings/sets", test_sets);
         g_test_add_func("/settings/refused", test_refused);
+        g_test_add_func("/settings/secret", test_secret);
         g_test_add_func("/settings/missing", test_missing);
         g_test_add_func("/settings/trust", test_trust);
         return g_test_run();
