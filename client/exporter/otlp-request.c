@@ -10,7 +10,9 @@
  *
  * The receiver is configured by the administrator, but its answers are not trusted: their size and
  * time are limited, and their text is made printable. Certificates are always checked. Headers
- * usually contain a secret, so they are sent only over TLS or to this machine. */
+ * usually contain a secret, so they are sent only over TLS or to this machine. A proxy of the
+ * environment would read what is sent to this machine, so it is not used for that. For https://, a
+ * proxy sees only the host and the port: libcurl sends it no header of the list. */
 
 #include "exporter/otlp-request.h"
 
@@ -33,6 +35,7 @@ struct OtlpRequest {
         CURL *curl;
         struct curl_slist *headers;
         char *url;
+        bool is_local; /* the receiver is on this machine */
         const bool *stops;
         TextBlock answer; /* its first ANSWER_MAX bytes */
 };
@@ -45,10 +48,11 @@ static bool otlp_request_is_local(const char *host) {
 }
 
 /* The message shows only the scheme and the host: the other parts may contain a secret. */
-static int otlp_request_check_url(const CurlLibrary *library,
+static int otlp_request_check_url(OtlpRequest *request,
                 CURLU *url,
                 bool has_headers,
                 Reason *reason) {
+        const CurlLibrary *library = &request->library;
         char *scheme = NULL, *host = NULL, *user = NULL, *query = NULL;
         const char *mistake = NULL;
         int r = 0;
@@ -57,11 +61,12 @@ static int otlp_request_check_url(const CurlLibrary *library,
         (void)library->url_get(url, CURLUPART_HOST, &host, 0);
         (void)library->url_get(url, CURLUPART_USER, &user, 0);
         (void)library->url_get(url, CURLUPART_QUERY, &query, 0);
+        request->is_local = otlp_request_is_local(host);
         if (!scheme || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
                 mistake = "expected http:// or https://";
         else if (user || query)
                 mistake = "expected no user and no query; headers contain the authorisation";
-        else if (has_headers && strcmp(scheme, "https") != 0 && !otlp_request_is_local(host))
+        else if (has_headers && strcmp(scheme, "https") != 0 && !request->is_local)
                 mistake = "headers are a secret and require https://";
         if (mistake)
                 r = reason_set(reason,
@@ -89,7 +94,7 @@ static int otlp_request_set_url(OtlpRequest *request,
         if (!url)
                 return -ENOMEM;
         if (library->url_set(url, CURLUPART_URL, endpoint, 0) == CURLUE_OK)
-                r = otlp_request_check_url(library, url, settings->headers_file, reason);
+                r = otlp_request_check_url(request, url, settings->headers_file, reason);
         else
                 r = reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -246,6 +251,8 @@ static int otlp_request_set_options(OtlpRequest *request, const OtlpSettings *se
         SET(CURLOPT_URL, request->url);
         SET(CURLOPT_PROTOCOLS_STR, "http,https");
         SET(CURLOPT_HTTPHEADER, request->headers);
+        if (request->is_local)
+                SET(CURLOPT_PROXY, ""); /* also none of the environment */
         SET(CURLOPT_USERAGENT, "ktrace-metrics/" KT_VERSION);
         SET(CURLOPT_POST, 1L);
         SET(CURLOPT_CONNECTTIMEOUT, CONNECT_SEC);

@@ -46,6 +46,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except OSError:  # the sender does not want all of it
             self.close_connection = True
 
+    def do_CONNECT(self):
+        self.server.receiver.requests.append((time.monotonic(), self.path, dict(self.headers), b""))
+        self.send_error(502)
+
     def log_message(self, *_):
         pass
 
@@ -218,6 +222,35 @@ def check_headers():
     receiver.close()
 
 
+def check_proxy():
+    """A proxy of the environment gets no secret."""
+    proxy = Receiver()
+    path = os.path.join(FOLDER.name, "headers")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("Authorization: Bearer s3cret\n")
+    names = "http_proxy", "https_proxy", "all_proxy"
+    before = {name: os.environ.pop(name, None) for name in (*names, "no_proxy", "NO_PROXY")}
+    os.environ.update({name: f"http://127.0.0.1:{proxy.port}" for name in names})
+    for host in "127.0.0.1", "localhost":
+        receiver = Receiver()
+        server = Server(SERVE, f"--otlp=http://{host}:{receiver.port}", "--usec=50000", f"--headers={path}")
+        wait_until(lambda: server.counts()["sent"] == 1 or proxy.requests)
+        check(f"{host} is asked without a proxy", compare(server.counts(), sent=1) or
+              compare({"receiver": len(receiver.requests), "proxy": len(proxy.requests)}, receiver=1, proxy=0))
+        server.end()
+        receiver.close()
+    server = Server(SERVE, "--otlp=https://collector.invalid:4318", "--usec=50000", f"--headers={path}")
+    wait_until(lambda: server.counts()["retries"] == 1)
+    what = [(path, headers.get("Authorization")) for _, path, headers, _ in proxy.requests]
+    check("a proxy for TLS gets no header", compare({"what": what}, what=[("collector.invalid:4318", None)]))
+    server.end()
+    for name, value in before.items():
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
+    proxy.close()
+
+
 def check_certificate():
     if not shutil.which("openssl"):
         skip("certificates", "no openssl")
@@ -313,6 +346,7 @@ check_refused()
 check_partial()
 check_queue()
 check_headers()
+check_proxy()
 check_certificate()
 check_garbage()
 check_hanging()
