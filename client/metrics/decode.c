@@ -137,7 +137,8 @@ static bool has_suffix(const char *name, size_t size, const char *const *suffixe
         return false;
 }
 
-/* Takes the innermost service, scope and so on; otherwise the innermost slice. */
+/* Takes the directory below the slices, as systemd makes them. A unit that has the right to make
+ * cgroups gives them any name, also that of another unit, so all below it belongs to it. */
 void decode_unit(const char *path, char text[static DECODE_TEXT_MAX]) {
         static const char *const units[] = { ".service",
                 ".scope",
@@ -146,18 +147,17 @@ void decode_unit(const char *path, char text[static DECODE_TEXT_MAX]) {
                 ".swap",
                 NULL },
                                  *const slices[] = { ".slice", NULL };
-        bool has_unit = false;
+        bool is_slice = true;
 
         (void)snprintf(text, DECODE_TEXT_MAX, "-.slice");
-        while (*path) {
-                size_t size = strcspn(path, "/");
-                bool is_unit = has_suffix(path, size, units);
-
-                if (is_unit || (!has_unit && has_suffix(path, size, slices)))
-                        (void)snprintf(text, DECODE_TEXT_MAX, "%.*s", (int)size, path);
-                has_unit = has_unit || is_unit;
-                path += size;
+        while (is_slice) {
                 path += strspn(path, "/");
+                size_t size = strcspn(path, "/");
+
+                is_slice = has_suffix(path, size, slices);
+                if (is_slice || has_suffix(path, size, units))
+                        (void)snprintf(text, DECODE_TEXT_MAX, "%.*s", (int)size, path);
+                path += size;
         }
 }
 
