@@ -7,7 +7,8 @@
  * Clients are not trusted. http-guests.c limits what they hold, http-body.c makes each answer once.
  * Requests are at most REQUEST_MAX bytes, bodies of requests are dropped, and the only path that
  * answers with numbers takes no parameters. The kind of the socket decides whether a client sees
- * families that tell about users: a UNIX socket has a group, a port is open to every user. */
+ * families that tell about users: a UNIX socket has a group, a port is open to every user, but not
+ * to web sites (host-header.c). */
 
 #include "exporter/http-server.h"
 
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #include "exporter/accept-header.h"
+#include "exporter/host-header.h"
 #include "exporter/http-body.h"
 #include "exporter/http-guests.h"
 
@@ -85,12 +87,30 @@ static bool http_is_readable(const char *method) {
         return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
 }
 
+static int http_get_fd(struct MHD_Connection *connection) {
+        return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+static bool http_has_allowed_host(struct MHD_Connection *connection) {
+        struct sockaddr_storage own = {};
+        socklen_t size = sizeof(own);
+
+        return getsockname(http_get_fd(connection), (struct sockaddr *)&own, &size) == 0 &&
+               host_header_is_allowed(
+                               http_get_header(connection, "Host"), (const struct sockaddr *)&own);
+}
+
 static enum MHD_Result http_answer(const HttpSocket *own,
                 struct MHD_Connection *connection,
                 const char *path,
                 const char *method) {
         bool is_metrics = strcmp(path, "/metrics") == 0;
 
+        if (!http_has_allowed_host(connection))
+                return http_answer_text(connection,
+                                MHD_HTTP_FORBIDDEN,
+                                "Host: expected localhost or an IP address, such as "
+                                "127.0.0.1:9466\n");
         if (!is_metrics && strcmp(path, "/") != 0)
                 return http_answer_text(
                                 connection, MHD_HTTP_NOT_FOUND, "The metrics are at /metrics\n");
@@ -165,8 +185,7 @@ static void http_on_connection(void *userdata,
                 *context = NULL;
                 return;
         }
-        int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        *context = http_guests_add(own->server->guests, fd);
+        *context = http_guests_add(own->server->guests, http_get_fd(connection));
 }
 
 /* The server's life */

@@ -23,7 +23,8 @@ CONNECTIONS_MAX, PEER_CONNECTIONS_MAX = 256, 64  # http-server.h
 
 
 def request(path="/metrics", method="GET", body=b"", **headers):
-    lines = [f"{method} {path} HTTP/1.1", "Host: x", *(f"{k.replace('_', '-')}: {v}" for k, v in headers.items())]
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost"]
+    lines += [f"{k.replace('_', '-')}: {v}" for k, v in headers.items()]
     if body:
         lines.append(f"Content-Length: {len(body)}")
     return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
@@ -96,6 +97,25 @@ def check_private(server):
     check("the UNIX socket has a group's mode", differ(oct(os.stat(server.path).st_mode & 0o777), "0o660"))
 
 
+def ask_as(server, host, to=None):
+    """The status and the text of an answer to a request with this header Host; None: without."""
+    line = "" if host is None else f"Host: {host}\r\n"
+    with server.connect(to) as connection:
+        connection.sendall(f"GET /metrics HTTP/1.0\r\n{line}\r\n".encode())
+        head, _, body = read_all(connection).partition(b"\r\n\r\n")
+    return int(head.split()[1]), body
+
+
+def check_host(server):
+    """A web site whose name resolves to 127.0.0.1 has the origin of the port in a browser."""
+    status, body = ask_as(server, f"attacker.example:{server.port}")
+    check("a port of the loopback device has no other name",
+          differ((status, body.count(b"\n"), b"ktrace_" in body), (403, 1, False)))
+    good = None, "localhost", f"127.0.0.1:{server.port}", "[::1]:1"
+    check("it has its own names", differ([ask_as(server, host)[0] for host in good], [200] * len(good)))
+    check("the UNIX socket has any", differ(ask_as(server, "attacker.example", server.path)[0], 200))
+
+
 def check_snapshots(server):
     before = ask(server)[2]
     check("between two snapshots all answers are equal", differ({ask(server)[2] for _ in range(50)}, {before}))
@@ -116,13 +136,14 @@ GARBAGE = {
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(256)),
     "an endless name": b"GET /" + b"a" * 20000, "an endless header": b"GET / HTTP/1.1\r\nA: " + b"b" * 20000,
     "many headers": b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 5000 + b"\r\n",
-    "a huge length": b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
-    "a negative length": b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+    "a huge length": b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\n",
+    "a negative length": b"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
     "two lengths":
-    b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    "chunks without end": b"GET /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + b"fff\r\n" * 2000,
+    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "chunks without end":
+    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + b"fff\r\n" * 2000,
     "another version": b"GET /metrics HTTP/9.9\r\n\r\n", "a hostile Accept":
-    b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: " + b",;=/\"q=" * 900 + b"\r\n\r\n",
+    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: " + b",;=/\"q=" * 900 + b"\r\n\r\n",
 }
 
 
@@ -276,6 +297,7 @@ def check_promtool():
 main_server = Server(SERVE)
 check_answers(main_server)
 check_private(main_server)
+check_host(main_server)
 check_snapshots(main_server)
 check_pipeline(main_server)
 check_garbage(main_server)
