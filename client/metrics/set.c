@@ -101,41 +101,48 @@ const char *set_get_field(const char *field) {
         return strncmp(field, "to.", 3) == 0 ? field + 3 : field;
 }
 
-/* Whether the last word of the field, as in "next_pid", is one of these. */
-static bool field_ends_with(const char *field, const char *const *words) {
-        const char *name = set_get_field(field), *last = strrchr(name, '_');
+bool set_label_is_task(const SetLabel *label) {
+        static const char *const tasks[] = { "pid", "tid", "tgid", "ppid", NULL };
+        const char *name = set_get_field(label->field), *last = strrchr(name, '_');
 
-        last = last ? last + 1 : name;
-        for (; *words; words++)
-                if (strcmp(last, *words) == 0)
+        last = last ? last + 1 : name; /* of "next_pid" */
+        for (const char *const *task = tasks; *task; task++)
+                if (strcmp(last, *task) == 0)
                         return true;
         return false;
 }
 
-bool set_label_is_task(const SetLabel *label) {
-        static const char *const tasks[] = { "pid", "tid", "tgid", "ppid", NULL };
+/* Whether a field, or a filter with all its fields, may tell about users, their tasks or cgroups.
+ * The kernel's names have no rule, so a part of a name decides. It also finds some others, which
+ * then are served to fewer readers than they could be: the smaller mistake. */
+static bool set_text_is_private(const char *text) {
+        static const char *const parts[] = {
+                "pid", "tid", "uid", "gid", "comm", "cg", "user", "group"
+        };
 
-        return field_ends_with(label->field, tasks);
+        for (size_t i = 0; text && i < ELEMENTSOF(parts); i++)
+                for (const char *p = text; (p = strcasestr(p, parts[i])); p++)
+                        if (strncmp(p, "common_", strlen("common_")) != 0)
+                                return true;
+        return false;
 }
 
 bool set_label_is_private(const SetLabel *label) {
-        static const char *const users[] = { "uid", "gid", "euid", "egid", "comm", NULL };
+        return label->decoder == DECODER_COMM || label->decoder == DECODER_CGROUP ||
+               label->decoder == DECODER_UNIT || set_text_is_private(label->field);
+}
 
-        switch (label->decoder) {
-        case DECODER_COMM:
-        case DECODER_CGROUP:
-        case DECODER_UNIT:
-                return true;
-        default:
-                return set_label_is_task(label) || field_ends_with(label->field, users);
-        }
+/* In events of cgroups, a field "id" is that of a cgroup. */
+static bool set_event_is_private(const char *event) {
+        return event && strcasestr(event, "cg");
 }
 
 bool set_metric_is_private(const SetMetric *metric) {
         for (size_t i = 0; i < metric->n_labels; i++)
                 if (set_label_is_private(&metric->labels[i]))
                         return true;
-        return false;
+        return set_text_is_private(metric->filter) || set_text_is_private(metric->value) ||
+               set_event_is_private(metric->event) || set_event_is_private(metric->to);
 }
 
 bool set_metric_has_tasks(const SetMetric *metric) {

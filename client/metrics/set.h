@@ -88,8 +88,9 @@ bool set_is_same(const Set *a, const Set *b);
 /* Whether the counts of one can go on as the counts of the other. */
 bool set_metric_counts_alike(const SetMetric *a, const SetMetric *b);
 
-/* Whether the label identifies users or their tasks: it is served only to a group. */
+/* Whether the label may identify users, their tasks or cgroups. */
 bool set_label_is_private(const SetLabel *label);
+/* Whether a label, the value, the filter or the event may: it is served only to a group. */
 bool set_metric_is_private(const SetMetric *metric);
 /* Whether a key of the kernel's table is a task, so that tasks that have ended fill the table. */
 bool set_metric_has_tasks(const SetMetric *metric);

@@ -89,12 +89,28 @@ static void test_private(void) {
                 bool is_private, is_task;
         } cases[] = {
                 { "\"field\":\"id\"", false, false },
+                { "\"field\":\"common_cpu\"", false, false },
                 { "\"field\":\"common_pid\"", true, true },
                 { "\"field\":\"next_pid\"", true, true },
                 { "\"field\":\"tgid\"", true, true },
+                { "\"field\":\"upid\"", true, false },
+                { "\"field\":\"child_tidptr\"", true, false },
                 { "\"field\":\"uid\"", true, false },
-                { "\"field\":\"old_uid\"", true, false },
-                { "\"field\":\"rapid\"", false, false },
+                { "\"field\":\"fsuid\"", true, false },
+                { "\"field\":\"loginuid\"", true, false },
+                { "\"field\":\"rgid\"", true, false },
+                { "\"field\":\"old_sgid\"", true, false },
+                { "\"field\":\"common_uid\"", true, false },
+                { "\"field\":\"UID\"", true, false },
+                { "\"field\":\"user\"", true, false },
+                { "\"field\":\"group\"", true, false },
+                { "\"field\":\"cgrp_id\"", true, false },
+                { "\"field\":\"memcg_id\"", true, false },
+                { "\"field\":\"cgroup_ino\"", true, false },
+                { "\"field\":\"uid\",\"decode\":\"table\",\"table\":{\"0\":\"root\"}",
+                                true,
+                                false },
+                { "\"field\":\"rapid\"", true, false },
                 { "\"decode\":\"comm\"", true, true },
                 { "\"decode\":\"cpu\"", false, false },
                 { "\"field\":\"cgroup_id\",\"decode\":\"cgroup\"", true, false },
@@ -109,6 +125,36 @@ static void test_private(void) {
                 g_test_message("%s", cases[i].label);
                 g_assert_true(set_metric_is_private(&set->metrics[0]) == cases[i].is_private);
                 g_assert_true(set_metric_has_tasks(&set->metrics[0]) == cases[i].is_task);
+        }
+}
+
+/* Without a label, too. */
+static void test_private_metric(void) {
+        static const struct {
+                const char *rest;
+                bool is_private;
+        } cases[] = {
+                { "\"event\":\"s:e\",\"filter\":\"ret < 0 && common_cpu == 1\"", false },
+                { "\"event\":\"s:e\",\"filter\":\"uid == 1000\"", true },
+                { "\"event\":\"s:e\",\"filter\":\"ret < 0 && common_pid == 1\"", true },
+                { "\"event\":\"s:e\",\"filter\":\"COMM ~ \\\"*a*\\\"\"", true },
+                { "\"event\":\"s:e\",\"value\":\"bytes\"", false },
+                { "\"event\":\"s:e\",\"value\":\"euid\"", true },
+                { "\"pair\":{\"from\":\"s:a\",\"to\":\"s:b\",\"key\":[\"pid = next_pid\"]},"
+                  "\"value\":\"latency\"",
+                                false },
+                { "\"event\":\"cgroup:cgroup_mkdir\",\"labels\":[{\"name\":\"l\",\"field\":\"id\"}]",
+                                true },
+                { "\"pair\":{\"from\":\"s:a\",\"to\":\"cgroup:b\",\"key\":[\"id\"]},"
+                  "\"value\":\"latency\"",
+                                true },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                _cleanup_(set_free_cleanup) Set *set = sample_read_metric("counter", cases[i].rest);
+
+                g_test_message("%s", cases[i].rest);
+                g_assert_true(set_metric_is_private(&set->metrics[0]) == cases[i].is_private);
         }
 }
 
@@ -353,6 +399,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/set/good", test_good);
         g_test_add_func("/set/rows", test_rows);
         g_test_add_func("/set/private", test_private);
+        g_test_add_func("/set/private-metric", test_private_metric);
         g_test_add_func("/set/refused", test_refused);
         g_test_add_func("/set/refused-metrics", test_refused_metrics);
         g_test_add_func("/set/refused-names", test_refused_names);
