@@ -9,6 +9,9 @@
  * labels that the row has now. Totals therefore never decrease, also when a session begins again at
  * zero.
  *
+ * Traced programs choose some labels and keys. The hashes begin with a random number, so that no
+ * program can choose names that meet in one place of an index and make its search slow.
+ *
  * Label sets keep the order in which they came. Above the metric's max-sets, each label is "other".
  * A table has at most SET_ROWS_MAX rows, so that a wrong answer of a daemon cannot take memory. */
 
@@ -17,6 +20,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define NONE UINT32_MAX
 
@@ -48,6 +52,7 @@ typedef struct TotalsIndex {
 
 struct Totals {
         const SetMetric *metric;
+        uint64_t seed; /* of the hashes */
         TotalsTableRow *rows;
         size_t n_rows;
         TotalsIndex row_index;
@@ -73,6 +78,12 @@ static uint64_t totals_hash(uint64_t hash, const void *data, size_t size) {
         for (size_t i = 0; i < size; i++)
                 hash = (hash ^ p[i]) * UINT64_C(1099511628211); /* FNV-1a */
         return hash;
+}
+
+/* The lower bits, which choose a slot, depend only on those of the seed: for some seeds a program
+ * could choose them. The upper bits depend on all. */
+static uint64_t totals_fold_hash(uint64_t hash) {
+        return hash ^ hash >> 32;
 }
 
 static void totals_index_put(TotalsIndex *index, uint64_t hash, uint32_t element) {
@@ -118,11 +129,11 @@ static int totals_grow(void *list, size_t n, size_t size) {
 /* Label sets */
 
 static uint64_t point_hash(const Totals *totals, char *const *labels) {
-        uint64_t hash = 0;
+        uint64_t hash = totals->seed;
 
         for (size_t i = 0; i < totals->metric->n_labels; i++)
                 hash = totals_hash(hash + 1, labels[i], strlen(labels[i]) + 1);
-        return hash;
+        return totals_fold_hash(hash);
 }
 
 static bool point_has_labels(const Totals *totals, const TotalsPoint *point, char *const *labels) {
@@ -226,10 +237,10 @@ static int totals_decode(Totals *totals, const DecodeKey *keys, uint32_t point, 
 
 /* Rows */
 
-static uint64_t row_hash(const TotalsTableRow *row) {
-        return totals_hash(totals_hash(0, row->keys, sizeof(row->keys)),
-                        &row->last,
-                        sizeof(row->last));
+static uint64_t row_hash(const Totals *totals, const TotalsTableRow *row) {
+        uint64_t hash = totals_hash(totals->seed, row->keys, sizeof(row->keys));
+
+        return totals_fold_hash(totals_hash(hash, &row->last, sizeof(row->last)));
 }
 
 static TotalsTableRow *row_find(const Totals *totals, const TotalsTableRow *wanted) {
@@ -237,7 +248,7 @@ static TotalsTableRow *row_find(const Totals *totals, const TotalsTableRow *want
 
         if (index->n_slots == 0)
                 return NULL;
-        for (size_t slot = row_hash(wanted);; slot++) {
+        for (size_t slot = row_hash(totals, wanted);; slot++) {
                 uint32_t found = index->slots[slot & (index->n_slots - 1)];
                 TotalsTableRow *row = &totals->rows[found == NONE ? 0 : found];
 
@@ -257,9 +268,9 @@ static int row_append(Totals *totals, const TotalsTableRow *wanted, TotalsTableR
         if (r < 0)
                 return r;
         for (uint32_t i = 0; r > 0 && i < totals->n_rows; i++)
-                totals_index_put(&totals->row_index, row_hash(&totals->rows[i]), i);
+                totals_index_put(&totals->row_index, row_hash(totals, &totals->rows[i]), i);
         totals->rows[totals->n_rows] = *wanted;
-        totals_index_put(&totals->row_index, row_hash(wanted), (uint32_t)totals->n_rows);
+        totals_index_put(&totals->row_index, row_hash(totals, wanted), (uint32_t)totals->n_rows);
         *ret = &totals->rows[totals->n_rows++];
         return 0;
 }
@@ -392,8 +403,11 @@ void totals_restart(Totals *totals) {
 Totals *totals_new(const SetMetric *metric) {
         Totals *totals = calloc(1, sizeof(*totals));
 
-        if (totals)
-                *totals = (Totals){ .metric = metric, .other = NONE };
+        if (!totals)
+                return NULL;
+        *totals = (Totals){ .metric = metric, .other = NONE };
+        /* Always complete: the kernel's random numbers are ready when services start. */
+        (void)!getrandom(&totals->seed, sizeof(totals->seed), 0);
         return totals;
 }
 

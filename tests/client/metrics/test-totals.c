@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "metrics/totals.h"
 #include "sample-set.h"
@@ -262,6 +263,56 @@ static void test_hostile(void) {
         fixture_clear(&f);
 }
 
+/* A step of FNV-1a, of which only the bits matter that choose one of 16384 slots. */
+static uint32_t hash_byte(uint32_t hash, uint64_t byte) {
+        return ((hash ^ (uint32_t)(byte & 0xff)) * 435) % 16384;
+}
+
+/* Numbers that all have one slot if the hash of a row begins with 0 and its lower bits choose: the
+ * last two bytes lead from the place where the others end to the same one. */
+static void choose_numbers(uint64_t numbers[static SET_ROWS_MAX]) {
+        static uint16_t ends[16384];
+
+        for (uint32_t from = 0; from < 16384; from++)
+                for (uint32_t i = 0; i <= UINT16_MAX; i++)
+                        if (hash_byte(hash_byte(from, i), i >> 8) == 0) {
+                                ends[from] = (uint16_t)i;
+                                break;
+                        }
+        for (uint64_t i = 0; i < SET_ROWS_MAX; i++) {
+                uint32_t hash = 0;
+
+                for (unsigned byte = 0; byte < 6; byte++)
+                        hash = hash_byte(hash, i >> 8 * byte);
+                numbers[i] = i | (uint64_t)ends[hash] << 48;
+        }
+}
+
+/* CPU time to add rows with these numbers. */
+static clock_t measure(const uint64_t numbers[static SET_ROWS_MAX]) {
+        Fixture f = fixture_new("counter", LABEL_F ",\"max-sets\":8192");
+        clock_t before = clock();
+
+        begin(&f);
+        for (size_t i = 0; i < SET_ROWS_MAX; i++)
+                add(&f, numbers[i], 0, 1, 0);
+        clock_t spent = clock() - before;
+        fixture_clear(&f);
+        return spent;
+}
+
+/* No program can choose keys for which the index becomes a list: that takes 15 times as long. */
+static void test_collisions(void) {
+        static uint64_t chosen[SET_ROWS_MAX], others[SET_ROWS_MAX];
+
+        choose_numbers(chosen);
+        for (size_t i = 0; i < SET_ROWS_MAX; i++)
+                others[i] = chosen[i] ^ UINT64_C(0x5a0000);
+        clock_t of_chosen = measure(chosen), of_others = measure(others);
+        g_test_message("%ld and %ld us", of_chosen, of_others);
+        g_assert_cmpint(of_chosen, <, 5 * of_others);
+}
+
 /* What was counted for a unit stays counted for it when its task has ended. */
 static void test_volatile(void) {
         Fixture f = fixture_new("counter",
@@ -314,6 +365,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/totals/log2", test_log2);
         g_test_add_func("/totals/linear", test_linear);
         g_test_add_func("/totals/hostile", test_hostile);
+        g_test_add_func("/totals/collisions", test_collisions);
         g_test_add_func("/totals/volatile", test_volatile);
         g_test_add_func("/totals/move", test_move);
         return g_test_run();
