@@ -56,10 +56,16 @@ static const char report_description[] =
 /* A call while it is answered. */
 typedef struct ReportCall {
         TextBlock *block;
-        const MetricSnapshot *snapshot;
+        ReportLists *lists;
         const VarlinkMessage *message;
-        bool has_answer;
 } ReportCall;
+
+/* A list while it is made. */
+typedef struct ReportList {
+        TextBlock *block;
+        bool is_described; /* families instead of metrics */
+        bool has_reply;
+} ReportList;
 
 static void report_add(TextBlock *block, const char *text) {
         text_block_add(block, text, strlen(text));
@@ -129,41 +135,71 @@ static void report_add_description(TextBlock *block, const MetricFamily *family)
 }
 
 /* Only the last reply may lack "continues", and which one is the last is known after it. */
-static void report_begin_reply(ReportCall *call) {
-        if (call->has_answer)
-                report_finish(call->block, ",\"continues\":true}");
-        call->has_answer = true;
+static void report_begin_reply(ReportList *list) {
+        if (list->has_reply)
+                report_finish(list->block, ",\"continues\":true}");
+        list->has_reply = true;
 }
 
-static void report_add_family(ReportCall *call, const MetricFamily *family, bool is_described) {
-        if (is_described) {
-                report_begin_reply(call);
-                report_add_description(call->block, family);
+static void report_add_family(ReportList *list, const MetricFamily *family) {
+        if (list->is_described) {
+                report_begin_reply(list);
+                report_add_description(list->block, family);
                 return;
         }
         for (size_t i = 0; i < family->n_points; i++) {
-                report_begin_reply(call);
-                report_add_metric(call->block, family, &family->points[i]);
+                report_begin_reply(list);
+                report_add_metric(list->block, family, &family->points[i]);
         }
 }
 
-static void report_list(ReportCall *call, bool is_described) {
-        size_t n_families = call->snapshot ? call->snapshot->n_families : 0,
-               room = REPORT_METRICS_MAX;
+static void report_add_families(ReportList *list, const MetricSnapshot *snapshot) {
+        size_t n_families = snapshot ? snapshot->n_families : 0, room = REPORT_METRICS_MAX;
 
         for (size_t i = 0; i < n_families; i++) {
-                const MetricFamily *family = &call->snapshot->families[i];
+                const MetricFamily *family = &snapshot->families[i];
 
                 if (family->type == METRIC_HISTOGRAM || family->is_private ||
                                 family->n_points == 0 || family->n_points > room)
                         continue;
                 room -= family->n_points;
-                report_add_family(call, family, is_described);
+                report_add_family(list, family);
         }
-        if (call->has_answer)
-                report_finish(call->block, "}");
+        if (list->has_reply)
+                report_finish(list->block, "}");
         else
-                report_fail(call->block, REPORT_INTERFACE ".NoSuchMetric", NULL, NULL);
+                report_fail(list->block, REPORT_INTERFACE ".NoSuchMetric", NULL, NULL);
+}
+
+static void report_list(const ReportCall *call, bool is_described) {
+        TextBlock *text = &call->lists->texts[is_described];
+
+        if (text->used == 0) {
+                ReportList list = { .block = text, .is_described = is_described };
+
+                report_add_families(&list, call->lists->snapshot);
+        }
+        text_block_add(call->block, text->data, text->used);
+        if (text->is_short_of_memory || text->is_cut) {
+                call->block->is_short_of_memory = true;
+                text_block_clear(text); /* the next call tries again */
+        }
+}
+
+void report_lists_clear(ReportLists *lists) {
+        for (size_t i = 0; i < ELEMENTSOF(lists->texts); i++)
+                text_block_clear(&lists->texts[i]);
+        lists->snapshot = metric_snapshot_unref(lists->snapshot);
+}
+
+void report_lists_set_snapshot(ReportLists *lists, MetricSnapshot *snapshot) {
+        /* Our reference keeps the address from being used by another snapshot. */
+        if (snapshot == lists->snapshot) {
+                metric_snapshot_unref(snapshot);
+                return;
+        }
+        report_lists_clear(lists);
+        lists->snapshot = snapshot;
 }
 
 /* org.varlink.service */
@@ -241,7 +277,7 @@ static void report_refuse_method(const ReportCall *call, const char *method) {
                                 interface);
 }
 
-static void report_call_metrics(ReportCall *call, bool is_described) {
+static void report_call_metrics(const ReportCall *call, bool is_described) {
         if (!report_has_no_parameters(call))
                 return;
         if (call->message->more)
@@ -250,7 +286,7 @@ static void report_call_metrics(ReportCall *call, bool is_described) {
                 report_fail(call->block, VARLINK_SERVICE_ERROR("ExpectedMore"), NULL, NULL);
 }
 
-static void report_call(ReportCall *call) {
+static void report_call(const ReportCall *call) {
         const char *method = call->message->method;
 
         if (strcmp(method, REPORT_INTERFACE ".List") == 0)
@@ -265,16 +301,13 @@ static void report_call(ReportCall *call) {
                 report_get_info(call->block);
 }
 
-int report_answer_print(TextBlock *block,
-                const MetricSnapshot *snapshot,
-                const char *message,
-                size_t size) {
+int report_answer_print(TextBlock *block, ReportLists *lists, const char *message, size_t size) {
         VarlinkMessage parsed = {};
         int r = varlink_message_parse(message, size, REPORT_VALUES, &parsed, NULL);
 
         if (r != 0)
                 return r < 0 ? r : -EBADMSG;
-        ReportCall call = { .block = block, .snapshot = snapshot, .message = &parsed };
+        ReportCall call = { .block = block, .lists = lists, .message = &parsed };
         /* No method changes anything, so a call without an answer has no effect. */
         if (!parsed.oneway)
                 report_call(&call);

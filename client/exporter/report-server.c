@@ -7,7 +7,7 @@
  * Every local user may connect, so everything is limited: the connections of a user and of all, the
  * size of a message, and the time without progress. A client sends its next call when it has read
  * the answer to the one before; calls that it sends earlier wait in the socket. Answers are texts
- * of report-answer.c. */
+ * of report-answer.c, which makes those of a snapshot once. */
 
 #include "exporter/report-server.h"
 
@@ -42,6 +42,7 @@ struct ReportServer {
         int stop_fd; /* eventfd: readable when the thread has to end */
         pthread_t thread;
         bool is_started;
+        ReportLists lists;
         ReportClient *clients[CLIENTS_MAX];
         size_t n_clients;
 };
@@ -105,10 +106,9 @@ static int report_client_receive(ReportClient *client) {
 }
 
 /* Answers the first message. Returns 0, or a negative value to end the connection. */
-static int report_client_answer(ReportClient *client, Board *board) {
-        _cleanup_(metric_snapshot_unref_cleanup) MetricSnapshot *snapshot = board_get(board);
+static int report_client_answer(ReportClient *client, ReportLists *lists) {
         size_t size = strlen(client->in); /* it is complete */
-        int r = report_answer_print(&client->out, snapshot, client->in, size);
+        int r = report_answer_print(&client->out, lists, client->in, size);
 
         client->n_in -= size + 1;
         memmove(client->in, client->in + size + 1, client->n_in);
@@ -117,15 +117,17 @@ static int report_client_answer(ReportClient *client, Board *board) {
 
 /* One message at most, so that others get their turn. Returns a negative value to end the
  * connection. */
-static int report_client_step(ReportClient *client, Board *board) {
+static int report_client_step(ReportClient *client, ReportServer *server) {
         int r = report_client_send(client);
 
         if (r < 0 || report_client_is_answering(client))
                 return r;
         if (!report_client_has_message(client))
                 r = report_client_receive(client);
-        if (r == 0 && report_client_has_message(client))
-                r = report_client_answer(client, board);
+        if (r == 0 && report_client_has_message(client)) {
+                report_lists_set_snapshot(&server->lists, board_get(server->board));
+                r = report_client_answer(client, &server->lists);
+        }
         return r;
 }
 
@@ -174,7 +176,7 @@ static void report_server_step(ReportServer *server, const struct pollfd *polled
         /* From the last one, because a removal moves the last one. */
         for (size_t i = server->n_clients; i-- > 0;) {
                 ReportClient *client = server->clients[i];
-                int r = polled[i].revents ? report_client_step(client, server->board) : 0;
+                int r = polled[i].revents ? report_client_step(client, server) : 0;
 
                 if (r < 0 || now - client->active_sec > IDLE_SEC)
                         report_server_remove(server, i);
@@ -234,6 +236,7 @@ ReportServer *report_server_free(ReportServer *server) {
         }
         while (server->n_clients > 0)
                 report_server_remove(server, 0);
+        report_lists_clear(&server->lists);
         close_cleanup(&server->stop_fd);
         close_cleanup(&server->fd);
         free(server);

@@ -50,8 +50,9 @@ static void check_answer(const char *text, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        ReportLists lists = {};
         TextBlock block = {};
-        int r = report_answer_print(&block, NULL, (const char *)data, size);
+        int r = report_answer_print(&block, &lists, (const char *)data, size);
 
         fuzz_check(r == 0 || block.used == 0);
         if (block.used > 0) {
@@ -59,5 +60,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 check_answer(block.data, block.used - 1);
         }
         text_block_clear(&block);
+        report_lists_clear(&lists);
         return 0;
 }

@@ -13,15 +13,24 @@
 #define MORE(method) "{\"method\":\"io.systemd.Metrics." method "\",\"more\":true}"
 
 /* Returns the answers; the messages are separated by newlines instead of NULs. */
-static char *ask(const MetricSnapshot *snapshot, const char *message) {
+static char *ask_lists(ReportLists *lists, const char *message) {
         TextBlock block = {};
 
-        g_assert_cmpint(report_answer_print(&block, snapshot, message, strlen(message)), ==, 0);
+        g_assert_cmpint(report_answer_print(&block, lists, message, strlen(message)), ==, 0);
         for (size_t i = 0; i < block.used; i++)
                 if (block.data[i] == '\0')
                         block.data[i] = '\n';
         text_block_add_char(&block, '\0');
         return block.data;
+}
+
+static char *ask(MetricSnapshot *snapshot, const char *message) {
+        ReportLists lists = {};
+
+        report_lists_set_snapshot(&lists, snapshot ? metric_snapshot_ref(snapshot) : NULL);
+        char *text = ask_lists(&lists, message);
+        report_lists_clear(&lists);
+        return text;
 }
 
 static void check(const char *message, const char *expected) {
@@ -70,6 +79,28 @@ static size_t count_metrics(size_t n_sets, bool *ret_has_many) {
         for (const char *p = text; (p = strchr(p, '\n')); p++)
                 n++;
         return n;
+}
+
+/* A list is made once for a snapshot, and belongs to it. */
+static void test_once(void) {
+        ReportLists lists = {};
+
+        for (uint64_t calls = 17; calls < 19; calls++) {
+                MetricSnapshot *snapshot = sample_make(calls, 0);
+                g_autofree char *number = g_strdup_printf("\"value\":%d,", (int)calls);
+
+                report_lists_set_snapshot(&lists, metric_snapshot_ref(snapshot));
+                _cleanup_free_ char *first = ask_lists(&lists, MORE("List"));
+                _cleanup_free_ char *described = ask_lists(&lists, MORE("Describe"));
+                const char *made = lists.texts[0].data;
+                report_lists_set_snapshot(&lists, snapshot);
+                _cleanup_free_ char *second = ask_lists(&lists, MORE("List"));
+                g_assert_true(lists.texts[0].data == made);
+                g_assert_cmpstr(second, ==, first);
+                g_assert_nonnull(strstr(first, number));
+                g_assert_null(strstr(described, "value"));
+        }
+        report_lists_clear(&lists);
 }
 
 /* A family is listed as a whole or not at all. */
@@ -137,12 +168,13 @@ static void test_not_answered(void) {
         static const char *const malformed[] = {
                 "", "{}", "[]", "x", "{\"method\":\"List\"}", "{\"method\":\"a.B\",\"unknown\":1}"
         };
+        ReportLists lists = {};
         TextBlock block = {};
 
         check("{\"method\":\"io.systemd.Metrics.List\",\"oneway\":true}", "");
         for (size_t i = 0; i < ELEMENTSOF(malformed); i++)
                 g_assert_cmpint(report_answer_print(
-                                                &block, NULL, malformed[i], strlen(malformed[i])),
+                                                &block, &lists, malformed[i], strlen(malformed[i])),
                                 ==,
                                 -EBADMSG);
         g_assert_cmpuint(block.used, ==, 0);
@@ -154,6 +186,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/metrics-report/list", test_list);
         g_test_add_func("/metrics-report/describe", test_describe);
         g_test_add_func("/metrics-report/empty", test_empty);
+        g_test_add_func("/metrics-report/once", test_once);
         g_test_add_func("/metrics-report/limit", test_limit);
         g_test_add_func("/metrics-report/service", test_service);
         g_test_add_func("/metrics-report/refused", test_refused);
