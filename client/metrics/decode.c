@@ -25,15 +25,17 @@
 #define DEV_MINOR_BITS  20
 #define CGROUP_LINE_MAX (PATH_MAX + 128)
 
-/* Keeps the end of a long text: of a path, it says most. */
-static void decode_copy_end(const char *from, char text[static DECODE_TEXT_MAX]) {
-        size_t size = strlen(from);
+void decode_path(const char *from, char text[static DECODE_TEXT_MAX]) {
+        static const char mark[] = "...";
+        size_t size = strlen(from), n_mark = strlen(mark);
 
-        if (size >= DECODE_TEXT_MAX) {
-                from += size - DECODE_TEXT_MAX + 1;
-                size = DECODE_TEXT_MAX - 1;
+        if (size < DECODE_TEXT_MAX) {
+                memcpy(text, from, size + 1);
+                return;
         }
-        memcpy(text, from, size + 1);
+        size_t kept = DECODE_TEXT_MAX - 1 - n_mark;
+        memcpy(text, mark, n_mark);
+        memcpy(text + n_mark, from + size - kept, kept + 1);
 }
 
 static bool decode_number(const DecodeKey *key, char text[static DECODE_TEXT_MAX]) {
@@ -79,7 +81,7 @@ static bool decode_device(const DecodeKey *key, char text[static DECODE_TEXT_MAX
                 return true;
         target[n] = '\0';
         const char *slash = strrchr(target, '/');
-        decode_copy_end(slash ? slash + 1 : target, text);
+        decode_path(slash ? slash + 1 : target, text);
         return true;
 }
 
@@ -173,7 +175,7 @@ static bool decode_cgroup(const SetLabel *label,
         else if (label->decoder == DECODER_UNIT)
                 decode_unit(path, text);
         else
-                decode_copy_end(path, text);
+                decode_path(path, text);
         return is_known;
 }
 

@@ -18,5 +18,7 @@ typedef struct DecodeKey {
 bool decode_label(const SetLabel *label, const DecodeKey *key, char text[static DECODE_TEXT_MAX]);
 /* Whether the same key may get another value later. */
 bool decode_is_volatile(const SetLabel *label);
+/* Of a long path, "..." and the end. */
+void decode_path(const char *from, char text[static DECODE_TEXT_MAX]);
 /* The systemd unit of a cgroup's path: of the system's manager, not of a user's. */
 void decode_unit(const char *path, char text[static DECODE_TEXT_MAX]);

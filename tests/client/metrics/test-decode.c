@@ -117,6 +117,20 @@ static void test_unit(void) {
         }
 }
 
+/* A user cannot make the end of a path look like a whole one. */
+static void test_path(void) {
+        g_autofree char *deep = g_strnfill(DECODE_TEXT_MAX, 'd');
+        g_autofree char *path = g_strconcat("/", deep, "/system.slice/sshd.service", NULL);
+        char text[DECODE_TEXT_MAX];
+
+        decode_path("/system.slice/sshd.service", text);
+        g_assert_cmpstr(text, ==, "/system.slice/sshd.service");
+        decode_path(path, text);
+        g_assert_true(g_str_has_prefix(text, "...d"));
+        g_assert_true(g_str_has_suffix(text, "d/system.slice/sshd.service"));
+        g_assert_cmpuint(strlen(text), ==, DECODE_TEXT_MAX - 1);
+}
+
 /* A process that has ended is unknown, and one that runs has a cgroup where the kernel has them. */
 static void test_cgroup(void) {
         const SetLabel label = { .field = (char *)"common_pid", .decoder = DECODER_CGROUP },
@@ -144,6 +158,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/decode/tables", test_tables);
         g_test_add_func("/decode/long", test_long);
         g_test_add_func("/decode/comm", test_comm);
+        g_test_add_func("/decode/path", test_path);
         g_test_add_func("/decode/unit", test_unit);
         g_test_add_func("/decode/cgroup", test_cgroup);
         return g_test_run();
