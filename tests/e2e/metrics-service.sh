@@ -58,8 +58,8 @@ scrape() { ktracectl metrics --from="$DOOR/metrics" >scraped; }
 number() { awk -v head="$1 " 'index($0, head) == 1 { print substr($0, length(head) + 1) }' scraped; }
 # shows HEAD VALUE: whether the service serves this value now.
 shows() { scrape && [ "$(number "$1")" = "$2" ]; }
-# becomes HEAD VALUE: waits for it.
-becomes() { within 20 shows "$1" "$2" || fail "$1: $(number "$1"), not $2: $(grep -v '^#' scraped | head -n 40)"; }
+# becomes HEAD VALUE: waits for it. In the guest, a reading of two sets can take ten seconds.
+becomes() { within 60 shows "$1" "$2" || fail "$1: $(number "$1"), not $2: $(grep -v '^#' scraped | head -n 40)"; }
 # have PROGRAM...: skips the case where they are not installed.
 have() {
         local program
