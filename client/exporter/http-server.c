@@ -7,7 +7,7 @@
  * Clients are not trusted. http-guests.c limits what they hold, http-body.c makes each answer once.
  * Requests are at most REQUEST_MAX bytes, bodies of requests are dropped, and the only path that
  * answers with numbers takes no parameters. The kind of the socket decides whether a client sees
- * families that tell about users: a UNIX socket has a group, a port is open to every user, but not
+ * families that identify users: a UNIX socket has a group, a port is open to every user, but not
  * to web sites (host-header.c). */
 
 #include "exporter/http-server.h"

@@ -12,7 +12,7 @@ typedef struct HttpServer HttpServer;
 
 int http_server_new(Board *board, HttpServer **ret);
 /* Serves a listening socket, in a thread of its own. Only clients of UNIX sockets see families that
- * tell about users. Consumes fd, also on failure. Returns 0 or -errno. */
+ * identify users. Consumes fd, also on failure. Returns 0 or -errno. */
 int http_server_add(HttpServer *server, int fd);
 /* Closes the sockets and all connections. */
 HttpServer *http_server_free(HttpServer *server);

@@ -14,7 +14,7 @@
  * kernel compares, so these histograms are sent in the unit of the source: in microseconds, where
  * Prometheus gets seconds. The unit of OTLP is a property of its own, so names have no unit.
  *
- * Families that tell about users are never sent: a receiver has no group of users. */
+ * Families that identify users are never sent: a receiver has no group of users. */
 
 #include "exporter/otlp-body.h"
 

@@ -6,7 +6,7 @@
  * systemd-report reads 1024 metrics of all services together, and the interface has no histograms.
  * So this output has counters and gauges, and of these the families that fit into
  * REPORT_METRICS_MAX as a whole, in the order of the sets. Every local user may read them, so
- * families that tell about users are left out. A metric's name begins with the name of the socket:
+ * families that identify users are left out. A metric's name begins with the name of the socket:
  * org.ktrace1.SessionsActive is ktrace_sessions_active of the other outputs. */
 
 #include "exporter/report-answer.h"

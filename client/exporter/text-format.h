@@ -13,7 +13,7 @@ typedef enum TextFormat {
 
 /* For the header Content-Type. */
 const char *text_format_get_type(TextFormat format);
-/* has_private: also the families that tell about users. snapshot: NULL before the first one.
+/* has_private: also the families that identify users. snapshot: NULL before the first one.
  * Returns 0, -ENOMEM, or -EFBIG when the text is longer than a TextBlock can be. */
 int text_format_print(TextBlock *block,
                 const MetricSnapshot *snapshot,

@@ -40,7 +40,7 @@ typedef struct MetricFamily {
         char *unit;           /* "seconds" or "bytes", which the name ends with; NULL: none */
         double scale;         /* a number of the source times this is in `unit` */
         bool is_log2;         /* each bucket ends at a power of two */
-        bool is_private;      /* tells about users */
+        bool is_private;      /* identifies users */
         int64_t created_nsec; /* since 1970: counting began; 0: unknown */
         char *labels[METRIC_LABELS_MAX];
         size_t n_labels;

@@ -112,9 +112,10 @@ bool set_label_is_task(const SetLabel *label) {
         return false;
 }
 
-/* Whether a field, or a filter with all its fields, may tell about users, their tasks or cgroups.
- * The kernel's names have no rule, so a part of a name decides. It also finds some others, which
- * then are served to fewer readers than they could be: the smaller mistake. */
+/* Whether a field, or a filter with all its fields, may identify users, their tasks or cgroups. The
+ * kernel's names follow no rule, so a part of a name decides. This also finds some names that
+ * identify no one. Their metrics are then served to fewer readers than they could be, which is the
+ * smaller mistake. */
 static bool set_text_is_private(const char *text) {
         static const char *const parts[] = {
                 "pid", "tid", "uid", "gid", "comm", "cg", "user", "group"

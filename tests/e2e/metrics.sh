@@ -108,7 +108,7 @@ case_metrics_limited() { # label sets beyond the maximum of a metric are counted
         same 5 "$(grep -c '^calls_total{' scraped)" "label sets"
 }
 
-case_metrics_private() { # labels that tell about users are served only on the UNIX socket
+case_metrics_private() { # labels that identify users are served only on the UNIX socket
         set_of own "$CALLS" '{"name": "by_task", "help": "Calls by task", "type": "counter",
                 "event": "raw_syscalls:sys_enter", "filter": "id == 1000", "max-sets": 100,
                 "labels": [{"name": "task", "field": "common_pid", "decode": "comm"}]}'

@@ -87,7 +87,7 @@ def check_answers(server):
 
 def check_private(server):
     forms = {}, {"Accept": OPENMETRICS}, {"Accept": "application/json"}
-    check("a port has no family that tells about users",
+    check("a port has no family that identifies users",
           differ([b"secret" in ask(server, **form)[2] for form in forms], [False] * 3))
     check("the UNIX socket has it", differ([b"secret" in ask(server, to=server.path, **form)[2] for form in forms],
                                            [True] * 3))

@@ -102,7 +102,7 @@ def check_accepted():
     _, path, headers, body = receiver.requests[0]
     check("the request", compare({"path": path, **headers}, path="/v1/metrics", **{"Content-Type": "application/json"}))
     check("its text follows the schema", check_request(json.loads(body)))
-    check("no family tells about users", ["secret"] if b"secret" in body or b"private" in body else [])
+    check("no family identifies users", ["secret"] if b"secret" in body or b"private" in body else [])
     check("the server ends", compare({"status": server.end()}, status=0))
     receiver.close()
 

@@ -84,7 +84,7 @@ def check_prometheus():
     values = prometheus.ask('sum by (le) (ktrace_latency_seconds_bucket)')
     counts = [int(values[key]) for key in sorted(values, key=lambda labels: float(dict(labels)["le"]))]
     check("buckets of all devices add up", [] if counts == [5, 7, 8, 9] else [str(values)])
-    check("no family tells about users", [] if not prometheus.ask('{comm!=""}') else ["it has"])
+    check("no family identifies users", [] if not prometheus.ask('{comm!=""}') else ["it has"])
     target = prometheus.target()
     check("without an error", [] if target.get("lastError") == "" else [str(target)])
     prometheus.end()

@@ -40,7 +40,7 @@ def check_run(what, options, status, *expected):
 def check_served(server):
     port = f"--from=127.0.0.1:{server.port}"
     text = check_run("Prometheus text", [port], 0, "# TYPE ktrace_calls_total counter")
-    check("no family that tells about users", ["secret"] if b"secret" in text else [])
+    check("no family that identifies users", ["secret"] if b"secret" in text else [])
     check_run("all families from the UNIX socket", [f"--from={server.path}"], 0,
               'ktrace_private_total{comm="secret"} 1')
     text = check_run("OpenMetrics", [port, "--openmetrics"], 0, "# TYPE ktrace_calls counter")
