@@ -73,13 +73,13 @@ static enum MHD_Result http_answer_metrics(const HttpSocket *own,
         if (!accept_header_choose(http_get_header(connection, "Accept"), &kind.format))
                 return http_answer_text(connection,
                                 MHD_HTTP_NOT_ACCEPTABLE,
-                                "Possible: text/plain; version=0.0.4, application/openmetrics-text; "
-                                "version=1.0.0, application/json\n");
+                                "Accept: expected text/plain; version=0.0.4, application/openmetrics-text; "
+                                "version=1.0.0, or application/json\n");
         int r = http_bodies_answer(own->server->bodies, &kind, connection);
         if (r == -EFBIG)
                 return http_answer_text(connection,
                                 MHD_HTTP_INTERNAL_SERVER_ERROR,
-                                "There are more than 16 MB of metrics: lower max-sets\n");
+                                "Expected at most 16 MiB of metrics: lower max-sets of the sets\n");
         return r == 0 ? MHD_YES : MHD_NO;
 }
 
@@ -117,7 +117,7 @@ static enum MHD_Result http_answer(const HttpSocket *own,
         if (!http_is_readable(method))
                 return http_answer_text(connection,
                                 MHD_HTTP_METHOD_NOT_ALLOWED,
-                                "Only GET and HEAD are possible\n");
+                                "Expected the method GET or HEAD\n");
         if (!is_metrics)
                 return http_answer_text(connection,
                                 MHD_HTTP_OK,

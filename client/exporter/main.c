@@ -94,7 +94,7 @@ static int metrics_parse_options(Service *service, int argc, char **argv) {
                 case OPTION_LISTEN:
                         if (service->n_listen == LISTEN_MAX) {
                                 fprintf(stderr,
-                                                "ktrace-metrics: more than %d times --listen\n",
+                                                "ktrace-metrics: --listen: expected at most %d addresses\n",
                                                 LISTEN_MAX);
                                 return KT_EXIT_USAGE;
                         }
@@ -121,7 +121,7 @@ static int metrics_parse_options(Service *service, int argc, char **argv) {
         return -1;
 }
 
-/* Returns r. */
+/* Logs why a step failed, if it did. Returns r. */
 static int metrics_log(int r, const Reason *reason) {
         if (r != 0)
                 log_print(LOG_ERR,
@@ -295,7 +295,7 @@ int main(int argc, char **argv) {
         if (r == 0)
                 r = metrics_run(&service);
         if (r < 0)
-                log_print(LOG_ERR, "ends: %s", strerror(-r));
+                log_print(LOG_ERR, "cannot continue: %s", strerror(-r));
         metrics_close(&service);
         return r == 0 ? KT_EXIT_OK : KT_EXIT_FAILED;
 }

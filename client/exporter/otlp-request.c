@@ -65,7 +65,7 @@ static int otlp_request_check_url(OtlpRequest *request,
         if (!scheme || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
                 mistake = "expected http:// or https://";
         else if (user || query)
-                mistake = "expected no user and no query; headers contain the authorisation";
+                mistake = "expected no user and no query; put secrets into the file of headers";
         else if (has_headers && strcmp(scheme, "https") != 0 && !request->is_local)
                 mistake = "headers are a secret and require https://";
         if (mistake)
@@ -104,7 +104,11 @@ static int otlp_request_set_url(OtlpRequest *request,
                 return r;
         while (n > 0 && endpoint[n - 1] == '/')
                 n--;
-        return asprintf(&request->url, "%.*s/v1/metrics", (int)n, endpoint) < 0 ? -ENOMEM : 0;
+        if (asprintf(&request->url, "%.*s/v1/metrics", (int)n, endpoint) < 0) {
+                request->url = NULL;
+                return -ENOMEM;
+        }
+        return 0;
 }
 
 static int otlp_request_add_header(OtlpRequest *request, const char *line) {
@@ -124,21 +128,34 @@ static bool otlp_request_is_header(const char *line) {
                utf8_find_unprintable(line, strlen(line)) == 0;
 }
 
-static int otlp_request_read_lines(OtlpRequest *request, FILE *file, const char **ret_mistake) {
+/* The messages do not show the line, which may be a secret. */
+static int otlp_request_read_lines(OtlpRequest *request,
+                FILE *file,
+                const char *path,
+                Reason *reason) {
+        size_t n_lines = 0, n_headers = 0;
         char line[4096];
-        size_t n = 0;
         int r = 0;
 
         while (r == 0 && fgets(line, sizeof(line), file)) {
+                n_lines++;
                 line[strcspn(line, "\r\n")] = '\0';
                 if (!*line)
                         continue;
                 if (!otlp_request_is_header(line))
-                        *ret_mistake = "expected lines such as 'Authorization: Bearer TOKEN'";
-                else if (++n > HEADERS_MAX)
-                        *ret_mistake = "more than 16 headers";
-                if (*ret_mistake)
-                        return 0;
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "otlp: %s:%zu: expected a line such as 'Authorization: "
+                                        "Bearer TOKEN'",
+                                        path,
+                                        n_lines);
+                if (++n_headers > HEADERS_MAX)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "otlp: %s:%zu: expected at most %d headers",
+                                        path,
+                                        n_lines,
+                                        HEADERS_MAX);
                 r = otlp_request_add_header(request, line);
         }
         return r == 0 && ferror(file) ? -EIO : r;
@@ -146,15 +163,14 @@ static int otlp_request_read_lines(OtlpRequest *request, FILE *file, const char 
 
 static int otlp_request_read_headers(OtlpRequest *request, const char *path, Reason *reason) {
         _cleanup_fclose_ FILE *file = fopen(path, "re");
-        const char *mistake = NULL;
 
         if (!file)
-                return reason_set(reason, KT_E_FAILED, "otlp: %s: %s", path, strerror(errno));
-        int r = otlp_request_read_lines(request, file, &mistake);
-        /* The message does not show the line, which may be a secret. */
-        if (mistake)
-                return reason_set(reason, KT_E_INVALID_SPEC, "otlp: %s: %s", path, mistake);
-        return r;
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "otlp: cannot read %s: %s",
+                                path,
+                                strerror(errno));
+        return otlp_request_read_lines(request, file, path, reason);
 }
 
 /* Answers */

@@ -68,7 +68,9 @@ Outputs *outputs_free(Outputs *outputs) {
 static int outputs_add_report(Outputs *outputs, int fd, Reason *reason) {
         if (outputs->report) {
                 close(fd);
-                return reason_set(reason, KT_E_INVALID_SPEC, "expected one socket for reports");
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "expected one socket for reports (--report or FileDescriptorName=report), got another one");
         }
         return report_server_new(outputs->board, fd, &outputs->report);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Takes the numbers out of answers of ktraced: the table of a histogram, and its status. Called by
- * set-session.c. The forms are those of org.ktrace1(5). Each type is checked: another daemon than
+ * set-run.c. The forms are those of org.ktrace1(5). Each type is checked: another daemon than
  * expected must not crash the service, which other sets need. */
 
 #include "metrics/reading.h"
@@ -108,7 +108,12 @@ static int reading_take_row(json_object *row,
         for (size_t i = 0; r == 0 && i < metric->n_labels; i++)
                 r = reading_take_key(keys, &metric->labels[i], &taken.keys[i], reason);
         r = r ?: totals_add(totals, &taken);
-        return r == -E2BIG ? reading_refuse(reason, "rows", "fewer") : r;
+        if (r == -E2BIG)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "unexpected answer of ktraced: expected at most %d rows",
+                                SET_ROWS_MAX);
+        return r;
 }
 
 int reading_take(const char *answer,

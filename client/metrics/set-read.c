@@ -31,7 +31,7 @@ static bool is_letter(char c) {
         return (ascii_is_alphanumeric(c) && !ascii_is_digit(c)) || c == '_';
 }
 
-/* Whether the name begins with a letter or '_', and also has digits and, if may_colon, ':'. */
+/* Whether the name has only letters, '_', digits that do not begin it and, if may_colon, ':'. */
 static bool is_name(const char *name, bool may_colon) {
         for (const char *p = name; *p; p++)
                 if (!is_letter(*p) && !(may_colon && *p == ':') &&
@@ -130,7 +130,7 @@ static int read_label_names(void *target, json_object *o, const Place *place) {
                         json_object_object_length(o) > SET_NAMES_MAX)
                 return place_refuse_value(place, o, "an object of 1 to %d numbers", SET_NAMES_MAX);
         if (label->names)
-                return place_refuse(place, "a label has either table or bits");
+                return place_refuse(place, "expected table or bits, got both");
         json_object_object_foreach(o, key, value) {
                 Place at = place_of_key(place, key);
                 int64_t number;
@@ -175,8 +175,9 @@ static int label_check(SetLabel *label, json_object *o, const Place *place) {
                 return place_refuse(&at_field, "is missing: the field to count by");
         if (label->decoder == DECODER_COMM && strcmp(label->field, SET_COMM_FIELD) != 0)
                 return place_refuse(&at_field,
-                                "the kernel only knows the name of %s: leave the field out",
-                                SET_COMM_FIELD);
+                                "expected no field for comm, got %s: the kernel only knows the name "
+                                "of the current task",
+                                quote(label->field).text);
         for (size_t i = 0; i < ELEMENTSOF(lists); i++) {
                 bool is_used = label->decoder == (i == 0 ? DECODER_TABLE : DECODER_BITS);
                 bool is_given = json_object_object_get_ex(o, lists[i], NULL);
@@ -213,7 +214,7 @@ static int read_labels(void *target, json_object *o, const Place *place) {
 
 static int set_read_source(SetMetric *metric, SetSource source, const Place *place) {
         if (metric->source != _SOURCE_N)
-                return place_refuse(place, "a metric has one of event, probe, pair and status");
+                return place_refuse(place, "expected only one of event, probe, pair and status");
         metric->source = source;
         return 0;
 }
@@ -317,7 +318,7 @@ static int set_read_metric_name(void *target, json_object *o, const Place *place
         if (strncmp(metric->name, OWN_METRICS, strlen(OWN_METRICS)) == 0)
                 return place_refuse_value(place,
                                 o,
-                                "another name: the service's own begin with " OWN_METRICS);
+                                "another name: those of the service begin with " OWN_METRICS);
         for (size_t i = 0; i < ELEMENTSOF(suffixes); i++)
                 if (ends_with(metric->name, suffixes[i]))
                         return place_refuse_value(
@@ -425,7 +426,7 @@ static int metric_check_given(json_object *o, const Place *place) {
         return 0;
 }
 
-/* Refuses keys that have no meaning for this metric. */
+/* Refuses these keys: they have no meaning for this metric. */
 static int metric_check_none(json_object *o,
                 const Place *place,
                 const char *const *keys,
@@ -452,15 +453,18 @@ static int metric_check_type(const SetMetric *metric, json_object *o, const Plac
         bool is_histogram = metric->type == METRIC_HISTOGRAM;
 
         if (metric->source == _SOURCE_N)
-                return place_refuse(place, "one of event, probe, pair and status is missing");
+                return place_refuse(
+                                place, "expected one of event, probe, pair and status, got none");
         if (metric->source == SOURCE_STATUS) {
                 if (is_histogram)
-                        return place_refuse(&at_type, "a status is a counter or a gauge");
-                return metric_check_none(o, place, of_events, "a status is one number");
+                        return place_refuse(&at_type,
+                                        "a status is a number: expected counter or gauge, got histogram");
+                return metric_check_none(
+                                o, place, of_events, "is not for status, which is one number");
         }
         if (metric->type == METRIC_GAUGE)
                 return place_refuse(&at_type,
-                                "events are counted: use counter or histogram; a gauge has status");
+                                "expected counter or histogram, got gauge: only a status can be one");
         if (!is_histogram)
                 return metric_check_none(
                                 o, place, of_histograms, "requires \"type\": \"histogram\"");
@@ -499,19 +503,28 @@ static int metric_check_keys(const SetMetric *metric, const Place *place) {
                                 metric->n_labels);
         for (size_t i = 0; i < metric->n_labels; i++) {
                 const SetLabel *label = &metric->labels[i];
-                Place at = place_of_entry(&at_labels, i);
+                const char *field = set_get_field(label->field);
+                Place at = place_of_entry(&at_labels, i), at_name = place_of_key(&at, "name"),
+                      at_field = place_of_key(&at, "field");
 
-                if (metric->source != SOURCE_PAIR && set_get_field(label->field) != label->field)
-                        return place_refuse(&at, "field: from. and to. are for pairs");
-                if (metric->value && strcmp(set_get_field(label->field),
-                                                     set_get_field(metric->value)) == 0)
-                        return place_refuse(&at, "field: is already the value");
+                if (metric->source != SOURCE_PAIR && field != label->field)
+                        return place_refuse(&at_field,
+                                        "expected %s, got %s: from. and to. are for pairs",
+                                        quote(field).text,
+                                        quote(label->field).text);
+                if (metric->value && strcmp(field, set_get_field(metric->value)) == 0)
+                        return place_refuse(&at_field,
+                                        "%s is already the value: use each field once",
+                                        quote(field).text);
                 for (size_t j = 0; j < i; j++) {
                         if (strcmp(label->name, metric->labels[j].name) == 0)
-                                return place_refuse(&at, "name: is already a label");
-                        if (strcmp(set_get_field(label->field),
-                                            set_get_field(metric->labels[j].field)) == 0)
-                                return place_refuse(&at, "field: is already a label");
+                                return place_refuse(&at_name,
+                                                "%s is already the name of a label",
+                                                quote(label->name).text);
+                        if (strcmp(field, set_get_field(metric->labels[j].field)) == 0)
+                                return place_refuse(&at_field,
+                                                "%s already has a label: use each field once",
+                                                quote(field).text);
                 }
         }
         return 0;
@@ -521,13 +534,13 @@ static int metric_check_bound(const SetMetric *metric, const Place *place) {
         Place at = place_of_key(place, "max-sets"), at_labels = place_of_key(place, "labels");
 
         if (metric->has_max_sets && metric->n_labels == 0)
-                return place_refuse(&at, "is for metrics with labels");
+                return place_refuse(&at, "requires labels");
         for (size_t i = 0; i < metric->n_labels; i++)
                 if (set_label_is_private(&metric->labels[i]) && !metric->has_max_sets) {
                         Place entry = place_of_entry(&at_labels, i);
 
                         return place_refuse(&entry,
-                                        "max-sets is missing: tasks, users and units have no bound");
+                                        "requires max-sets: tasks, users and units have no bound");
                 }
         return 0;
 }
@@ -546,14 +559,14 @@ static int metric_check_twice(const SetReading *reading,
 
         if (set_has(reading->set, reading->set->n_metrics - 1, metric->name))
                 return place_refuse(&at,
-                                "%s: the set has a metric of this name",
+                                "%s is already the name of a metric of this set",
                                 quote(metric->name).text);
         for (size_t i = 0; i < reading->text->n_others; i++) {
                 const Set *other = reading->text->others[i];
 
                 if (set_has(other, other->n_metrics, metric->name))
                         return place_refuse(&at,
-                                        "%s: the set %s has a metric of this name",
+                                        "%s is already the name of a metric of the set %s",
                                         quote(metric->name).text,
                                         other->name);
         }

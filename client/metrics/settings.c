@@ -156,7 +156,9 @@ static int settings_read_set(void *target, json_object *o, const Place *place) {
                 return place_refuse_value(place, o, "letters, digits, '_' and '-'");
         for (size_t i = 0; i < settings->n_sets; i++)
                 if (strcmp(settings->sets[i]->name, search.name) == 0)
-                        return place_refuse(place, "%s is on already", quote(search.name).text);
+                        return place_refuse(place,
+                                        "expected each set once, got %s twice",
+                                        quote(search.name).text);
         r = place_grow(&settings->sets, settings->n_sets, sizeof(Set *));
         r = r
                             ?: override_visit(reading->lib_dir,
@@ -169,8 +171,8 @@ static int settings_read_set(void *target, json_object *o, const Place *place) {
                 return r;
         if (!search.found)
                 return place_refuse(place,
-                                "no such set: expected %s" SUFFIX " in %s/" SETTINGS_SUBDIR
-                                " or %s/" SETTINGS_SUBDIR,
+                                "no such set: expected %s" SUFFIX
+                                ", not empty, in %s/" SETTINGS_SUBDIR " or %s/" SETTINGS_SUBDIR,
                                 search.name,
                                 reading->config_dir,
                                 reading->lib_dir);

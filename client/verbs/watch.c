@@ -93,7 +93,7 @@ static void watcher_on_notice(json_object *notice, void *userdata) {
                 watcher_print(watcher, notice);
 }
 
-/* The first call of Watch may start a daemon, which is no news. */
+/* The first call of Watch may start a daemon. This is not printed. */
 static void watcher_on_daemon(bool is_there, void *userdata) {
         _cleanup_json_ json_object *notice = NULL;
         Watcher *watcher = userdata;
@@ -194,7 +194,7 @@ static void watcher_done(Watcher *watcher) {
         sd_event_unref(watcher->event);
 }
 
-/* Reads a list of kinds, and changes it. */
+/* Reads a list of kinds. Replaces its commas by NULs. */
 static int watcher_select(Watcher *watcher, char *list, int *ret_status) {
         char *rest;
 
@@ -205,8 +205,8 @@ static int watcher_select(Watcher *watcher, char *list, int *ret_status) {
                         i++;
                 if (i == ELEMENTSOF(watch_kinds)) {
                         *ret_status = message_show_usage(watcher->context,
-                                        "--kind: %s: expected a kind of notice, such as ended or "
-                                        "lost-events",
+                                        "--kind: expected a kind of notice such as ended or "
+                                        "lost-events, got \"%s\"",
                                         word);
                         return OPTIONS_EXIT;
                 }

@@ -138,10 +138,11 @@ static void test_settings(void) {
                 { "ftp://user:s3cret@collector/s3cret", NULL, "ftp://collector: expected http" },
                 { "http://collector:4318/s3cret", "A: b\n", "http://collector: headers" },
                 { "http://collector:4318", "Authorization: Bearer s3cret\n", "require https://" },
-                { "https://collector", "no header\n", "expected lines" },
-                { "https://collector", ": value\n", "expected lines" },
-                { "https://collector", "A b: value\n", "expected lines" },
-                { "https://collector", "A: \x01\n", "expected lines" },
+                { "https://collector", "no header\n", "expected a line" },
+                { "https://collector", "A: b\n\nno header\n", ":3: expected a line" },
+                { "https://collector", ": value\n", "expected a line" },
+                { "https://collector", "A b: value\n", "expected a line" },
+                { "https://collector", "A: \x01\n", "expected a line" },
         };
 
         _cleanup_free_ char *path = g_build_filename(g_get_tmp_dir(), "metrics-otlp-XXXXXX", NULL);

@@ -197,16 +197,16 @@ static void test_refused_metrics(void) {
         } cases[] = {
                 { "counter",
                                 "\"scale\":1",
-                                "x.json:2:1: metrics[0]: one of event, probe, pair and status is missing" },
+                                "x.json:2:1: metrics[0]: expected one of event, probe, pair and status, got none" },
                 { "counter",
                                 "\"event\":\"s:e\",\"probe\":\"p\"",
-                                "x.json:3:23: metrics[0].probe: a metric has one of event, probe, pair and status" },
+                                "x.json:3:23: metrics[0].probe: expected only one of event, probe, pair and status" },
                 { "counter",
                                 "\"event\":\"s:*\"",
                                 "x.json:3:9: metrics[0].event: expected SYSTEM:EVENT, got \"s:*\"" },
                 { "gauge",
                                 "\"event\":\"s:e\"",
-                                "x.json:2:31: metrics[0].type: events are counted: use counter or histogram; a gauge has status" },
+                                "x.json:2:31: metrics[0].type: expected counter or histogram, got gauge: only a status can be one" },
                 { "histogram",
                                 "\"event\":\"s:e\"",
                                 "x.json:2:1: metrics[0].value: is missing: the field that the histogram is of" },
@@ -224,7 +224,7 @@ static void test_refused_metrics(void) {
                                 "x.json:3:25: metrics[0].buckets: requires \"type\": \"histogram\"" },
                 { "counter",
                                 "\"status\":\"sessions\",\"filter\":\"x\"",
-                                "x.json:3:30: metrics[0].filter: a status is one number" },
+                                "x.json:3:30: metrics[0].filter: is not for status, which is one number" },
                 { "counter",
                                 "\"event\":\"s:e\",\"unit\":\"seconds\"",
                                 "x.json:2:9: metrics[0].name: \"m\": expected a name that ends with the unit: m_seconds" },
@@ -233,7 +233,7 @@ static void test_refused_metrics(void) {
                                 "x.json:3:23: metrics[0].scale: expected a number above 0 such as 1e-6, got 0" },
                 { "counter",
                                 "\"event\":\"s:e\",\"max-sets\":5",
-                                "x.json:3:26: metrics[0].max-sets: is for metrics with labels" },
+                                "x.json:3:26: metrics[0].max-sets: requires labels" },
                 { "counter",
                                 "\"event\":\"s:e\",\"labels\":[{\"name\":\"le\",\"field\":\"f\"}]",
                                 "x.json:3:33: metrics[0].labels[0].name: expected another name: Prometheus uses \"le\" and \"__*\", "
@@ -256,19 +256,19 @@ static void test_refused_metrics(void) {
                                 "x.json:3:77: metrics[0].labels[0].bits.x: expected a number such as \"5\" or \"0x10\", got \"x\"" },
                 { "counter",
                                 "\"event\":\"s:e\",\"labels\":[{\"name\":\"l\",\"field\":\"from.f\"}]",
-                                "x.json:3:25: metrics[0].labels[0]: field: from. and to. are for pairs" },
+                                "x.json:3:45: metrics[0].labels[0].field: expected \"f\", got \"from.f\": from. and to. are for pairs" },
                 { "counter",
                                 "\"event\":\"s:e\",\"labels\":[{\"name\":\"l\",\"field\":\"f\"},{\"name\":\"l\",\"field\":\"g\"}]",
-                                "x.json:3:50: metrics[0].labels[1]: name: is already a label" },
+                                "x.json:3:58: metrics[0].labels[1].name: \"l\" is already the name of a label" },
                 { "counter",
                                 "\"event\":\"s:e\",\"labels\":[{\"name\":\"l\",\"field\":\"f\"},{\"name\":\"k\",\"field\":\"f\"}]",
-                                "x.json:3:50: metrics[0].labels[1]: field: is already a label" },
+                                "x.json:3:70: metrics[0].labels[1].field: \"f\" already has a label: use each field once" },
                 { "counter",
                                 "\"event\":\"s:e\",\"labels\":[{\"name\":\"l\",\"decode\":\"comm\"}]",
-                                "x.json:3:25: metrics[0].labels[0]: max-sets is missing: tasks, users and units have no bound" },
+                                "x.json:3:25: metrics[0].labels[0]: requires max-sets: tasks, users and units have no bound" },
                 { "counter",
                                 "\"event\":\"s:e\",\"labels\":[{\"name\":\"l\",\"field\":\"uid\"}]",
-                                "x.json:3:25: metrics[0].labels[0]: max-sets is missing: tasks, users and units have no bound" },
+                                "x.json:3:25: metrics[0].labels[0]: requires max-sets: tasks, users and units have no bound" },
                 { "histogram",
                                 "\"event\":\"s:e\",\"value\":\"v\",\"buckets\":\"log2\",\"labels\":[{\"name\":\"a\",\"field\":\"a\"},"
                                 "{\"name\":\"b\",\"field\":\"b\"},{\"name\":\"c\",\"field\":\"c\"}]",
@@ -294,7 +294,7 @@ static void test_refused_names(void) {
                 { "a_total", "a name without _total at its end" },
                 { "a_bucket", "a name without _bucket at its end" },
                 { "ktrace_metrics_up",
-                                "another name: the service's own begin with ktrace_metrics_" },
+                                "another name: those of the service begin with ktrace_metrics_" },
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -322,11 +322,11 @@ static void test_twice(void) {
         Set *set = NULL;
 
         expect_refused("{\"metrics\":[" TWICE ",\n" TWICE "]}",
-                        "x.json:2:9: metrics[1].name: \"m\": the set has a metric of this name");
+                        "x.json:2:9: metrics[1].name: \"m\" is already the name of a metric of this set");
         g_assert_cmpint(set_read(&input, &set, &reason), ==, KT_E_INVALID_SPEC);
         g_assert_cmpstr(reason.text,
                         ==,
-                        "x.json:2:9: metrics[0].name: \"m\": the set sample has a metric of this name");
+                        "x.json:2:9: metrics[0].name: \"m\" is already the name of a metric of the set sample");
 }
 
 static void test_same(void) {

@@ -110,7 +110,8 @@ static void test_refused(void) {
         fixture_write(&f, "lib/metrics.d/a.json", SET_OF("a"));
         fixture_write(&f, "lib/metrics.d/b.json", SET_OF("a"));
         fixture_write(&f, "etc/ktrace-metrics.json", "{\"sets\":\n [\"a\", \"a\"]}");
-        expect_refused(&f, "etc/ktrace-metrics.json:2:8: sets[1]: \"a\" is on already");
+        expect_refused(&f,
+                        "etc/ktrace-metrics.json:2:8: sets[1]: expected each set once, got \"a\" twice");
         fixture_write(&f, "etc/ktrace-metrics.json", "{\"sets\": [\"../a\"]}");
         expect_refused(&f,
                         "etc/ktrace-metrics.json:1:11: sets[0]: expected letters, digits, '_' and "
@@ -127,8 +128,8 @@ static void test_refused(void) {
         /* The message names the file that has the mistake. */
         fixture_write(&f, "etc/ktrace-metrics.json", "{\"sets\": [\"a\", \"b\"]}");
         expect_refused(&f,
-                        "lib/metrics.d/b.json:1:21: metrics[0].name: \"a\": the set a has a metric "
-                        "of this name");
+                        "lib/metrics.d/b.json:1:21: metrics[0].name: \"a\" is already the name of "
+                        "a metric of the set a");
         fixture_clear(&f);
 }
 
@@ -153,7 +154,7 @@ static void test_secret(void) {
 static void test_missing(void) {
         Fixture f = fixture_new();
         g_autofree char *message = g_strdup_printf(
-                        "etc/ktrace-metrics.json:1:11: sets[0]: no such set: expected a.json in "
+                        "etc/ktrace-metrics.json:1:11: sets[0]: no such set: expected a.json, not empty, in "
                         "%s/metrics.d or %s/metrics.d",
                         f.etc,
                         f.lib);
