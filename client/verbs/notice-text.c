@@ -56,7 +56,7 @@ static void print_quoted(const char *before, json_object *value) {
         (void)printf("%s\"%s\"", before, text);
 }
 
-/* `change="FILE" was="..." is="..."` for each. */
+/* Prints text such as ` change="FILE" was="..." is="..."` for each change. */
 static void print_changes(json_object *changes) {
         for (size_t i = 0; i < json_object_array_length(changes); i++) {
                 json_object *change = json_object_array_get_idx(changes, i);
@@ -99,7 +99,7 @@ static void print_session(json_object *notice) {
         (void)printf(" %s", *name ? name : notice_get_text(notice, "session"));
 }
 
-/* A state says all with its value. */
+/* A change of state needs no kind: its line has "state=VALUE". */
 static void print_kind(json_object *notice) {
         const char *kind = notice_get_text(notice, "kind");
 

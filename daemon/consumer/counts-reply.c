@@ -4,8 +4,7 @@
  * as much as the socket takes at a time, because the rings must be read in between. Used by the
  * consumer's loop, which waits for room. The rows are a copy from the moment of the question.
  *
- * Sends with send(2), as the sandbox has no sendmsg(2) for sockets other than the control socket.
- */
+ * Sends with write(2): the sandbox allows sendmsg(2) for the control socket only. */
 
 #include "consumer/counts-reply.h"
 

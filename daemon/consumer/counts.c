@@ -72,8 +72,8 @@ struct Counts {
         size_t n_hists;
         ReaderFilter *filters;
         size_t n_filters;
-        /* hidden: recorded only to be counted. All other records are the reader's: whoever may not
-         * see other events has masks, which remove them. */
+        /* hidden: recorded only to be counted. The reader gets all other records. Masks remove
+         * those that it may not see. */
         bool is_hidden[IDS_MAX], is_counted[IDS_MAX];
         bool is_judged;
         CommandNames *names;
@@ -424,7 +424,7 @@ bool counts_has(const Counts *counts, uint32_t table) {
         return hist && !hist->is_notify;
 }
 
-static void change(CountHist *hist, ControlCountsVerb verb, uint64_t lost) {
+static void change_hist(CountHist *hist, ControlCountsVerb verb, uint64_t lost) {
         if (verb == CONTROL_COUNTS_PAUSE || verb == CONTROL_COUNTS_CONTINUE)
                 hist->is_paused = verb == CONTROL_COUNTS_PAUSE;
         if (verb != CONTROL_COUNTS_CLEAR)
@@ -440,7 +440,7 @@ void counts_change(Counts *counts, uint32_t table, ControlCountsVerb verb, uint6
                 CountHist *hist = &counts->hists[i];
 
                 if (!hist->is_notify && (table == CONTROL_COUNTS_ALL || hist->trigger == table))
-                        change(hist, verb, lost);
+                        change_hist(hist, verb, lost);
         }
 }
 

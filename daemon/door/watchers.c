@@ -37,7 +37,8 @@ typedef struct Watcher {
         char *peer;
         uid_t uid;
         bool is_of_all;
-        uint64_t paid_usec; /* on the bus: sent notices are paid until then */
+        uint64_t paid_usec; /* on the bus: each notice moves it by BUS_USEC, at most BUS_BURST ahead
+                             */
         uint64_t n_dropped; /* not reported yet */
 } Watcher;
 
@@ -149,8 +150,8 @@ static void watchers_on_loss(uid_t uid, json_object *notice, void *userdata) {
         watchers_give(userdata, uid, notice);
 }
 
-/* Returns whether any watcher may see this session. NULL: there are no watchers. */
-static bool watchers_have(const Watchers *watchers, const Session *session) {
+/* watchers: may be NULL. */
+static bool watchers_any_sees(const Watchers *watchers, const Session *session) {
         const Watcher *watcher;
 
         if (!watchers)
@@ -182,7 +183,7 @@ static int put_nsec(json_object *object, const char *key, clockid_t clock) {
                                         (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec));
 }
 
-/* Without memory, watchers do not learn of it. The session continues. */
+/* Without memory, the notice is not sent. The session continues. */
 static void watchers_report(const Watchers *watchers,
                 const Session *session,
                 const char *kind,
@@ -204,7 +205,7 @@ void watchers_take_state(Watchers *watchers, const Session *session) {
                 {},
         };
 
-        if (watchers_have(watchers, session))
+        if (watchers_any_sees(watchers, session))
                 watchers_report(watchers, session, "state", members);
 }
 
@@ -214,7 +215,7 @@ void watchers_take_end(Watchers *watchers,
                 const char *reason) {
         const char *const members[][2] = { { "code", code }, { "reason", reason }, {} };
 
-        if (!watchers_have(watchers, session))
+        if (!watchers_any_sees(watchers, session))
                 return;
         loss_pace_flush(watchers->losses, session_get_id(session));
         watchers_report(watchers, session, "ended", members);
@@ -225,7 +226,7 @@ void watchers_take_notice(Watchers *watchers, const Session *session, json_objec
         _cleanup_json_ json_object *made = NULL;
         int r = 0;
 
-        if (!watchers_have(watchers, session) || !(made = make_head(session, kind)))
+        if (!watchers_any_sees(watchers, session) || !(made = make_head(session, kind)))
                 return;
         json_object_object_foreach(notice, key, value) {
                 json_object *copy = NULL;

@@ -72,7 +72,8 @@ bool grant_event_compares(const GrantEvent *event, const Format *format, const F
                                 : grant_event_counts_by(event, format, field);
 }
 
-/* A request for unredacted records finds no rule without records (rule_is_unredacted). */
+/* Unredacted records need no check here: a rule without records never grants such a request
+ * (rule_is_unredacted). */
 int decision_check_sinks(const Decision *d) {
         const Spec *spec = d->spec;
         const char *key = spec->mode != MODE_STREAM ? "mode"

@@ -364,7 +364,7 @@ static bool session_histogram_must_wait(const HistCall *call) {
                 session->read_seconds = calloc(session->spec->n_triggers, sizeof(uint64_t));
         if (session->read_seconds && !call->is_verb)
                 last = &session->read_seconds[call->hist.trigger];
-        if (session_awaits_second(session,
+        if (session_defer_to_second(session,
                             !session->read_seconds || (last && *last == second),
                             begin_next))
                 return true;

@@ -339,7 +339,7 @@ static void session_then_late(Session *session) {
 
 static void session_begin_at_second(Session *session, void (*begin)(Session *session)) {
         session->late = begin;
-        if (!session_awaits_second(session, false, session_then_late))
+        if (!session_defer_to_second(session, false, session_then_late))
                 session_then_late(session);
 }
 

@@ -66,7 +66,7 @@ static int set_second_timer(Session *session, uint64_t usec) {
                                 &session->second,
                                 CLOCK_MONOTONIC,
                                 usec,
-                                1, /* no accuracy: other timers must not move it */
+                                1, /* usec of accuracy: the timer must not be joined with others */
                                 session_on_second,
                                 session);
         else
@@ -74,14 +74,14 @@ static int set_second_timer(Session *session, uint64_t usec) {
         return r < 0 ? r : sd_event_source_set_enabled(session->second, SD_EVENT_ONESHOT);
 }
 
-bool session_awaits_second(Session *session, bool was_done, void (*then)(Session *session)) {
+bool session_defer_to_second(Session *session, bool was_done, void (*then)(Session *session)) {
         uint64_t now_usec = get_now_usec();
 
         if (grant_has_records(session->grant) || !defence_is_on("sink-clock") ||
                         (!was_done && now_usec % USEC_PER_SEC < BEGIN_USEC))
                 return false;
         add_waiter(session, then);
-        /* If it cannot wait, it is answered when the session ends. */
+        /* Without the timer, the call is answered when the session ends. */
         int r = set_second_timer(session, (now_usec / USEC_PER_SEC + 1) * USEC_PER_SEC);
         if (r < 0)
                 log_errno(r, LOG_ERR, SESSION_CONTEXT(session), "cannot wait for the next second");

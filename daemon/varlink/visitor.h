@@ -11,8 +11,8 @@
 typedef struct Visitor {
         VarlinkDoor *door;
         char *name;                     /* in auth's table */
-        VarlinkCall *subscription;      /* NULL: none */
-        char session[KT_ID_DIGITS + 1]; /* … to which; "": it watches */
+        VarlinkCall *subscription;      /* Subscribe or Watch; NULL: neither */
+        char session[KT_ID_DIGITS + 1]; /* of Subscribe; "": Watch */
         TAILQ_ENTRY(Visitor) others;
 } Visitor;
 
