@@ -78,7 +78,7 @@ static HttpPeer http_peer_get(int fd) {
         return peer;
 }
 
-static bool http_peer_is(const HttpPeer *a, const HttpPeer *b) {
+static bool http_peer_is_same(const HttpPeer *a, const HttpPeer *b) {
         return a->family == b->family && memcmp(a->id, b->id, sizeof(a->id)) == 0;
 }
 
@@ -112,18 +112,19 @@ static void http_guests_dismiss_oldest(HttpGuests *guests, const HttpPeer *peer)
         HttpGuest *guest;
 
         TAILQ_FOREACH(guest, &guests->list, entry)
-                if (!guest->is_leaving && (!peer || http_peer_is(&guest->peer, peer))) {
+                if (!guest->is_leaving && (!peer || http_peer_is_same(&guest->peer, peer))) {
                         http_guests_dismiss(guests, guest);
                         return;
                 }
 }
 
+/* The caller holds the lock. */
 static size_t http_guests_count(const HttpGuests *guests, const HttpPeer *peer) {
         const HttpGuest *guest;
         size_t n = 0;
 
         TAILQ_FOREACH(guest, &guests->list, entry)
-                n += !guest->is_leaving && http_peer_is(&guest->peer, peer);
+                n += !guest->is_leaving && http_peer_is_same(&guest->peer, peer);
         return n;
 }
 

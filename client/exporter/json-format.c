@@ -9,12 +9,6 @@
 #include "exporter/number-text.h"
 #include "trace/json-string.h"
 
-static const char *const json_type_names[_METRIC_TYPE_N] = {
-        [METRIC_COUNTER] = "counter",
-        [METRIC_GAUGE] = "gauge",
-        [METRIC_HISTOGRAM] = "histogram",
-};
-
 static void json_add(TextBlock *block, const char *text) {
         text_block_add(block, text, strlen(text));
 }
@@ -80,7 +74,7 @@ static int json_add_family(TextBlock *block, const MetricFamily *family) {
         if (r < 0)
                 return r;
         json_add_string(block, "{\"name\":", family->name);
-        json_add_string(block, ",\"type\":", json_type_names[family->type]);
+        json_add_string(block, ",\"type\":", metric_type_to_string(family->type));
         json_add_string(block, ",\"help\":", family->help);
         if (family->unit)
                 json_add_string(block, ",\"unit\":", family->unit);

@@ -253,8 +253,8 @@ static int metrics_start(Service *service, Settings *settings) {
         r = r ?: metrics_set_push(service, settings);
         if (r != 0)
                 return r;
-        const CollectorPlace place = { service->board, metrics_fill, service->outputs };
-        return collector_new(settings, &place, &service->collector);
+        const CollectorOptions collecting = { service->board, metrics_fill, service->outputs };
+        return collector_new(settings, &collecting, &service->collector);
 }
 
 static int metrics_open(Service *service) {

@@ -97,7 +97,7 @@ static void otlp_push_wait_longer(OtlpPush *push, const OtlpAnswer *answer) {
         uint64_t doubling = MIN_OF(push->n_failures, (unsigned)BACKOFF_DOUBLING);
         uint64_t wait_usec = otlp_push_shake(BACKOFF_USEC << doubling);
 
-        /* One line for a time without a receiver. */
+        /* One line, however long the receiver fails. */
         if (push->n_failures == 0)
                 log_print(LOG_WARNING, "otlp: cannot send metrics, will retry: %s", answer->text);
         push->n_failures++;
@@ -117,10 +117,10 @@ static void otlp_push_accept(OtlpPush *push, const OtlpAnswer *answer) {
 }
 
 static void otlp_push_give_up(OtlpPush *push, const char *why) {
-        if (push->counts.n_failed == 0)
+        if (push->counts.n_refused == 0)
                 log_print(LOG_ERR, "otlp: the metrics cannot be sent: %s", why);
         otlp_push_remove_oldest(push);
-        otlp_push_count(push, &push->counts.n_failed, 1);
+        otlp_push_count(push, &push->counts.n_refused, 1);
 }
 
 static void otlp_push_send_oldest(OtlpPush *push) {

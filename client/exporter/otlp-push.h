@@ -15,10 +15,10 @@ typedef struct OtlpSettings {
 } OtlpSettings;
 
 typedef struct OtlpCounts {
-        uint64_t n_sent;            /* snapshots that the receiver has accepted */
-        uint64_t n_retries;         /* repeated requests */
-        uint64_t n_failed;          /* snapshots that the receiver refused for good */
-        uint64_t n_dropped;         /* snapshots that left the full queue */
+        uint64_t n_sent;    /* snapshots that the receiver has accepted */
+        uint64_t n_retries; /* requests that failed and are repeated */
+        uint64_t n_refused; /* snapshots that the receiver refused, or that cannot be printed */
+        uint64_t n_dropped; /* snapshots that left the full queue */
         uint64_t n_rejected_points; /* of accepted snapshots (partial success) */
         uint64_t n_queued;          /* snapshots that wait now */
 } OtlpCounts;

@@ -195,7 +195,7 @@ static int outputs_add_counts(MetricSnapshot *snapshot, const OtlpCounts *counts
         static const char *const labels[] = { "result" },
                                  *const results[] = { "sent", "refused", "dropped", NULL },
                                  *const one[] = { "", NULL };
-        const uint64_t numbers[] = { counts->n_sent, counts->n_failed, counts->n_dropped };
+        const uint64_t numbers[] = { counts->n_sent, counts->n_refused, counts->n_dropped };
         const MetricHead snapshots = { METRIC_COUNTER,
                 "ktrace_metrics_push_snapshots",
                 "Snapshots that the OTLP receiver accepted or refused, or that left the full queue",

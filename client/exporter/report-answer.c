@@ -130,7 +130,7 @@ static void report_add_description(TextBlock *block, const MetricFamily *family)
         report_add(block, "{\"parameters\":{\"name\":");
         report_add_name(block, family->name);
         report_add_text(block, ",\"description\":", family->help);
-        report_add_text(block, ",\"type\":", family->type == METRIC_COUNTER ? "counter" : "gauge");
+        report_add_text(block, ",\"type\":", metric_type_to_string(family->type));
         report_add(block, "}");
 }
 

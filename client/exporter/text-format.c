@@ -31,12 +31,6 @@ typedef struct TextFamily {
         BucketBounds bounds;
 } TextFamily;
 
-static const char *const type_names[_METRIC_TYPE_N] = {
-        [METRIC_COUNTER] = "counter",
-        [METRIC_GAUGE] = "gauge",
-        [METRIC_HISTOGRAM] = "histogram",
-};
-
 const char *text_format_get_type(TextFormat format) {
         static const char *const types[_TEXT_FORMAT_N] = {
                 [TEXT_PROMETHEUS] = "text/plain; version=0.0.4; charset=utf-8",
@@ -79,7 +73,7 @@ static void text_add_head(const TextFamily *text) {
         text_add_keyword(text, "# HELP ");
         text_add_escaped(text->block, family->help, text->is_openmetrics);
         text_add_keyword(text, "\n# TYPE ");
-        text_add(text->block, type_names[family->type]);
+        text_add(text->block, metric_type_to_string(family->type));
         if (text->is_openmetrics && family->unit) {
                 text_add_keyword(text, "\n# UNIT ");
                 text_add(text->block, family->unit);

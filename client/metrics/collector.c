@@ -26,7 +26,7 @@
 #define CALL_TIMEOUT_USEC UINT64_C(30000000)
 #define USEC_PER_SEC      UINT64_C(1000000)
 #define NSEC_PER_SEC      1000000000L
-/* So long the end of the service waits for a call that ktraced does not answer. */
+/* At its end, the service waits this long for a call that ktraced does not answer. */
 #define END_TIMEOUT_SEC 2
 #define STALE_MAX       SET_METRICS_MAX
 
@@ -37,13 +37,13 @@ struct Collector {
         bool ends;      /* under the lock */
         Settings *next; /* under the lock; NULL: no new ones */
 
-        CollectorPlace place;
+        CollectorOptions options;
         Settings *settings;
         SetRun **runs; /* one for each set of the settings */
         size_t n_runs;
         ktrace *connection;     /* NULL: none now */
         char trouble[512];      /* why there is none; "": there is one */
-        char *stale[STALE_MAX]; /* probes that no set has any more */
+        char *stale[STALE_MAX]; /* probes of sets that are off, to be removed */
         size_t n_stale;
         struct timespec published; /* the last snapshot: CLOCK_MONOTONIC */
         char status[128];          /* as systemd has it */
@@ -93,13 +93,11 @@ static bool collector_has_probe(const Collector *collector, const char *name) {
                 const Set *set = collector->runs[i]->set;
 
                 for (size_t j = 0; j < set->n_metrics; j++) {
-                        _cleanup_json_ json_object *probe = NULL;
+                        _cleanup_free_ char *probe = NULL;
 
                         if (set->metrics[j].source == SOURCE_PAIR &&
-                                        source_make_probe(&set->metrics[j], &probe) == 0 &&
-                                        strcmp(json_object_get_string(json_object_object_get(
-                                                               probe, "name")),
-                                                        name) == 0)
+                                        source_name_probe(&set->metrics[j], &probe) == 0 &&
+                                        strcmp(probe, name) == 0)
                                 return true;
                 }
         }
@@ -108,16 +106,11 @@ static bool collector_has_probe(const Collector *collector, const char *name) {
 
 /* Remembers the probes of a set that is off now. */
 static void collector_note_probes(Collector *collector, const Set *set) {
-        for (size_t i = 0; i < set->n_metrics && collector->n_stale < STALE_MAX; i++) {
-                _cleanup_json_ json_object *probe = NULL;
-
-                if (set->metrics[i].source != SOURCE_PAIR ||
-                                source_make_probe(&set->metrics[i], &probe) < 0)
-                        continue;
-                char *name = strdup(json_object_get_string(json_object_object_get(probe, "name")));
-                if (name)
-                        collector->stale[collector->n_stale++] = name;
-        }
+        for (size_t i = 0; i < set->n_metrics && collector->n_stale < STALE_MAX; i++)
+                if (set->metrics[i].source == SOURCE_PAIR &&
+                                source_name_probe(&set->metrics[i],
+                                                &collector->stale[collector->n_stale]) == 0)
+                        collector->n_stale++;
 }
 
 static int collector_remove_probe(Collector *collector, const char *name) {
@@ -264,7 +257,7 @@ static int collector_make_snapshot(const Collector *collector, MetricSnapshot **
         _cleanup_(metric_snapshot_unref_cleanup) MetricSnapshot *snapshot =
                         metric_snapshot_new(now.tv_sec * NSEC_PER_SEC + now.tv_nsec);
         int r = snapshot ? self_fill(snapshot, collector->runs, collector->n_runs) : -ENOMEM;
-        r = r ?: collector->place.fill(snapshot, collector->place.userdata);
+        r = r ?: collector->options.fill(snapshot, collector->options.userdata);
 
         for (size_t i = 0; r == 0 && i < collector->n_runs; i++)
                 for (size_t j = 0; r == 0 && j < collector->runs[i]->set->n_metrics; j++)
@@ -309,7 +302,7 @@ static void collector_publish(Collector *collector) {
 
         int r = collector_make_snapshot(collector, &snapshot);
         if (r == 0)
-                board_publish(collector->place.board, snapshot);
+                board_publish(collector->options.board, snapshot);
         else
                 log_print(LOG_ERR, "no snapshot: %s", strerror(-r));
         collector->published = collector_get_now();
@@ -414,13 +407,13 @@ static void collector_done(Collector *collector) {
         free(collector);
 }
 
-int collector_new(Settings *settings, const CollectorPlace *place, Collector **ret) {
+int collector_new(Settings *settings, const CollectorOptions *options, Collector **ret) {
         Collector *collector = calloc(1, sizeof(*collector));
         pthread_condattr_t attributes;
 
         if (!collector)
                 return -ENOMEM;
-        *collector = (Collector){ .place = *place, .settings = calloc(1, sizeof(Settings)) };
+        *collector = (Collector){ .options = *options, .settings = calloc(1, sizeof(Settings)) };
         (void)pthread_mutex_init(&collector->lock, NULL); /* cannot fail on Linux, as the next */
         (void)pthread_condattr_init(&attributes);
         (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

@@ -11,14 +11,14 @@ typedef struct Collector Collector;
 typedef int (*CollectorFill)(MetricSnapshot *snapshot, void *userdata);
 
 /* Where snapshots go, and who adds numbers to them. Borrowed. */
-typedef struct CollectorPlace {
+typedef struct CollectorOptions {
         Board *board;
         CollectorFill fill;
         void *userdata;
-} CollectorPlace;
+} CollectorOptions;
 
 /* Starts the thread. Takes the settings on success. Returns 0 or -errno. */
-int collector_new(Settings *settings, const CollectorPlace *place, Collector **ret);
+int collector_new(Settings *settings, const CollectorOptions *options, Collector **ret);
 /* The thread goes on with these settings, which are taken. Does not wait. */
 void collector_reload(Collector *collector, Settings *settings);
 /* Ends the thread. The sessions stay for a moment, for a service that starts again. Returns the

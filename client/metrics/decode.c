@@ -88,7 +88,7 @@ static bool decode_device(const DecodeKey *key, char text[static DECODE_TEXT_MAX
 /* Cgroups */
 
 /* Reads the path of a process's cgroup: the line "0::/PATH". */
-static bool decode_find_cgroup_of(uint64_t pid, char path[static CGROUP_LINE_MAX]) {
+static bool decode_find_task_cgroup(uint64_t pid, char path[static CGROUP_LINE_MAX]) {
         char file[64], line[CGROUP_LINE_MAX];
         bool is_found = false;
 
@@ -139,8 +139,9 @@ static bool has_suffix(const char *name, size_t size, const char *const *suffixe
         return false;
 }
 
-/* Takes the directory below the slices, as systemd makes them. A unit that has the right to make
- * cgroups gives them any name, also that of another unit, so all below it belongs to it. */
+/* Takes the directory below the slices, as systemd makes them. A unit with the right to make
+ * cgroups can give them any name, even the name of another unit. So everything below a unit counts
+ * as it. */
 void decode_unit(const char *path, char text[static DECODE_TEXT_MAX]) {
         static const char *const units[] = { ".service",
                 ".scope",
@@ -167,7 +168,7 @@ static bool decode_cgroup(const SetLabel *label,
                 const DecodeKey *key,
                 char text[static DECODE_TEXT_MAX]) {
         char path[CGROUP_LINE_MAX];
-        bool is_known = set_label_is_task(label) ? decode_find_cgroup_of(key->number, path)
+        bool is_known = set_label_is_task(label) ? decode_find_task_cgroup(key->number, path)
                                                  : decode_find_cgroup(key->number, path);
 
         if (!is_known)

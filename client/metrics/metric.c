@@ -15,8 +15,17 @@
 #define REPLACEMENT      "\xef\xbf\xbd" /* U+FFFD */
 #define REPLACEMENT_SIZE (sizeof(REPLACEMENT) - 1)
 
-/* Makes room for one more entry at the powers of two. */
-static int metric_grow(void *list, size_t n, size_t size) {
+const char *metric_type_to_string(MetricType type) {
+        static const char *const names[_METRIC_TYPE_N] = {
+                [METRIC_COUNTER] = "counter",
+                [METRIC_GAUGE] = "gauge",
+                [METRIC_HISTOGRAM] = "histogram",
+        };
+
+        return names[type];
+}
+
+int metric_grow(void *list, size_t n, size_t size) {
         void **array = list;
 
         if (n & (n - 1))

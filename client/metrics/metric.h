@@ -17,6 +17,9 @@ typedef enum MetricType {
         _METRIC_TYPE_N,
 } MetricType;
 
+/* "counter", as sets and all text formats have it. */
+const char *metric_type_to_string(MetricType type);
+
 /* One bucket of a histogram. It counts the numbers above the `last` of the bucket before it. */
 typedef struct MetricBucket {
         uint64_t last; /* the largest number that it counts, in the unit of the source */
@@ -79,5 +82,8 @@ int metric_snapshot_add(MetricSnapshot *snapshot, const MetricHead *head, Metric
 int metric_family_add(MetricFamily *family, const char *const *labels, MetricPoint **ret);
 /* The text that a label gets: as above, and cut to METRIC_VALUE_MAX bytes. NULL: no memory. */
 char *metric_make_value(const char *text);
-/* Adds buckets in the order of `last`. */
+/* The caller adds buckets in the order of `last`. */
 int metric_point_add_bucket(MetricPoint *point, uint64_t last, uint64_t count);
+/* Makes room for one more entry in a list of n. It grows at the powers of two. Returns 0 or
+ * -ENOMEM. */
+int metric_grow(void *list, size_t n, size_t size);

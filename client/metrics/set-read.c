@@ -333,11 +333,6 @@ static int read_help(void *target, json_object *o, const Place *place) {
 }
 
 static int set_read_type(void *target, json_object *o, const Place *place) {
-        static const char *const types[_METRIC_TYPE_N] = {
-                [METRIC_COUNTER] = "counter",
-                [METRIC_GAUGE] = "gauge",
-                [METRIC_HISTOGRAM] = "histogram",
-        };
         SetMetric *metric = target;
         const char *text;
 
@@ -345,7 +340,7 @@ static int set_read_type(void *target, json_object *o, const Place *place) {
         if (r != 0)
                 return r;
         for (int type = 0; type < _METRIC_TYPE_N; type++)
-                if (strcmp(text, types[type]) == 0) {
+                if (strcmp(text, metric_type_to_string(type)) == 0) {
                         metric->type = type;
                         return 0;
                 }

@@ -30,7 +30,7 @@
 #include "metrics/source.h"
 
 #define RETRY_MAX_USEC UINT64_C(300000000)
-#define FAILED         "org.ktrace1.Error.Failed"
+#define FAILED         "org.ktrace1.Error.Failed" /* by ktraced, and by libktrace without an answer */
 
 static uint64_t set_run_get_usec(clockid_t clock) {
         struct timespec now = {};
@@ -39,7 +39,7 @@ static uint64_t set_run_get_usec(clockid_t clock) {
         return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static int64_t set_run_get_realtime(void) {
+static int64_t set_run_get_realtime_nsec(void) {
         return (int64_t)set_run_get_usec(CLOCK_REALTIME) * 1000;
 }
 
@@ -94,15 +94,23 @@ void set_run_move(SetRun *run, const Set *set) {
         run->set = set;
 }
 
+/* Whether the metric goes on with the counts of the old one. */
+static bool metric_run_continues(const MetricRun *metric, const MetricRun *old) {
+        bool is_status = !metric->totals, was_status = !old->totals;
+
+        return old->is_read && is_status == was_status &&
+               set_metric_counts_alike(old->metric, metric->metric);
+}
+
 static void metric_run_inherit(MetricRun *metric, MetricRun *from) {
-        const SetMetric *is = metric->metric;
+        const SetMetric *own = metric->metric;
 
         totals_free(metric->totals);
         *metric = *from;
-        metric->metric = is;
+        metric->metric = own;
         from->totals = NULL;
         if (metric->totals) {
-                totals_move(metric->totals, is);
+                totals_move(metric->totals, own);
                 totals_restart(metric->totals);
                 metric->dropped_before = 0;
         }
@@ -111,14 +119,9 @@ static void metric_run_inherit(MetricRun *metric, MetricRun *from) {
 void set_run_inherit(SetRun *run, SetRun *from) {
         for (size_t i = 0; i < run->set->n_metrics; i++)
                 for (size_t j = 0; j < from->set->n_metrics; j++) {
-                        MetricRun *old = &from->metrics[j];
-
-                        if (!old->is_read ||
-                                        !set_metric_counts_alike(
-                                                        old->metric, run->metrics[i].metric) ||
-                                        !old->totals != !run->metrics[i].totals)
+                        if (!metric_run_continues(&run->metrics[i], &from->metrics[j]))
                                 continue;
-                        metric_run_inherit(&run->metrics[i], old);
+                        metric_run_inherit(&run->metrics[i], &from->metrics[j]);
                         /* The next session is not the first one that counts. */
                         run->read_usec = from->read_usec;
                 }
@@ -133,7 +136,8 @@ static void set_run_fail(SetRun *run, const char *text, uint64_t interval_usec) 
                 wait_usec *= 2;
         run->n_failures++;
         run->is_up = false;
-        /* The first retry is at the next interval. */
+        /* The first retry is at the next interval. Intervals are not exact, so half of one is
+         * subtracted. */
         run->retry_usec = set_run_get_usec(CLOCK_MONOTONIC) + MIN_OF(wait_usec, RETRY_MAX_USEC) -
                           interval_usec / 2;
         if (strcmp(run->trouble, text) != 0)
@@ -150,7 +154,7 @@ static void set_run_succeed(SetRun *run) {
         run->is_up = true;
 }
 
-/* Notices are not needed but for the reason of an end. */
+/* Takes the notices, and logs why a session has ended. The others are not needed. */
 static void set_run_take_notices(SetRun *run) {
         char *text = NULL;
 
@@ -215,22 +219,36 @@ static int set_run_add_probe(ktrace *connection, const SetMetric *metric, ktrace
         return r == -EEXIST ? 0 : r; /* equal names are equal definitions */
 }
 
-/* Creates and starts the session, or finds the metric because of which it is refused. */
+/* *ret_metric: the metric whose probe is refused. */
+static int set_run_add_probes(SetRun *run,
+                ktrace *connection,
+                size_t *ret_metric,
+                ktrace_error *error) {
+        const Set *set = run->set;
+
+        for (size_t i = 0; i < set->n_metrics; i++) {
+                if (set->metrics[i].source != SOURCE_PAIR || run->left_out[i])
+                        continue;
+                int r = set_run_add_probe(connection, &set->metrics[i], error);
+                if (r < 0) {
+                        *ret_metric = i;
+                        return r;
+                }
+        }
+        return 0;
+}
+
+/* Creates and starts the session. *ret_metric: the metric that ktraced refuses; SIZE_MAX: none. */
 static int set_run_try(SetRun *run,
                 ktrace *connection,
                 const SourceSession *session,
                 size_t *ret_metric,
                 ktrace_error *error) {
         _cleanup_json_ json_object *spec = NULL;
-        const Set *set = run->set;
-        int r = source_make_spec(session, &spec);
 
         *ret_metric = SIZE_MAX;
-        for (size_t i = 0; r == 0 && i < set->n_metrics; i++)
-                if (set->metrics[i].source == SOURCE_PAIR && !run->left_out[i]) {
-                        r = set_run_add_probe(connection, &set->metrics[i], error);
-                        *ret_metric = r < 0 ? i : SIZE_MAX;
-                }
+        int r = source_make_spec(session, &spec);
+        r = r ?: set_run_add_probes(run, connection, ret_metric, error);
         if (r < 0)
                 return r;
         r = ktrace_create(connection, json_object_to_json_string(spec), &run->session, error);
@@ -244,7 +262,7 @@ static int set_run_try(SetRun *run,
         return r;
 }
 
-/* Whether the answer says that it will be the same the next time. */
+/* Whether ktraced would answer the same to another try. */
 static bool set_run_is_refused(int r) {
         return r == -EINVAL || r == -EACCES || r == -EPERM || r == -ENOENT || r == -EOPNOTSUPP;
 }
@@ -287,7 +305,7 @@ static int set_run_create(SetRun *run, ktrace *connection, ktrace_error *error) 
         set_run_restart(run, is_whole);
         for (size_t i = 0; i < run->set->n_metrics; i++)
                 if (run->metrics[i].created_nsec == 0 && !run->metrics[i].is_read)
-                        run->metrics[i].created_nsec = set_run_get_realtime();
+                        run->metrics[i].created_nsec = set_run_get_realtime_nsec();
         if (is_whole)
                 return 0;
         uint64_t gap_usec = set_run_get_usec(CLOCK_MONOTONIC) - run->read_usec;
@@ -517,10 +535,11 @@ bool set_run_read(SetRun *run, ktrace *connection, uint64_t interval_usec) {
         run->reading_usec += end_usec - begin_usec;
         if (r < 0) {
                 set_run_fail(run, *error.text ? error.text : strerror(-r), interval_usec);
+                /* Any other name than FAILED is in an answer of ktraced. */
                 return *error.name && strcmp(error.name, FAILED) != 0;
         }
         set_run_succeed(run);
         run->read_usec = end_usec;
-        run->read_nsec = set_run_get_realtime();
+        run->read_nsec = set_run_get_realtime_nsec();
         return true;
 }

@@ -31,7 +31,7 @@ typedef struct SetRun {
         bool is_of_consumer;     /* the stream worker counts */
         char trouble[512];       /* why the last reading failed; "": it did not */
         unsigned n_failures;     /* since the last reading that succeeded */
-        uint64_t retry_usec;     /* not before: CLOCK_MONOTONIC */
+        uint64_t retry_usec;     /* the next reading is not earlier: CLOCK_MONOTONIC */
         uint64_t read_usec;      /* the last reading: CLOCK_MONOTONIC; 0: none */
         int64_t read_nsec;       /* the same, since 1970 */
         uint64_t reading_usec;   /* the time that all readings took */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Makes the session spec of a set: a trigger `hist` for each metric, and the definitions of pairs.
- * Called by set-session.c. These functions are pure.
+ * Called by set-run.c. These functions are pure.
  *
  * The spec says everything about what is counted, so that a service that starts again can compare
  * it with the spec of the session that its predecessor left. Therefore the name of a pair's probe
@@ -18,7 +18,7 @@
 #include "interfaces/spec.h"
 
 #define PROBE_STEM "metrics_"
-/* What the session is given when the service ends. A restart takes less. */
+/* How long the session exists after the service has ended. A restart takes less. */
 #define LIFETIME "linger:60s"
 /* A session that goes on with earlier counts: see source_name_histogram(). */
 #define SUFFIX_CONTINUED "-2"
@@ -80,7 +80,7 @@ static int source_add_arguments(const SetMetric *metric, json_object *args) {
         return r;
 }
 
-/* FNV-1a: the definitions are the administrator's, who gains nothing by equal names. */
+/* FNV-1a: the administrator writes the definitions, and gains nothing by equal names. */
 static uint32_t source_hash(const char *text) {
         uint32_t hash = 2166136261U;
 
@@ -112,34 +112,44 @@ int source_make_probe(const SetMetric *metric, json_object **ret) {
         return r;
 }
 
-/* Makes the system and the name of the metric's event, and the name of its probe or "". */
+int source_name_probe(const SetMetric *metric, char **ret) {
+        _cleanup_json_ json_object *probe = NULL;
+
+        int r = source_make_probe(metric, &probe);
+        if (r < 0)
+                return r;
+        char *name = strdup(json_object_get_string(json_object_object_get(probe, "name")));
+        if (!name)
+                return -ENOMEM;
+        *ret = name;
+        return 0;
+}
+
+/* Makes the name of the metric's event with its system, and the name of its probe or "". */
 static int source_name_event(const SetMetric *metric,
                 uid_t uid,
                 char **ret_event,
                 char **ret_probe) {
-        _cleanup_json_ json_object *probe = NULL;
-        char *event = NULL, *name = NULL;
-        int n, r = metric->source == SOURCE_PAIR ? source_make_probe(metric, &probe) : 0;
+        _cleanup_free_ char *probe = NULL;
+        char *event = NULL;
+        int r = 0, n;
 
+        if (metric->source == SOURCE_PAIR)
+                r = source_name_probe(metric, &probe);
+        else if (!(probe = strdup(metric->source == SOURCE_PROBE ? metric->event : "")))
+                r = -ENOMEM;
         if (r < 0)
                 return r;
-        name = strdup(probe ? json_object_get_string(json_object_object_get(probe, "name"))
-                        : metric->source == SOURCE_PROBE ? metric->event
-                                                         : "");
-        if (!name)
-                return -ENOMEM;
         if (metric->source == SOURCE_EVENT)
                 n = (event = strdup(metric->event)) ? 0 : -1;
         else if (metric->source == SOURCE_PROBE)
-                n = asprintf(&event, KT_PROBES_CATALOGUE ":%s", name);
+                n = asprintf(&event, KT_PROBES_CATALOGUE ":%s", probe);
         else
-                n = asprintf(&event, "ktrace_u%u:%s", uid, name);
-        if (n < 0) {
-                free(name);
+                n = asprintf(&event, "ktrace_u%u:%s", uid, probe);
+        if (n < 0)
                 return -ENOMEM;
-        }
         *ret_event = event;
-        *ret_probe = name;
+        *ret_probe = TAKE_PTR(probe);
         return 0;
 }
 

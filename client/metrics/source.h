@@ -34,5 +34,7 @@ int source_make_spec(const SourceSession *session, json_object **ret);
 bool source_find_refused(const SourceSession *session, const char *text, size_t *ret_metric);
 /* The definition of a pair, for AddProbe. Equal definitions have equal names, and others do not. */
 int source_make_probe(const SetMetric *metric, json_object **ret);
+/* The name in this definition. */
+int source_name_probe(const SetMetric *metric, char **ret);
 /* Whether both specs, one of them as ktraced describes it, make the same session. */
 bool source_is_same(json_object *described, json_object *wanted);

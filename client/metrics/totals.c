@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Counts of a metric by the values of its labels. Used by set-session.c, which reads the kernel's
- * table at each interval.
+/* Counts of a metric by the values of its labels. Used by set-run.c, which reads the kernel's table
+ * at each interval.
  *
  * The table's rows have numbers as keys, and several rows may have equal labels: tasks of one unit.
  * A row that was counted for a unit stays counted for it when its task has moved or ended. So each
@@ -34,7 +34,7 @@ typedef struct TotalsTableRow {
         uint64_t last;
         TotalsNumbers before, now;
         uint32_t reading; /* the last one that has the row */
-        uint32_t point;   /* its labels */
+        uint32_t point;   /* that has its labels; NONE: not decoded yet */
 } TotalsTableRow;
 
 typedef struct TotalsPoint {
@@ -64,7 +64,7 @@ struct Totals {
         uint32_t reading;
 };
 
-static uint64_t totals_add_up(uint64_t a, uint64_t b) {
+static uint64_t totals_add_saturating(uint64_t a, uint64_t b) {
         uint64_t sum;
 
         return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
@@ -113,19 +113,6 @@ static int totals_index_grow(TotalsIndex *index, size_t n) {
         return 1;
 }
 
-/* Arrays grow at the powers of two. */
-static int totals_grow(void *list, size_t n, size_t size) {
-        void **array = list;
-
-        if (n & (n - 1))
-                return 0;
-        void *grown = reallocarray(*array, n ? n * 2 : 1, size);
-        if (!grown)
-                return -ENOMEM;
-        *array = grown;
-        return 0;
-}
-
 /* Label sets */
 
 static uint64_t point_hash(const Totals *totals, char *const *labels) {
@@ -158,7 +145,7 @@ static uint32_t point_find(const Totals *totals, char *const *labels) {
 
 /* Takes the labels on success. */
 static int point_append(Totals *totals, char **labels, uint32_t *ret) {
-        int r = totals_grow(&totals->points, totals->n_points, sizeof(TotalsPoint));
+        int r = metric_grow(&totals->points, totals->n_points, sizeof(TotalsPoint));
 
         r = r ?: totals_index_grow(&totals->point_index, totals->n_points);
         if (r < 0)
@@ -194,7 +181,7 @@ static int point_get_other(Totals *totals, uint32_t *ret) {
         return r;
 }
 
-/* Frees the labels, or takes them. */
+/* Consumes the labels. */
 static int point_get(Totals *totals, char **labels, uint32_t *ret) {
         int r = 0;
 
@@ -263,7 +250,7 @@ static TotalsTableRow *row_find(const Totals *totals, const TotalsTableRow *want
 static int row_append(Totals *totals, const TotalsTableRow *wanted, TotalsTableRow **ret) {
         if (totals->n_rows == SET_ROWS_MAX)
                 return -E2BIG;
-        int r = totals_grow(&totals->rows, totals->n_rows, sizeof(TotalsTableRow));
+        int r = metric_grow(&totals->rows, totals->n_rows, sizeof(TotalsTableRow));
         r = r ?: totals_index_grow(&totals->row_index, totals->n_rows);
         if (r < 0)
                 return r;
@@ -275,8 +262,9 @@ static int row_append(Totals *totals, const TotalsTableRow *wanted, TotalsTableR
         return 0;
 }
 
-/* The kernel's ranges are whole: each bucket ends at one of at most SET_LINEAR_MAX numbers. */
-static uint64_t totals_get_last(const SetMetric *metric, uint64_t last) {
+/* Rounds up to the end of a bucket: a wrong answer cannot make more than SET_LINEAR_MAX or
+ * SET_LOG2_MAX buckets. The last linear bucket has no end. */
+static uint64_t totals_round_last(const SetMetric *metric, uint64_t last) {
         if (metric->type != METRIC_HISTOGRAM)
                 return 0;
         if (metric->width > 0)
@@ -294,7 +282,7 @@ void totals_begin(Totals *totals) {
 }
 
 int totals_add(Totals *totals, const TotalsRow *row) {
-        TotalsTableRow wanted = { .last = totals_get_last(totals->metric, row->last),
+        TotalsTableRow wanted = { .last = totals_round_last(totals->metric, row->last),
                 .point = NONE };
 
         for (size_t i = 0; i < totals->metric->n_labels; i++)
@@ -308,8 +296,8 @@ int totals_add(Totals *totals, const TotalsRow *row) {
         if (known->reading != totals->reading)
                 known->now = (TotalsNumbers){};
         known->reading = totals->reading;
-        known->now.count = totals_add_up(known->now.count, row->count);
-        known->now.sum = totals_add_up(known->now.sum, row->sum);
+        known->now.count = totals_add_saturating(known->now.count, row->count);
+        known->now.sum = totals_add_saturating(known->now.sum, row->sum);
         return 0;
 }
 
@@ -324,7 +312,7 @@ static int point_add_bucket(TotalsPoint *point, uint64_t last, uint64_t count) {
         while (i > 0 && point->buckets[i - 1].last >= last)
                 i--;
         if (i == point->n_buckets || point->buckets[i].last != last) {
-                int r = totals_grow(&point->buckets, point->n_buckets, sizeof(MetricBucket));
+                int r = metric_grow(&point->buckets, point->n_buckets, sizeof(MetricBucket));
 
                 if (r < 0)
                         return r;
@@ -334,7 +322,7 @@ static int point_add_bucket(TotalsPoint *point, uint64_t last, uint64_t count) {
                 point->buckets[i] = (MetricBucket){ .last = last };
                 point->n_buckets++;
         }
-        point->buckets[i].count = totals_add_up(point->buckets[i].count, count);
+        point->buckets[i].count = totals_add_saturating(point->buckets[i].count, count);
         return 0;
 }
 
@@ -364,10 +352,10 @@ static int row_commit(Totals *totals, TotalsTableRow *row) {
                 r = point_add_bucket(point, row->last, count);
         if (r < 0)
                 return r;
-        point->count = totals_add_up(point->count, count);
-        point->sum = totals_add_up(point->sum, sum);
+        point->count = totals_add_saturating(point->count, count);
+        point->sum = totals_add_saturating(point->sum, sum);
         if (row->point == totals->other)
-                totals->n_other = totals_add_up(totals->n_other, count);
+                totals->n_other = totals_add_saturating(totals->n_other, count);
         row->before = row->now;
         return 0;
 }
@@ -377,7 +365,7 @@ int totals_commit(Totals *totals) {
         uint32_t point;
         int r = 0;
 
-        /* Without labels, zero is a number, too. */
+        /* A metric without labels shows 0 before its first event. */
         if (totals->metric->n_labels == 0)
                 r = point_get(totals, none, &point);
 

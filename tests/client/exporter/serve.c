@@ -87,7 +87,7 @@ static void print_counts(Serve *serve) {
                " rejected=%" PRIu64 " queued=%" PRIu64 "\n",
                         counts.n_sent,
                         counts.n_retries,
-                        counts.n_failed,
+                        counts.n_refused,
                         counts.n_dropped,
                         counts.n_rejected_points,
                         counts.n_queued);
