@@ -3,7 +3,8 @@
 # bench.sh: measures on this machine's kernel. See --help.
 set -eu -o pipefail
 cd "$(dirname "$0")"
-all=(boot consumer control decode fence filter flight latency overhead page policy probes restart size steps workload)
+all=(boot consumer control decode fence filter flight latency metrics overhead page policy probes restart size steps
+        workload)
 # These have the goals, and take two minutes together.
 quick_names=(consumer decode latency overhead size steps)
 usage() {
@@ -22,8 +23,8 @@ required) and prints a table for each benchmark. Needs root.
   --json FILE     write the results to FILE
   --help          print this text
 
-NAME: ${all[*]:0:8}
-      ${all[*]:8}
+NAME: ${all[*]:0:9}
+      ${all[*]:9}
 The head of tests/bench/NAME.sh says what it measures. Default: all of them.
 RUNS in the environment: how often each is measured (5; with --quick 3).
 
