@@ -46,6 +46,7 @@ metrics_end() {
                 "$CONFIG_DIR/policy.d/10-test.json" "$DOOR"
         ktracectl policy reload || true
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        within 20 no_instance || true # they are removed after the answer
         for probe in $(ktracectl --json probes list | jq -r '.[] | select(.uid != null) | .event' || true); do
                 within 10 ktracectl probes remove "$probe" || true
         done

@@ -10,6 +10,7 @@ switch_off() {
         systemctl stop ktrace-metrics.socket ktrace-metrics-report.socket ktrace-metrics.service || true
         rm -f /etc/ktrace/ktrace-metrics.json
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        within 20 no_instance || true # they are removed after the answer
         leave_case
 }
 # number PATTERN: the value of the line of ./scraped that begins with the text.
