@@ -7,8 +7,9 @@
 # - A scrape: the CPU time of the server alone, with 10,000 label sets. The service makes an answer once for each
 #   snapshot, so the first scrape of one and all further ones differ. The peer is node_exporter, which reads the same
 #   numbers from a file for its textfile collector, at each scrape, and has no other collector on.
-# - 1,000 scrapes and the memory, with all shipped sets on. Here node_exporter runs with its textfile collector and one
-#   number, which is the least that it needs, and as Debian starts it: it then reads more numbers, at each scrape.
+# - 1,000 scrapes and the memory, with all shipped sets on but jvm, which waits for the probes of a JVM. Here
+#   node_exporter runs with its textfile collector and one number, which is the least that it needs, and as Debian
+#   starts it: it then reads more numbers, at each scrape.
 # - A reading of 10,000 label sets: the CPU time of all processes, once in each interval.
 # --quick measures fewer events and scrapes.
 #
@@ -30,6 +31,7 @@ LABEL_SETS=10000
 SERVE=$BENCH/../client/exporter/exporter-serve
 sys_enter=$TRACING/instances/$PEER/events/raw_syscalls/sys_enter
 textfiles=$NATIVE/work/textfiles
+rm "$NATIVE/lib/metrics.d/jvm.json"
 mkdir -p "$NATIVE/config/metrics.d" "$textfiles/many" "$textfiles/one"
 declare -A headers=(
         [text]='Accept: text/plain;version=0.0.4'
