@@ -74,7 +74,8 @@ struct Session {
         OwnWrites *own_writes;      /* announces our writes to the next two members */
         Interference *interference; /* judged sessions, from the first start */
         Ledger *ledger;             /* other sessions, from the first start */
-        uint64_t n_lost;            /* lost events, at the last look */
+        uint64_t n_lost;            /* lost events */
+        uint64_t n_lost_seen;       /* since the buffer was last cleared, at the last look */
         bool skips_losses;          /* adopted: its first losses are those of the last daemon */
         uint64_t n_interferences;   /* changes by others, as reported */
         uint64_t interference_nsec; /* total duration of these changes */

@@ -188,6 +188,7 @@ int session_clear(Session *session, Request *request, Reason *reason) {
                                 "others");
         if (!TAILQ_EMPTY(&session->snapshots))
                 return reason_set(reason, KT_E_BUSY, "a snapshot is being taken: try again");
+        losses_look(session->losses);
         session->request = request;
         session->state_before = session->state;
         trace_plan_clear(&session->trace, &session->plan);

@@ -94,10 +94,12 @@ static void count_losses(Session *session, const uint64_t *lost) {
 
         for (unsigned cpu = 0; cpu < session->trace.n_cpus; cpu++)
                 n += lost[cpu];
-        if (!session->skips_losses && n > session->n_lost)
-                session->registry->counters.n_lost += n - session->n_lost;
+        uint64_t n_more = n < session->n_lost_seen ? n : n - session->n_lost_seen;
+        session->n_lost_seen = n;
+        session->n_lost += n_more;
+        if (!session->skips_losses)
+                session->registry->counters.n_lost += n_more;
         session->skips_losses = false;
-        session->n_lost = n;
 }
 
 /* The owner decides how much a session loses. So the journal gets the first loss at once, and the

@@ -38,7 +38,9 @@ static uint64_t losses_get_cpu_usec(void) {
         return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static void losses_look(Losses *losses) {
+void losses_look(Losses *losses) {
+        if (!losses)
+                return;
         for (unsigned cpu = 0; cpu < losses->trace->n_cpus; cpu++) {
                 CpuStatistics s = {};
 

@@ -32,10 +32,11 @@ case_status_resources() { # status shows memory, CPU time and buffers of the dae
 }
 
 totals() { ktracectl --json=short status | jq "[.daemon.totals | $1] | add"; } # EXPRESSION
+lost_of() { ktracectl --json=short show "$1" | jq .statistics.lost; }
 
 case_status_totals() { # status counts sessions, their ends, refused calls, lost events and failed workers of all users
         trap 'rm -f "$CONFIG_DIR/policy.d/10-case.json"; ktracectl policy reload; status_end' EXIT
-        local created ended denied failed lost worker
+        local created ended denied failed lost before worker
         created=$(totals '."sessions-created"')
         ended=$(totals '."sessions-ended".destroyed, ."sessions-ended".stopped')
         denied=$(totals '."calls-denied"')
@@ -53,7 +54,16 @@ case_status_totals() { # status counts sessions, their ends, refused calls, lost
         "$TARGET" calls 20000 1000
         ktracectl stop full
         [ "$(totals .lost)" -gt "$lost" ] || fail "no loss: $(ktracectl --json status)"
-        same "$(totals .lost)" "$((lost + $(ktracectl --json=short show full | jq .statistics.lost)))" "lost events"
+        same "$(totals .lost)" "$((lost + $(lost_of full)))" "lost events"
+        # A buffer that was cleared counts from 0 again.
+        ktracectl start full
+        "$TARGET" calls 20000 1000
+        before=$(lost_of full)
+        ktracectl clear full
+        "$TARGET" calls 5000 1000
+        ktracectl stop full
+        [ "$(lost_of full)" -gt 0 ] || fail "no loss after a clear"
+        same "$(totals .lost)" "$((lost + before + $(lost_of full)))" "lost events, also after a clear"
         ktracectl destroy full
         recording ktracectl record -q -a -e raw_syscalls:sys_enter -f 'id == 1000' -o u.kts -- sleep 80
         within 20 has_worker ktracectl || fail "$(ktracectl --json status)"
