@@ -172,7 +172,7 @@ static const SelfOfMetric self_of_metrics[] = {
                         self_get_other },
         { { METRIC_GAUGE,
                           "ktrace_metrics_left_out",
-                          "Whether the metric is not counted, because ktraced refuses it",
+                          "Whether the metric is not counted, because ktraced or this kernel refuses it",
                           .labels = of_metric,
                           .n_labels = 1 },
                         self_get_left_out },

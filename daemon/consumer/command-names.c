@@ -4,11 +4,11 @@
  * that contain names, or counts.c does, if the stream is not judged. counts.c asks it for the name
  * that a task had when it wrote a record.
  *
- * Each life of a task begins with a name: the daemon sends the names of all tasks at the start, or
- * of a judged stream: the daemon sends the name of a task that it has
- * verified, and a record of a fork contains the name of the child. So the newest name before a
- * member's record belongs to the member, even if another process had the number before. The
- * kernel's list `saved_cmdlines` goes only by number, so it is not used.
+ * Each life of a task begins with a name. The daemon sends the names of the tasks that exist: of a
+ * judged stream those of the members that it has verified, of another stream all at its start. A
+ * record of a fork contains the name of the child. So the newest name before a task's record
+ * belongs to this task, even if another process had the number before. The kernel's list
+ * `saved_cmdlines` goes only by number, so it is not used.
  *
  * Names are noted in the order in which records are read. This is not the order of time. */
 

@@ -3,7 +3,7 @@
 /* GetStatus: reports how much memory, CPU time and kernel buffer the daemon and its stream workers
  * use. The doors call it in the event loop. It reads only /proc, so it does not block. A user sees
  * only the user's own workers and buffers; root sees all. The totals of all users are for root and
- * for those who may trace every process anyway, such as a monitoring agent. */
+ * for those who may trace or count every process, such as a monitoring agent. */
 
 #include "session/registry-status.h"
 

@@ -5,7 +5,6 @@ chmod 755 . tools
 sh guest/install.sh
 mkdir -p /etc/ktrace
 echo '{"max-prepared-kb": 0}' >/etc/ktrace/ktraced.json # the cases look at all instances
-mkdir -p /etc/ktrace
 modprobe fuse
 . ./selection
 export TAP_CASE TAP_DEEP

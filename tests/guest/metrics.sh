@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # ktrace-metrics as its package installs it: started by its sockets, as its own user, with the shipped rule and sets.
+. "$here/metrics-service.sh"
 
 switch_on() {
         trap switch_off EXIT
@@ -13,8 +14,6 @@ switch_off() {
         within 20 no_instance || true # they are removed after the answer
         leave_case
 }
-# number PATTERN: the value of the line of ./scraped that begins with the text.
-number() { awk -v head="$1 " 'index($0, head) == 1 { print substr($0, length(head) + 1) }' scraped; }
 counted() { "$@" >scraped && [ "$(number 'ktrace_syscalls_total{call="1000"}')" = 321 ]; }
 
 case_metrics_units() { # a scrape starts the service; the numbers of the shipped set are those that a program made
