@@ -149,6 +149,20 @@ int place_read_string(const Place *place, json_object *o, size_t max, const char
         return 0;
 }
 
+int place_read_copy(const Place *place, json_object *o, size_t max, char **ret) {
+        const char *text;
+
+        int r = place_read_string(place, o, max, &text);
+        if (r != 0)
+                return r;
+        char *copy = strdup(text);
+        if (!copy)
+                return -ENOMEM;
+        free(*ret);
+        *ret = copy;
+        return 0;
+}
+
 int place_read_boolean(const Place *place, json_object *o, bool *ret) {
         if (!json_object_is_type(o, json_type_boolean))
                 return place_refuse_value(place, o, "true or false");

@@ -39,6 +39,8 @@ int place_refuse_key(const Place *place, const char *guess);
 /* Each reads the expected value at the place, or refuses it. Strings: 1 to max bytes, without
  * NUL. */
 int place_read_string(const Place *place, json_object *o, size_t max, const char **ret);
+/* The same as a copy, which replaces *ret. */
+int place_read_copy(const Place *place, json_object *o, size_t max, char **ret);
 int place_read_boolean(const Place *place, json_object *o, bool *ret);
 int place_read_number(const Place *place,
                 json_object *o,

@@ -46,23 +46,12 @@ static bool ends_with(const char *name, const char *end) {
         return size > n && strcmp(name + size - n, end) == 0;
 }
 
-static int set_read_text(const Place *place, json_object *o, size_t max, char **ret) {
-        const char *text;
-
-        int r = place_read_string(place, o, max, &text);
-        if (r != 0)
-                return r;
-        free(*ret);
-        *ret = strdup(text);
-        return *ret ? 0 : -ENOMEM;
-}
-
 /* Labels */
 
 static int read_label_name(void *target, json_object *o, const Place *place) {
         SetLabel *label = target;
 
-        int r = set_read_text(place, o, SPEC_HIST_NAME_MAX, &label->name);
+        int r = place_read_copy(place, o, SPEC_HIST_NAME_MAX, &label->name);
         if (r != 0)
                 return r;
         if (!is_name(label->name, false))
@@ -77,7 +66,7 @@ static int read_label_name(void *target, json_object *o, const Place *place) {
 static int read_label_field(void *target, json_object *o, const Place *place) {
         SetLabel *label = target;
 
-        int r = set_read_text(place, o, SPEC_HIST_NAME_MAX, &label->field);
+        int r = place_read_copy(place, o, SPEC_HIST_NAME_MAX, &label->field);
         if (r == 0 && !is_name(set_get_field(label->field), false))
                 r = place_refuse_value(place, o, "the name of a field");
         return r;
@@ -144,7 +133,7 @@ static int read_label_names(void *target, json_object *o, const Place *place) {
                         return r;
                 SetName *name = &label->names[label->n_names++];
                 name->number = number;
-                r = set_read_text(&at, value, METRIC_VALUE_MAX, &name->text);
+                r = place_read_copy(&at, value, METRIC_VALUE_MAX, &name->text);
                 if (r != 0)
                         return r;
         }
@@ -220,7 +209,7 @@ static int set_read_source(SetMetric *metric, SetSource source, const Place *pla
 }
 
 static int read_event_name(json_object *o, const Place *place, char **ret) {
-        int r = set_read_text(place, o, SPEC_EVENT_NAME_MAX, ret);
+        int r = place_read_copy(place, o, SPEC_EVENT_NAME_MAX, ret);
 
         if (r != 0)
                 return r;
@@ -245,7 +234,7 @@ static int set_read_probe(void *target, json_object *o, const Place *place) {
         SetMetric *metric = target;
 
         int r = set_read_source(metric, SOURCE_PROBE, place);
-        r = r ?: set_read_text(place, o, SPEC_EVENT_NAME_MAX, &metric->event);
+        r = r ?: place_read_copy(place, o, SPEC_EVENT_NAME_MAX, &metric->event);
         if (r == 0 && !is_name(metric->event, false))
                 r = place_refuse_value(place, o, "the name of a probe of the catalogue");
         return r;
@@ -266,7 +255,7 @@ static int read_pair_to(void *target, json_object *o, const Place *place) {
 static int read_pair_key(void *target, json_object *o, const Place *place) {
         SetMetric *metric = target;
 
-        return set_read_text(place, o, SPEC_HIST_WORD_MAX, &metric->keys[metric->n_keys++]);
+        return place_read_copy(place, o, SPEC_HIST_WORD_MAX, &metric->keys[metric->n_keys++]);
 }
 
 static int read_pair_keys(void *target, json_object *o, const Place *place) {
@@ -297,7 +286,7 @@ static int read_status(void *target, json_object *o, const Place *place) {
         SetMetric *metric = target;
 
         int r = set_read_source(metric, SOURCE_STATUS, place);
-        return r ?: set_read_text(place, o, SPEC_HIST_WORD_MAX, &metric->event);
+        return r ?: place_read_copy(place, o, SPEC_HIST_WORD_MAX, &metric->event);
 }
 
 /* Metrics */
@@ -309,7 +298,7 @@ static int set_read_metric_name(void *target, json_object *o, const Place *place
         };
         SetMetric *metric = target;
 
-        int r = set_read_text(place, o, SET_METRIC_NAME, &metric->name);
+        int r = place_read_copy(place, o, SET_METRIC_NAME, &metric->name);
         if (r != 0)
                 return r;
         if (!is_name(metric->name, true))
@@ -329,7 +318,7 @@ static int set_read_metric_name(void *target, json_object *o, const Place *place
 static int read_help(void *target, json_object *o, const Place *place) {
         SetMetric *metric = target;
 
-        return set_read_text(place, o, TEXT_MAX, &metric->help);
+        return place_read_copy(place, o, TEXT_MAX, &metric->help);
 }
 
 static int set_read_type(void *target, json_object *o, const Place *place) {
@@ -350,13 +339,13 @@ static int set_read_type(void *target, json_object *o, const Place *place) {
 static int set_read_filter(void *target, json_object *o, const Place *place) {
         SetMetric *metric = target;
 
-        return set_read_text(place, o, SPEC_FILTER_MAX, &metric->filter);
+        return place_read_copy(place, o, SPEC_FILTER_MAX, &metric->filter);
 }
 
 static int read_value(void *target, json_object *o, const Place *place) {
         SetMetric *metric = target;
 
-        int r = set_read_text(place, o, SPEC_HIST_NAME_MAX, &metric->value);
+        int r = place_read_copy(place, o, SPEC_HIST_NAME_MAX, &metric->value);
         if (r == 0 && !is_name(set_get_field(metric->value), false))
                 r = place_refuse_value(place, o, "the name of a field");
         return r;
@@ -394,7 +383,7 @@ static int read_scale(void *target, json_object *o, const Place *place) {
 static int read_unit(void *target, json_object *o, const Place *place) {
         SetMetric *metric = target;
 
-        int r = set_read_text(place, o, SPEC_HIST_NAME_MAX, &metric->unit);
+        int r = place_read_copy(place, o, SPEC_HIST_NAME_MAX, &metric->unit);
         if (r == 0 && !is_name(metric->unit, false))
                 r = place_refuse_value(place, o, "a unit such as \"seconds\" or \"bytes\"");
         return r;
@@ -609,7 +598,7 @@ static int read_metrics(void *target, json_object *o, const Place *place) {
 static int set_read_description(void *target, json_object *o, const Place *place) {
         SetReading *reading = target;
 
-        return set_read_text(place, o, TEXT_MAX, &reading->set->description);
+        return place_read_copy(place, o, TEXT_MAX, &reading->set->description);
 }
 
 bool set_name_is_valid(const char *name) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "interfaces/spec.h"
+#include "interfaces/text-same.h"
 
 static void label_clear(SetLabel *label) {
         for (size_t i = 0; i < label->n_names; i++)
@@ -43,12 +44,8 @@ Set *set_free(Set *set) {
         return NULL;
 }
 
-static bool set_text_is_same(const char *a, const char *b) {
-        return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 static bool label_is_same(const SetLabel *a, const SetLabel *b) {
-        if (!set_text_is_same(a->name, b->name) || !set_text_is_same(a->field, b->field) ||
+        if (!text_is_same(a->name, b->name) || !text_is_same(a->field, b->field) ||
                         a->decoder != b->decoder || a->n_names != b->n_names)
                 return false;
         for (size_t i = 0; i < a->n_names; i++)
@@ -59,9 +56,9 @@ static bool label_is_same(const SetLabel *a, const SetLabel *b) {
 }
 
 static bool set_source_is_same(const SetMetric *a, const SetMetric *b) {
-        if (a->source != b->source || !set_text_is_same(a->event, b->event) ||
-                        !set_text_is_same(a->to, b->to) ||
-                        !set_text_is_same(a->filter, b->filter) || a->n_keys != b->n_keys)
+        if (a->source != b->source || !text_is_same(a->event, b->event) ||
+                        !text_is_same(a->to, b->to) || !text_is_same(a->filter, b->filter) ||
+                        a->n_keys != b->n_keys)
                 return false;
         for (size_t i = 0; i < a->n_keys; i++)
                 if (strcmp(a->keys[i], b->keys[i]) != 0)
@@ -71,8 +68,8 @@ static bool set_source_is_same(const SetMetric *a, const SetMetric *b) {
 
 bool set_metric_counts_alike(const SetMetric *a, const SetMetric *b) {
         if (a->type != b->type || strcmp(a->name, b->name) != 0 ||
-                        !set_text_is_same(a->unit, b->unit) || a->scale != b->scale ||
-                        !set_text_is_same(a->value, b->value) || a->width != b->width ||
+                        !text_is_same(a->unit, b->unit) || a->scale != b->scale ||
+                        !text_is_same(a->value, b->value) || a->width != b->width ||
                         a->n_labels != b->n_labels)
                 return false;
         for (size_t i = 0; i < a->n_labels; i++)

@@ -68,30 +68,19 @@ static int settings_read_interval(void *target, json_object *o, const Place *pla
 /* The push. otlp-request.c checks the endpoint and the file when the push starts. An endpoint may
  * contain a secret by mistake, so no message shows it. */
 
-static int settings_read_text_of(char **ret, size_t max, json_object *o, const Place *place) {
-        const char *text;
-
-        int r = place_read_string(place, o, max, &text);
-        if (r != 0)
-                return r;
-        free(*ret);
-        *ret = strdup(text);
-        return *ret ? 0 : -ENOMEM;
-}
-
 static int settings_read_endpoint(void *target, json_object *o, const Place *place) {
         Settings *settings = target;
 
         if (!json_object_is_type(o, json_type_string) ||
                         json_object_get_string_len(o) > ENDPOINT_MAX)
                 return place_refuse(place, "expected a string of 1 to %d bytes", ENDPOINT_MAX);
-        return settings_read_text_of(&settings->otlp_endpoint, ENDPOINT_MAX, o, place);
+        return place_read_copy(place, o, ENDPOINT_MAX, &settings->otlp_endpoint);
 }
 
 static int settings_read_ca_file(void *target, json_object *o, const Place *place) {
         Settings *settings = target;
 
-        return settings_read_text_of(&settings->otlp_ca_file, PATH_MAX - 1, o, place);
+        return place_read_copy(place, o, PATH_MAX - 1, &settings->otlp_ca_file);
 }
 
 static int settings_read_push_interval(void *target, json_object *o, const Place *place) {

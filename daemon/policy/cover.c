@@ -9,14 +9,11 @@
 
 #include <string.h>
 
+#include "interfaces/text-same.h"
 #include "policy/grant-sink.h"
 #include "policy/policy.h"
 
 #define COUNTS (1U << GRANT_SINK_HISTOGRAM | 1U << GRANT_SINK_COUNT)
-
-static bool cover_text_is_same(const char *a, const char *b) {
-        return a && b ? strcmp(a, b) == 0 : a == b;
-}
 
 static bool list_has(char *const *list, size_t n, const char *text) {
         for (size_t i = 0; i < n; i++)
@@ -34,7 +31,7 @@ static bool list_has_all(char *const *list, size_t n, char *const *wanted, size_
 
 static bool member_is_covered(const GrantEvent *now, const GrantMember *then) {
         for (size_t i = 0; i < now->n_members; i++)
-                if (cover_text_is_same(now->members[i].pid_field, then->pid_field) &&
+                if (text_is_same(now->members[i].pid_field, then->pid_field) &&
                                 list_has_all(now->members[i].fields,
                                                 now->members[i].n_fields,
                                                 then->fields,
@@ -51,7 +48,7 @@ static bool fields_are_covered(const GrantEvent *now, const GrantEvent *then) {
         for (size_t i = 0; i < now->n_members; i++)
                 if (!member_is_covered(then, &now->members[i]))
                         return false;
-        if (then->also_of && !cover_text_is_same(then->also_of, now->also_of))
+        if (then->also_of && !text_is_same(then->also_of, now->also_of))
                 return false;
         /* Keeps all fields except those cut. */
         if (!now->speaks_of_others && now->n_keep == 0)
@@ -92,9 +89,9 @@ static bool keys_are_covered(const Grant *grant, const GrantEvent *now, const Gr
 static const char *find_lack(const Grant *grant, const GrantEvent *now, const GrantEvent *then) {
         if (!now)
                 return "is no longer granted";
-        if (now->filter && !cover_text_is_same(now->filter, then->filter))
+        if (now->filter && !text_is_same(now->filter, then->filter))
                 return "would have another filter";
-        if (now->policy_filter && !cover_text_is_same(now->policy_filter, then->policy_filter))
+        if (now->policy_filter && !text_is_same(now->policy_filter, then->policy_filter))
                 return "is now granted with a filter of the rule";
         if (!fields_are_covered(now, then))
                 return "is now granted with fewer fields";
@@ -125,7 +122,7 @@ int grant_check_covers(const Grant *now, const Grant *then, Reason *reason) {
                                 "%s no longer granted (%s)",
                                 what,
                                 now->rule);
-        if (now->polkit_action && !cover_text_is_same(now->polkit_action, then->polkit_action))
+        if (now->polkit_action && !text_is_same(now->polkit_action, then->polkit_action))
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
                                 "polkit must allow this now (%s)",

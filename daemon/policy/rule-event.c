@@ -100,13 +100,8 @@ static int rule_event_read_members(void *target, json_object *o, const Place *pl
 
 static int read_also_of(void *target, json_object *o, const Place *place) {
         RuleEvent *event = target;
-        const char *text;
 
-        int r = place_read_string(place, o, FIELD_MAX, &text);
-        if (r != 0)
-                return r;
-        event->gives.also_of = strdup(text);
-        return event->gives.also_of ? 0 : -ENOMEM;
+        return place_read_copy(place, o, FIELD_MAX, &event->gives.also_of);
 }
 
 static int read_filter(void *target, json_object *o, const Place *place) {

@@ -10,11 +10,8 @@
 
 #include <string.h>
 
+#include "interfaces/text-same.h"
 #include "policy/policy.h"
-
-static bool same_text_is_same(const char *a, const char *b) {
-        return a && b ? strcmp(a, b) == 0 : a == b;
-}
 
 static bool list_is_same(char *const *a, size_t n_a, char *const *b, size_t n_b) {
         if (n_a != n_b)
@@ -26,21 +23,21 @@ static bool list_is_same(char *const *a, size_t n_a, char *const *b, size_t n_b)
 }
 
 static bool member_is_same(const GrantMember *a, const GrantMember *b) {
-        return same_text_is_same(a->pid_field, b->pid_field) &&
+        return text_is_same(a->pid_field, b->pid_field) &&
                list_is_same(a->fields, a->n_fields, b->fields, b->n_fields);
 }
 
 static bool event_is_same(const GrantEvent *a, const GrantEvent *b) {
-        if (!same_text_is_same(a->system, b->system) || !same_text_is_same(a->name, b->name) ||
-                        !same_text_is_same(a->filter, b->filter) ||
-                        !same_text_is_same(a->policy_filter, b->policy_filter) ||
+        if (!text_is_same(a->system, b->system) || !text_is_same(a->name, b->name) ||
+                        !text_is_same(a->filter, b->filter) ||
+                        !text_is_same(a->policy_filter, b->policy_filter) ||
                         a->speaks_of_others != b->speaks_of_others ||
                         a->is_of_program != b->is_of_program || a->is_off != b->is_off ||
                         a->is_unrecorded != b->is_unrecorded ||
                         !list_is_same(a->keep, a->n_keep, b->keep, b->n_keep) ||
                         !list_is_same(a->cut, a->n_cut, b->cut, b->n_cut) ||
                         !list_is_same(a->keys, a->n_keys, b->keys, b->n_keys) ||
-                        !same_text_is_same(a->also_of, b->also_of) || a->n_members != b->n_members)
+                        !text_is_same(a->also_of, b->also_of) || a->n_members != b->n_members)
                 return false;
         for (size_t i = 0; i < a->n_members; i++)
                 if (!member_is_same(&a->members[i], &b->members[i]))
@@ -49,21 +46,20 @@ static bool event_is_same(const GrantEvent *a, const GrantEvent *b) {
 }
 
 static bool request_is_same(const GrantRequest *a, const GrantRequest *b) {
-        return same_text_is_same(a->pattern, b->pattern) && a->n_matched == b->n_matched &&
+        return text_is_same(a->pattern, b->pattern) && a->n_matched == b->n_matched &&
                a->n_granted == b->n_granted;
 }
 
 static bool trigger_is_same(const GrantTrigger *a, const GrantTrigger *b) {
         return a->event == b->event && a->target == b->target &&
-               same_text_is_same(a->filter, b->filter) &&
-               same_text_is_same(a->hist.command, b->hist.command);
+               text_is_same(a->filter, b->filter) && text_is_same(a->hist.command, b->hist.command);
 }
 
 bool grant_is_same(const Grant *a, const Grant *b) {
-        if (!same_text_is_same(a->rule, b->rule) || a->fenced != b->fenced ||
+        if (!text_is_same(a->rule, b->rule) || a->fenced != b->fenced ||
                         a->redacted != b->redacted || a->addresses != b->addresses ||
                         a->sinks != b->sinks || a->allow_setuid != b->allow_setuid ||
-                        !same_text_is_same(a->polkit_action, b->polkit_action) ||
+                        !text_is_same(a->polkit_action, b->polkit_action) ||
                         memcmp(&a->limits, &b->limits, sizeof(a->limits)) != 0 ||
                         a->max_linger_usec != b->max_linger_usec || a->n_events != b->n_events ||
                         a->n_sources != b->n_sources || a->n_triggers != b->n_triggers ||
