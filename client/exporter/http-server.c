@@ -22,7 +22,6 @@
 #include "exporter/http-body.h"
 #include "exporter/http-guests.h"
 
-#define SOCKETS_MAX 16
 #define REQUEST_MAX ((size_t)8192)
 /* Connections that were dismissed take a moment to go. */
 #define LIBRARY_CONNECTIONS_MAX (HTTP_CONNECTIONS_MAX + 64)
@@ -36,7 +35,7 @@ typedef struct HttpSocket {
 struct HttpServer {
         HttpBodies *bodies;
         HttpGuests *guests;
-        HttpSocket sockets[SOCKETS_MAX];
+        HttpSocket sockets[HTTP_SOCKETS_MAX];
         size_t n_sockets;
 };
 
@@ -241,7 +240,7 @@ int http_server_add(HttpServer *server, int fd) {
         struct sockaddr_storage address;
         socklen_t size = sizeof(address);
 
-        if (server->n_sockets == SOCKETS_MAX)
+        if (server->n_sockets == HTTP_SOCKETS_MAX)
                 return -E2BIG;
         if (getsockname(sock, (struct sockaddr *)&address, &size) < 0)
                 return -errno;

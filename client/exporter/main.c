@@ -121,35 +121,23 @@ static int metrics_parse_options(Service *service, int argc, char **argv) {
         return -1;
 }
 
-/* Logs why a step failed, if it did. Returns r. */
-static int metrics_log(int r, const Reason *reason) {
-        if (r != 0)
-                log_print(LOG_ERR,
-                                "%s",
-                                reason->text[0] ? reason->text
-                                : r < 0         ? strerror(-r)
-                                                : error_get(r)->text);
-        return r;
+static void metrics_log(int r, const Reason *reason) {
+        log_print(LOG_ERR,
+                        "%s",
+                        reason->text[0] ? reason->text
+                        : r < 0         ? strerror(-r)
+                                        : error_get(r)->text);
 }
 
-/* Logs why settings cannot be used. */
-static int metrics_load(const Service *service, Settings **ret) {
-        Reason reason = {};
-
-        return metrics_log(settings_load(service->lib_dir, service->config_dir, ret, &reason),
-                        &reason);
-}
-
-static int metrics_set_push(const Service *service, const Settings *settings) {
+static int metrics_set_push(const Service *service, const Settings *settings, Reason *reason) {
         const OtlpSettings push = {
                 .endpoint = settings->otlp_endpoint,
                 .headers_file = settings->otlp_endpoint ? service->headers_file : NULL,
                 .ca_file = settings->otlp_ca_file,
                 .interval_usec = settings->otlp_interval_usec,
         };
-        Reason reason = {};
 
-        return metrics_log(outputs_set_push(service->outputs, &push, &reason), &reason);
+        return outputs_set_push(service->outputs, &push, reason);
 }
 
 static void metrics_notify_reloading(void) {
@@ -168,12 +156,18 @@ static int metrics_on_reload(sd_event_source *source _unused_,
         Service *service = userdata;
         _cleanup_(settings_free_cleanup) Settings *settings = NULL;
 
+        Reason reason = {};
+
         metrics_notify_reloading();
-        if (metrics_load(service, &settings) == 0 && metrics_set_push(service, settings) == 0) {
+        int r = settings_load(service->lib_dir, service->config_dir, &settings, &reason);
+        r = r ?: metrics_set_push(service, settings, &reason);
+        if (r == 0) {
                 collector_reload(service->collector, TAKE_PTR(settings));
                 log_print(LOG_INFO, "the settings were read again");
-        } else
+        } else {
+                metrics_log(r, &reason);
                 log_print(LOG_ERR, "the settings stay as they were");
+        }
         (void)sd_notify(0, "READY=1");
         return 0;
 }
@@ -228,39 +222,37 @@ static int metrics_find_headers(Service *service) {
         return 0;
 }
 
-static int metrics_open_outputs(Service *service) {
-        Reason reason = {};
-
+static int metrics_open_outputs(Service *service, Reason *reason) {
         int r = outputs_new(service->board, &service->outputs);
-        r = r ?: outputs_take_sockets(service->outputs, &reason);
+        r = r ?: outputs_take_sockets(service->outputs, reason);
         for (size_t i = 0; r == 0 && i < service->n_listen; i++)
-                r = outputs_listen(service->outputs, service->listen[i], &reason);
+                r = outputs_listen(service->outputs, service->listen[i], reason);
         if (r == 0 && service->report)
-                r = outputs_listen_report(service->outputs, service->report, &reason);
-        return metrics_log(r, &reason);
+                r = outputs_listen_report(service->outputs, service->report, reason);
+        return r;
 }
 
 static int metrics_fill(MetricSnapshot *snapshot, void *userdata) {
         return outputs_fill(userdata, snapshot);
 }
 
-static int metrics_start(Service *service, Settings *settings) {
+static int metrics_start(Service *service, Settings *settings, Reason *reason) {
         service->board = board_new();
         if (!service->board)
                 return -ENOMEM;
         int r = metrics_find_headers(service);
-        r = r ?: metrics_open_outputs(service);
-        r = r ?: metrics_set_push(service, settings);
+        r = r ?: metrics_open_outputs(service, reason);
+        r = r ?: metrics_set_push(service, settings, reason);
         if (r != 0)
                 return r;
         const CollectorOptions collecting = { service->board, metrics_fill, service->outputs };
         return collector_new(settings, &collecting, &service->collector);
 }
 
-static int metrics_open(Service *service) {
+static int metrics_open(Service *service, Reason *reason) {
         _cleanup_(settings_free_cleanup) Settings *settings = NULL;
 
-        int r = metrics_load(service, &settings);
+        int r = settings_load(service->lib_dir, service->config_dir, &settings, reason);
         if (r != 0)
                 return r;
         r = metrics_block_signals(); /* before there are threads */
@@ -268,7 +260,7 @@ static int metrics_open(Service *service) {
                 r = sd_event_new(&service->event);
         if (r < 0)
                 return r;
-        r = metrics_start(service, settings);
+        r = metrics_start(service, settings, reason);
         if (r == 0)
                 TAKE_PTR(settings);
         return r;
@@ -287,15 +279,17 @@ static void metrics_close(Service *service) {
 int main(int argc, char **argv) {
         Service service = { .config_dir = KT_CONFIG_DIR, .lib_dir = KT_LIB_DIR };
 
+        Reason reason = {};
+
         int r = metrics_parse_options(&service, argc, argv);
         if (r >= 0)
                 return r;
         (void)signal(SIGPIPE, SIG_IGN); /* a client that has gone */
-        r = metrics_open(&service);
+        r = metrics_open(&service, &reason);
         if (r == 0)
                 r = metrics_run(&service);
-        if (r < 0)
-                log_print(LOG_ERR, "cannot continue: %s", strerror(-r));
+        if (r != 0)
+                metrics_log(r, &reason);
         metrics_close(&service);
         return r == 0 ? KT_EXIT_OK : KT_EXIT_FAILED;
 }

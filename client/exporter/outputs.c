@@ -17,6 +17,7 @@
 #include "exporter/http-server.h"
 #include "exporter/listener.h"
 #include "exporter/report-server.h"
+#include "interfaces/text-same.h"
 
 #define PRIVATE_MODE 0660 /* of a UNIX socket for HTTP: shows all families */
 #define REPORT_MODE  0666
@@ -75,11 +76,25 @@ static int outputs_add_report(Outputs *outputs, int fd, Reason *reason) {
         return report_server_new(outputs->board, fd, &outputs->report);
 }
 
+/* Consumes fd. what: the socket, for the message. */
+static int outputs_add_http(Outputs *outputs, const char *what, int fd, Reason *reason) {
+        int r = http_server_add(outputs->http, fd);
+
+        if (r == -E2BIG)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "%s: expected at most %d sockets for HTTP",
+                                what,
+                                HTTP_SOCKETS_MAX);
+        return r < 0 ? reason_set(reason, KT_E_FAILED, "cannot serve %s: %s", what, strerror(-r))
+                     : 0;
+}
+
 /* Consumes fd. */
 static int outputs_add_socket(Outputs *outputs, const char *name, int fd, Reason *reason) {
         if (sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, true) > 0) {
                 if (strcmp(name, "http") == 0)
-                        return http_server_add(outputs->http, fd);
+                        return outputs_add_http(outputs, "a socket of systemd", fd, reason);
                 if (strcmp(name, "report") == 0 && sd_is_socket(fd, AF_UNIX, 0, -1) > 0)
                         return outputs_add_report(outputs, fd, reason);
         }
@@ -108,7 +123,7 @@ int outputs_listen(Outputs *outputs, const char *address, Reason *reason) {
         int fd;
         int r = listener_open(address, PRIVATE_MODE, &fd, reason);
 
-        return r ?: http_server_add(outputs->http, fd);
+        return r ?: outputs_add_http(outputs, address, fd, reason);
 }
 
 int outputs_listen_report(Outputs *outputs, const char *path, Reason *reason) {
@@ -120,14 +135,10 @@ int outputs_listen_report(Outputs *outputs, const char *path, Reason *reason) {
 
 /* The push */
 
-static bool outputs_is_same_text(const char *a, const char *b) {
-        return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static bool outputs_is_same_push(const OtlpSettings *a, const OtlpSettings *b) {
-        return outputs_is_same_text(a->endpoint, b->endpoint) &&
-               outputs_is_same_text(a->headers_file, b->headers_file) &&
-               outputs_is_same_text(a->ca_file, b->ca_file) && a->interval_usec == b->interval_usec;
+        return text_is_same(a->endpoint, b->endpoint) &&
+               text_is_same(a->headers_file, b->headers_file) &&
+               text_is_same(a->ca_file, b->ca_file) && a->interval_usec == b->interval_usec;
 }
 
 static int outputs_copy_text(const char *text, const char **ret) {

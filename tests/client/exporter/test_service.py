@@ -120,10 +120,11 @@ def check_sockets():
         one.close()
 
 
-def check_refused(what, sockets):
+def check_refused(what, sockets, text="FileDescriptorName="):
     service = Service(sockets=sockets)
     status = service.process.wait(timeout=10)
-    check(what, [] if status == 1 and "FileDescriptorName=" in service.text() else [f"{status} {service.text()}"])
+    check(f"{what}: one line", [] if status == 1 and text in service.text() and service.text().count("\n") == 1
+          else [f"{status} {service.text()}"])
     for _, one in sockets:
         one.close()
 
@@ -207,6 +208,8 @@ check_sockets()
 check_refused("a socket of another name is refused", [("other", socket.create_server(("127.0.0.1", 0)))])
 check_refused("a report over TCP is refused", [("report", socket.create_server(("127.0.0.1", 0)))])
 check_refused("a socket that does not listen is refused", [("http", socket.socket())])
+check_refused("too many sockets are refused", [("http", socket.create_server(("127.0.0.1", 0))) for _ in range(17)],
+              "expected at most 16 sockets for HTTP")
 check_options()
 check_push()
 end()
