@@ -545,6 +545,12 @@ static int metric_check_twice(const SetReading *reading,
                 return place_refuse(&at,
                                 "%s is already the name of a metric of this set",
                                 quote(metric->name).text);
+        for (size_t i = 0; i + 1 < reading->set->n_metrics; i++)
+                if (set_metric_has_same_table(metric, &reading->set->metrics[i]))
+                        return place_refuse(place,
+                                        "%s already counts this event by these fields: leave one "
+                                        "out, or give it another filter",
+                                        reading->set->metrics[i].name);
         for (size_t i = 0; i < reading->text->n_others; i++) {
                 const Set *other = reading->text->others[i];
 

@@ -78,6 +78,22 @@ bool set_metric_counts_alike(const SetMetric *a, const SetMetric *b) {
         return true;
 }
 
+static bool label_has_same_key(const SetLabel *a, const SetLabel *b) {
+        return text_is_same(a->field, b->field) &&
+               (a->decoder == DECODER_COMM) == (b->decoder == DECODER_COMM);
+}
+
+bool set_metric_has_same_table(const SetMetric *a, const SetMetric *b) {
+        if (a->source == SOURCE_STATUS || a->type != b->type || a->width != b->width ||
+                        !set_source_is_same(a, b) || !text_is_same(a->value, b->value) ||
+                        a->n_labels != b->n_labels)
+                return false;
+        for (size_t i = 0; i < a->n_labels; i++)
+                if (!label_has_same_key(&a->labels[i], &b->labels[i]))
+                        return false;
+        return true;
+}
+
 static bool set_metric_is_same(const SetMetric *a, const SetMetric *b) {
         return set_metric_counts_alike(a, b) && set_source_is_same(a, b) &&
                strcmp(a->help, b->help) == 0 && a->max_sets == b->max_sets;

@@ -87,6 +87,8 @@ DEFINE_CLEANUP(Set, set_free);
 bool set_is_same(const Set *a, const Set *b);
 /* Whether the counts of one can go on as the counts of the other. */
 bool set_metric_counts_alike(const SetMetric *a, const SetMetric *b);
+/* Whether both would be the same histogram of a session, which ktraced refuses. */
+bool set_metric_has_same_table(const SetMetric *a, const SetMetric *b);
 
 /* Whether the label may identify users, their tasks or cgroups. */
 bool set_label_is_private(const SetLabel *label);

@@ -329,6 +329,34 @@ static void test_twice(void) {
                         "x.json:2:9: metrics[0].name: \"m\" is already the name of a metric of the set sample");
 }
 
+#define TABLE(name, rest) \
+        "{\"name\":\"" name "\",\"help\":\"h\",\"type\":\"counter\",\"event\":\"s:e\"" rest "}"
+#define BY(decoder) \
+        ",\"labels\":[{\"name\":\"l\",\"field\":\"f\",\"decode\":\"" decoder "\"}],\"max-sets\":5"
+
+/* ktraced would refuse the second one. */
+static void test_same_table(void) {
+        static const char *const others[] = {
+                TABLE("b", ",\"filter\":\"x == 1\""),
+                TABLE("b", ",\"value\":\"bytes\""),
+                TABLE("b", BY("number")),
+        };
+
+        expect_refused("{\"metrics\":[" TABLE("a", "") ",\n" TABLE("b", "") "]}",
+                        "x.json:2:1: metrics[1]: a already counts this event by these fields: leave one "
+                        "out, or give it another filter");
+        expect_refused("{\"metrics\":[" TABLE("a", BY("unit")) ",\n" TABLE("b", BY("cgroup")) "]}",
+                        "x.json:2:1: metrics[1]: a already counts this event by these fields: leave one "
+                        "out, or give it another filter");
+        for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
+                g_autofree char *text =
+                                g_strdup_printf("{\"metrics\":[" TABLE("a", "") ",%s]}", others[i]);
+                _cleanup_(set_free_cleanup) Set *set = sample_read(text);
+
+                g_assert_cmpuint(set->n_metrics, ==, 2);
+        }
+}
+
 static void test_same(void) {
         _cleanup_(set_free_cleanup) Set *a = sample_read(good), *b = sample_read(good);
 
@@ -404,6 +432,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/set/refused-metrics", test_refused_metrics);
         g_test_add_func("/set/refused-names", test_refused_names);
         g_test_add_func("/set/twice", test_twice);
+        g_test_add_func("/set/same-table", test_same_table);
         g_test_add_func("/set/same", test_same);
         g_test_add_func("/set/shipped", test_shipped);
         g_test_add_func("/set/examples", test_examples);
