@@ -7,8 +7,21 @@
 
 #include <string.h>
 
+#include "interfaces/ascii.h"
 #include "interfaces/spec.h"
 #include "interfaces/text-same.h"
+
+static bool set_is_letter(char c) {
+        return (ascii_is_alphanumeric(c) && !ascii_is_digit(c)) || c == '_';
+}
+
+bool set_is_word(const char *text, bool may_colon) {
+        for (const char *p = text; *p; p++)
+                if (!set_is_letter(*p) && !(may_colon && *p == ':') &&
+                                (p == text || !ascii_is_digit(*p)))
+                        return false;
+        return *text != '\0';
+}
 
 static void label_clear(SetLabel *label) {
         for (size_t i = 0; i < label->n_names; i++)

@@ -97,6 +97,8 @@ bool set_metric_is_private(const SetMetric *metric);
 /* Whether a key of the kernel's table is a task, so that tasks that have ended fill the table. */
 bool set_metric_has_tasks(const SetMetric *metric);
 bool set_label_is_task(const SetLabel *label);
+/* Whether the text has only letters, '_', digits that do not begin it and, if may_colon, ':'. */
+bool set_is_word(const char *text, bool may_colon);
 /* The field without "from." or "to.": the name that the record of a pair has it under. */
 const char *set_get_field(const char *field);
 /* The rows for which the kernel's table needs room: a power of two. */

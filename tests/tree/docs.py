@@ -78,9 +78,10 @@ for number, example in enumerate(examples):
 check("ktrace-session.5 has every key of a session", absent(keys, page("ktrace-session.5")))
 trigger_keys = re.findall(r'^        \{ "([a-z-]+)",$', text("interfaces/spec-trigger.c"), re.M)
 check("ktrace-session.5 has every key of a trigger", absent(trigger_keys, page("ktrace-session.5")))
-set_keys = re.findall(r'\{ "([a-z0-9-]+)", (?:set_)?read_', text("client/metrics/set-read.c"))
+set_keys = [key for name in ("set", "label")
+            for key in re.findall(r'\{ "([a-z0-9-]+)", (?:set_)?read_', text(f"client/metrics/{name}-read.c"))]
 check("ktrace-metrics.d.5 has every key of a set", absent(set_keys, page("ktrace-metrics.d.5")))
-decoders = re.findall(r'\[DECODER_\w+\] = "(\w+)"', text("client/metrics/set-read.c"))
+decoders = re.findall(r'\[DECODER_\w+\] = "(\w+)"', text("client/metrics/label-read.c"))
 check("ktrace-metrics.d.5 has every decoder", absent(decoders, page("ktrace-metrics.d.5")))
 shipped = page("ktrace-metrics.d.5").split(".SH SHIPPED SETS\n")[1].split("\n.SH ")[0]
 sets = sorted(file.stem for file in (source / "policy" / "metrics.d").glob("*.json"))
