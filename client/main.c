@@ -12,6 +12,7 @@
 
 #include "call/proxy.h"
 #include "interfaces/nearest.h"
+#include "remote/near.h"
 #include "terminal/help.h"
 #include "terminal/message.h"
 #include "terminal/pager.h"
@@ -49,6 +50,7 @@ static const Verb *const verbs[] = {
         &verb_policy,
         &verb_bootconfig,
         &verb_verify,
+        &verb_serve,
 };
 
 static void write_help(FILE *out) {
@@ -74,11 +76,12 @@ static void write_help(FILE *out) {
                         "  --no-ask-password          never ask for a password; calls that need one fail\n"
                         "  --no-legend                no headings and no counts\n"
                         "  --varlink                  call ktraced over its own socket, without the bus\n"
+                        "  -H, --host=[USER@]HOST     trace on another machine, over ssh\n"
                         "  -q, --quiet                print only errors and results\n"
                         "  -h, --help                 this text; after a verb: the help of the verb\n"
                         "  --version\n"
                         "\nEnvironment: DBUS_SYSTEM_BUS_ADDRESS names the bus, KTRACE_VARLINK_ADDRESS the socket\n"
-                        "(unix:PATH); SYSTEMD_PAGER, PAGER.\n"
+                        "(unix:PATH); KTRACE_SSH the program for -H; SYSTEMD_PAGER, PAGER.\n"
                         "\nExit status: 0 done; 1 failed; 2 wrong usage; 3 denied; 4 events were lost;\n"
                         "'record' with a command returns the command's (see 'ktracectl record --help').\n"
                         "\nTo begin with:\n"
@@ -148,15 +151,33 @@ static int fill_closed_descriptors(void) {
         return 0;
 }
 
-int main(int argc, char **argv) {
+/* Whether a verb without an output of its own reads standard input: it names it with "-". */
+static bool ktracectl_reads_input(const Context *context) {
+        for (int i = 1; i < context->n_words; i++) {
+                const char *word = context->words[i], *value = strchr(word, '=');
+
+                if (strcmp(word, "-") == 0 || (value && strcmp(value, "=-") == 0))
+                        return true;
+        }
+        return false;
+}
+
+static int ktracectl_run_there(const Context *context) {
+        return near_run(&(NearOptions){
+                        .context = context, .reads_input = ktracectl_reads_input(context) });
+}
+
+/* Runs a whole command line, with words before the verb. */
+static int ktracectl_run(Context *context, int argc, char **argv) {
         static const struct option options[] = { OPTIONS_GLOBAL, {} };
-        Context context = { .legend = true, .pager = true, .ask_password = true };
         int option, status;
 
-        if (fill_closed_descriptors() < 0)
-                return KT_EXIT_FAILED;
-        (void)setlocale(LC_ALL, "");
-        option = options_next(&context, argc, argv, "+hq", options, &status);
+        context->run_here = ktracectl_run;
+        context->run_there = ktracectl_run_there;
+        context->n_words = argc;
+        context->words = argv;
+        optind = 0; /* 0 resets also the hidden state of getopt */
+        option = options_next(context, argc, argv, "+hq", options, &status);
         if (option == OPTIONS_EXIT)
                 return status;
         if (option != OPTIONS_END) {
@@ -164,20 +185,29 @@ int main(int argc, char **argv) {
                 return KT_EXIT_OK;
         }
         if (optind >= argc)
-                return message_show_usage(&context, "no verb was given");
+                return message_show_usage(context, "no verb was given");
         argv += optind;
         argc -= optind;
-        context.verb = verb_find(argv[0]);
-        if (!context.verb) {
+        context->verb = verb_find(argv[0]);
+        if (!context->verb) {
                 const char *guess = verb_guess(argv[0]);
 
-                return message_show_usage(&context,
+                return message_show_usage(context,
                                 "%s: no such verb%s%s%s",
                                 argv[0],
                                 guess ? ", did you mean '" : "",
                                 guess ?: "",
                                 guess ? "'?" : "");
         }
-        optind = 0; /* 0 resets also the hidden state of getopt */
-        return verb_run(&context, argc, argv);
+        optind = 0;
+        return verb_run(context, argc, argv);
+}
+
+int main(int argc, char **argv) {
+        Context context = { .legend = true, .pager = true, .ask_password = true };
+
+        if (fill_closed_descriptors() < 0)
+                return KT_EXIT_FAILED;
+        (void)setlocale(LC_ALL, "");
+        return ktracectl_run(&context, argc, argv);
 }

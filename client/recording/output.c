@@ -24,7 +24,10 @@ struct Output {
         ExportFormat format;
         int fd; /* borrowed */
         bool regular;
-        bool is_plain; /* a trace.dat is not compressed */
+        bool is_plain;      /* a trace.dat is not compressed */
+        bool is_foreign;    /* from another machine */
+        const FarEnd *end;  /* NULL: not a channel */
+        ExportFormat final; /* of a channel: the format on the near side */
         const CallStyle *calls;
         bool has_cpus;
         CpuList cpus;
@@ -99,6 +102,47 @@ int output_open(const char *path, const char *format_name, Output **ret, Reason 
         if (r == 0)
                 *ret = TAKE_PTR(output);
         return r;
+}
+
+static int output_open_channel(const FarEnd *end,
+                const char *path,
+                const char *format_name,
+                Output **ret) {
+        Output *output = malloc(sizeof(*output));
+
+        if (!output)
+                return -ENOMEM;
+        *output = (Output){ .fd = end->stream_fd, .format = EXPORT_KTS, .end = end };
+        /* The near side has refused a wrong format. */
+        if (format_name)
+                (void)export_format_from_string(format_name, &output->final);
+        else
+                (void)export_format_from_suffix(path, &output->final);
+        output->path = strdup(path);
+        *ret = output->path ? output : output_free(output);
+        return *ret ? 0 : -ENOMEM;
+}
+
+int output_open_for(const Context *context,
+                const char *path,
+                const char *format_name,
+                Output **ret,
+                Reason *reason) {
+        return context->far && context->far->stream_fd >= 0
+                               ? output_open_channel(context->far, path, format_name, ret)
+                               : output_open(path, format_name, ret, reason);
+}
+
+bool output_is_channel(const Output *output) {
+        return output->end;
+}
+
+void output_set_foreign(Output *output) {
+        output->is_foreign = true;
+}
+
+bool output_is_dat(const Output *output) {
+        return export_format_is_dat(output->end ? output->final : output->format);
 }
 
 static int output_empty(int fd) {
@@ -190,7 +234,7 @@ static int output_convert(Output *output, ExportSummary *ret, Reason *reason) {
                                                              .selection = &selection,
                                                              .calls = output->calls,
                                                              .is_plain = output->is_plain,
-                                                             .is_own = true },
+                                                             .is_own = !output->is_foreign },
                                                output->format,
                                                out,
                                                ret,
@@ -232,6 +276,9 @@ int output_finish(Output *output, ExportSummary *ret, bool *ret_summarized, Reas
 }
 
 void output_discard(Output *output) {
+        /* An eventfd takes this number always. */
+        if (output->end && output->end->discard_fd >= 0)
+                (void)!write(output->end->discard_fd, &(uint64_t){ 1 }, sizeof(uint64_t));
         if (output->target)
                 target_discard(output->target);
 }

@@ -5,6 +5,7 @@
 
 #include "export/call-style.h"
 #include "export/export.h"
+#include "terminal/context.h"
 
 /* The destination of a recording: a file or standard output, and its format. */
 typedef struct Output Output;
@@ -14,6 +15,19 @@ typedef struct Output Output;
  * output_finish. Returns KT_E_INVALID_SPEC for a format that does not fit, KT_E_FAILED for a file
  * that cannot be written; both with reason. */
 int output_open(const char *path, const char *format_name, Output **ret, Reason *reason);
+/* The same, but on the far side of -H the stream goes to the near side, which opens an output with
+ * these arguments. */
+int output_open_for(const Context *context,
+                const char *path,
+                const char *format_name,
+                Output **ret,
+                Reason *reason);
+bool output_is_channel(const Output *output);
+/* The recording comes from another machine: what is converted was not checked by this one's
+ * consumer. */
+void output_set_foreign(Output *output);
+/* Whether a trace.dat will be made of it, here or by the near side. */
+bool output_is_dat(const Output *output);
 /* Keeps only these CPUs, such as "0-3,5". Returns KT_E_INVALID_SPEC when it is not a list or the
  * format always has all CPUs. */
 int output_set_cpus(Output *output, const char *list, Reason *reason);

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #include "export/export-live.h"
+#include "terminal/message.h"
 
 #define PIPE_TRANSFER_READ_SIZE (64 * 1024)
 /* The consumer writes the data of all CPUs together. */
@@ -29,7 +30,7 @@ struct PipeTransfer {
         int source_fd;
         int out_fd;
         bool pollable;
-        bool clean;
+        bool clean, is_open; /* state of message_clean_lines */
         bool draining;
         bool ended; /* the source has ended and the exporter has finished */
         LiveExport *live;
@@ -42,20 +43,6 @@ struct PipeTransfer {
         void *userdata;
         uint8_t buffer[PIPE_TRANSFER_READ_SIZE];
 };
-
-/* Only newline and tab reach a terminal from here. Names and arguments of traced programs may
- * contain other control characters. UTF-8's C1 controls (c2 80 to c2 9f) are two bytes. */
-static void pipe_transfer_clean(char *text, size_t size) {
-        for (size_t i = 0; i < size; i++) {
-                unsigned char c = (unsigned char)text[i];
-
-                if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-                        text[i] = '?';
-                else if (c == 0xc2 && i + 1 < size && (unsigned char)text[i + 1] >= 0x80 &&
-                                (unsigned char)text[i + 1] <= 0x9f)
-                        text[i] = text[i + 1] = '?';
-        }
-}
 
 static ssize_t on_print(void *userdata, const char *data, size_t size) {
         PipeTransfer *transfer = userdata;
@@ -72,8 +59,10 @@ static ssize_t on_print(void *userdata, const char *data, size_t size) {
                 transfer->n_allocated = wanted;
         }
         memcpy(transfer->pending + transfer->n_pending, data, size);
+        /* Names and arguments of traced programs may contain control characters. */
         if (transfer->clean)
-                pipe_transfer_clean(transfer->pending + transfer->n_pending, size);
+                message_clean_lines(
+                                transfer->pending + transfer->n_pending, size, &transfer->is_open);
         transfer->n_pending += size;
         return (ssize_t)size;
 }

@@ -419,30 +419,39 @@ static void recording_stop(Recording *recording) {
                 recording_begin_destroy(recording);
 }
 
-/* Prints a line such as "t.dat: 12,345 events, 1.2 MB, none lost". */
-static void recording_report_summary(const Recording *recording,
+void recording_report_result(const Output *output,
                 uint64_t n_events,
-                uint64_t n_lost) {
+                uint64_t n_lost,
+                bool is_quiet,
+                const char *note) {
         char events[TABLE_NUMBER_MAX], bytes[TABLE_NUMBER_MAX], lost[TABLE_NUMBER_MAX] = "none";
-        Output *output = recording->options->output;
         uint64_t size = output_get_size(output);
-        char text[256];
 
+        if (is_quiet && n_lost == 0)
+                return;
         if (n_lost > 0)
                 table_format_number(lost, n_lost);
-        (void)snprintf(text,
-                        sizeof(text),
-                        "%s event%s%s%s, %s lost%s",
+        message_print("%s: %s event%s%s%s, %s lost%s",
+                        output_get_name(output),
                         table_format_number(events, n_events),
                         n_events == 1 ? "" : "s",
                         size > 0 ? ", " : "",
                         size > 0 ? table_format_bytes(bytes, size) : "",
                         lost,
-                        n_lost > 0                 ? "; use a larger --buffer to lose fewer"
+                        note ?: "");
+}
+
+/* The near side of -H reports what it has written. */
+static void recording_report_summary(const Recording *recording) {
+        if (output_is_channel(recording->options->output))
+                return;
+        recording_report_result(recording->options->output,
+                        recording->n_recorded,
+                        recording->n_lost,
+                        recording->options->quiet,
+                        recording->n_lost > 0      ? "; use a larger --buffer to lose fewer"
                         : recording->n_changes > 0 ? " in the buffer"
-                                                   : "");
-        if (!recording->options->quiet || n_lost > 0)
-                message_print("%s: %s", output_get_name(output), text);
+                                                   : NULL);
 }
 
 /* Completes the file after the end of the stream and reports its contents. */
@@ -475,7 +484,7 @@ static void recording_finish(Recording *recording) {
         /* The daemon's counts do not describe the file of a failed recording. */
         if (!recording->failed && !transfer_is_deserted(recording->transfer) &&
                         (summary || recording->has_statistics))
-                recording_report_summary(recording, recording->n_recorded, recording->n_lost);
+                recording_report_summary(recording);
         if (recording->n_unpaired > 0) {
                 char events[TABLE_NUMBER_MAX];
 

@@ -22,3 +22,10 @@ typedef struct RecordingOptions {
 
 /* Records from CreateSession to Destroy and reports all errors. Returns the exit status. */
 int recording_run(const RecordingOptions *options);
+/* Prints a line such as "t.dat: 12,345 events, 1.2 MB, none lost". note: of lost events, after
+ * their number; NULL: none. */
+void recording_report_result(const Output *output,
+                uint64_t n_events,
+                uint64_t n_lost,
+                bool is_quiet,
+                const char *note);

@@ -3,9 +3,11 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "call/proxy.h"
 
+typedef struct Context Context;
 typedef struct Verb Verb;
 
 typedef enum JsonMode {
@@ -14,8 +16,15 @@ typedef enum JsonMode {
         JSON_PRETTY,
 } JsonMode;
 
+/* What the far side of -H has for its verb. */
+typedef struct FarEnd {
+        int stream_fd;    /* a pipe that takes the stream, in place of an output; -1: none */
+        int discard_fd;   /* an eventfd: written when the stream must not be kept; -1: none */
+        bool is_terminal; /* the near side prints on a terminal */
+} FarEnd;
+
 /* The values of the options that all verbs share. */
-typedef struct Context {
+struct Context {
         const Verb *verb; /* NULL before it is found */
         JsonMode json;
         bool legend;
@@ -24,7 +33,21 @@ typedef struct Context {
         bool ask_password;
         bool administrator; /* also sessions of other users, for verbs that manage sessions */
         ProxyDoor door;     /* how ktraced is reached */
-} Context;
+
+        const char *host;  /* -H: the machine where the verb runs; NULL: this one */
+        const FarEnd *far; /* NULL: not the far side of -H */
+        int n_words;       /* the whole command line, as main got it */
+        char **words;
+        /* Of main: runs this command line on the host, or a whole command line here. Return the
+         * exit status. */
+        int (*run_there)(const Context *context);
+        int (*run_here)(Context *context, int argc, char **argv);
+};
+
+/* Whether standard output is a terminal, for the form of what is printed. */
+static inline bool context_is_terminal(const Context *context) {
+        return context->far ? context->far->is_terminal : isatty(STDOUT_FILENO);
+}
 
 /* One command. Each verb's file defines its own as `const Verb verb_NAME`; main.c lists them. */
 struct Verb {
@@ -35,6 +58,9 @@ struct Verb {
         void (*print_more)(FILE *out);
         bool paged;   /* its listing may go through a pager */
         bool manages; /* with --administrator also sessions of other users */
+        /* With -H: it writes its output itself, and calls near.h for the rest. */
+        bool carries;
+        const char *at_home; /* why it refuses -H, and what to do instead; NULL: it does not */
         /* argv[0] is the verb's name. Returns the exit status. */
         int (*run)(Context *context, int argc, char **argv);
 };

@@ -35,6 +35,22 @@ void message_clean(char *text) {
         }
 }
 
+void message_clean_lines(char *text, size_t size, bool *is_open) {
+        for (size_t i = 0; i < size; i++) {
+                unsigned char c = (unsigned char)text[i];
+                bool was_open = *is_open;
+
+                *is_open = c == 0xc2;
+                if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+                        text[i] = '?';
+                else if (was_open && c >= 0x80 && c <= 0x9f) {
+                        text[i] = '?';
+                        if (i > 0)
+                                text[i - 1] = '?';
+                }
+        }
+}
+
 static void report_args(const char *format, va_list args) {
         char text[4096];
 

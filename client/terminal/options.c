@@ -71,6 +71,10 @@ static bool options_take_global(Context *context, int option, int *ret_status) {
         case OPTION_VARLINK:
                 context->door = PROXY_DOOR_VARLINK;
                 return true;
+        case 'H':
+                /* The far side gets the command line of the near side: it is the host. */
+                context->host = context->far ? NULL : optarg;
+                return true;
         case OPTION_NO_LEGEND:
                 context->legend = false;
                 return true;
@@ -110,34 +114,71 @@ static int options_refuse(const Context *context, int option, char **argv) {
         return message_show_usage(context, "-%c: no such option", optopt);
 }
 
+/* Looks for -H after the verb, before any other option has an effect: with -H, files are read and
+ * refused by the host. A mistake is found again by the caller. */
+static void options_find_host(Context *context,
+                int argc,
+                char **argv,
+                const char *accepted,
+                const struct option *long_options) {
+        int option;
+
+        while ((option = getopt_long(argc, argv, accepted, long_options, NULL)) >= 0)
+                if (option == 'H')
+                        context->host = optarg;
+        optind = 0;
+}
+
+/* Returns OPTIONS_END when the verb goes on here. */
+static int options_end(const Context *context, int *ret_status) {
+        const Verb *verb = context->verb;
+
+        if (!context->host || !verb)
+                return OPTIONS_END;
+        if (verb->at_home)
+                *ret_status = message_show_usage(
+                                context, "-H %s: %s", context->host, verb->at_home);
+        else if (verb->carries)
+                return OPTIONS_END;
+        else
+                *ret_status = context->run_there(context);
+        return OPTIONS_EXIT;
+}
+
 int options_next(Context *context,
                 int argc,
                 char **argv,
                 const char *short_options,
                 const struct option *long_options,
                 int *ret_status) {
+        char accepted[64];
+        bool ordered = *short_options == '+';
+
+        /* With the colon, getopt distinguishes a missing value from an unknown option. */
+        (void)snprintf(accepted,
+                        sizeof(accepted),
+                        "%s:H:%s",
+                        ordered ? "+" : "",
+                        short_options + ordered);
+        opterr = 0;
+        if (optind == 0 && !context->far)
+                options_find_host(context, argc, argv, accepted, long_options);
         for (;;) {
-                char accepted[64];
-                bool ordered = *short_options == '+';
                 int status, option;
 
-                /* With the colon, getopt distinguishes a missing value from an unknown option. */
-                (void)snprintf(accepted,
-                                sizeof(accepted),
-                                "%s:%s",
-                                ordered ? "+" : "",
-                                short_options + ordered);
-                opterr = 0;
                 optopt = 0;
                 option = getopt_long(argc, argv, accepted, long_options, NULL);
                 if (option == -1)
-                        return OPTIONS_END;
+                        return options_end(context, ret_status);
                 if (option == '?' || option == ':') {
                         *ret_status = options_refuse(context, option, argv);
                         return OPTIONS_EXIT;
                 }
-                if (!options_take_global(context, option, &status))
+                if (!options_take_global(context, option, &status)) {
+                        if (context->host && context->verb && !context->verb->carries)
+                                continue;
                         return option;
+                }
                 if (status >= 0) {
                         *ret_status = status;
                         return OPTIONS_EXIT;

@@ -25,6 +25,7 @@ enum {
         { "no-ask-password", no_argument,       NULL, OPTION_NO_ASK_PASSWORD }, \
         { "no-legend",       no_argument,       NULL, OPTION_NO_LEGEND },       \
         { "varlink",         no_argument,       NULL, OPTION_VARLINK },         \
+        { "host",            required_argument, NULL, 'H' },                    \
         { "quiet",           no_argument,       NULL, 'q' },                    \
         { "help",            no_argument,       NULL, OPTION_HELP },            \
         { "version",         no_argument,       NULL, OPTION_VERSION }
@@ -35,7 +36,8 @@ enum {
 #define OPTIONS_EXIT (-2) /* exit with *ret_status */
 
 /* Like getopt_long, but handles the global options and reports errors. short_options: the verb's
- * own and always "hq"; with a leading '+' it stops at the first argument. */
+ * own and always "hq"; with a leading '+' it stops at the first argument. With -H, a verb that does
+ * not carry runs on the host in here, and sees none of its options. */
 int options_next(Context *context,
                 int argc,
                 char **argv,

@@ -124,6 +124,12 @@ static int calls_choose(Calls *calls,
         }
         if (is_command)
                 calls->record.command = argv + optind;
+        if (is_file && context->host) {
+                *ret_status = message_show_usage(context,
+                                "-H: %s: a recording is read here: expected none, or copy it first",
+                                argv[optind]);
+                return OPTIONS_EXIT;
+        }
         if (is_file)
                 calls->file = argv[optind];
         if (is_file ? !calls->has_target
@@ -224,10 +230,10 @@ static int calls_add_paths(Calls *calls, const Context *context, Reason *reason)
 
 static int calls_record(Calls *calls, Context *context) {
         Reason reason = {};
-        int r = calls_add_events(calls, &reason);
+        int r = context->host ? 0 : calls_add_events(calls, &reason);
 
-        r = r ?: calls_add_paths(calls, context, &reason);
-
+        if (!context->host)
+                r = r ?: calls_add_paths(calls, context, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
         /* The list is the result: no line with the number of events follows. */
@@ -235,7 +241,8 @@ static int calls_record(Calls *calls, Context *context) {
         calls->record.format = "calls";
         calls->record.path = calls->record.path ?: "-";
         calls->record.calls = &calls->style;
-        return record_conduct(&calls->record, context);
+        return context->host ? record_conduct_near(&calls->record, context)
+                             : record_conduct(&calls->record, context);
 }
 
 typedef struct CallsWork {
@@ -324,5 +331,6 @@ const Verb verb_calls = {
                 "                         those from entry to exit\n"
                 "\n"
                 "Exit status: as record; for a FILE 4 if its end is missing.\n",
+        .carries = true,
         .run = calls_run,
 };

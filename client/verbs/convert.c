@@ -271,5 +271,6 @@ const Verb verb_convert = {
                 "\n"
                 "FILE is as for 'report'. OUT is written completely or not at all.\n",
         .print_more = convert_print_formats,
+        .at_home = "it reads recordings that are here: copy the file, or record with -H",
         .run = convert_run,
 };

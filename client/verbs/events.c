@@ -155,7 +155,7 @@ static void events_print(const Context *context, const Found *found) {
                         printf("%s\n",
                                         json_object_get_string(json_object_array_get_idx(
                                                         found->names, i)));
-        if (context->legend && isatty(STDOUT_FILENO))
+        if (context->legend && context_is_terminal(context))
                 printf("\n%zu event%s\n", n, n == 1 ? "" : "s");
 }
 

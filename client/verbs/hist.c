@@ -54,7 +54,7 @@ static int hist_print_rows(json_object *rows, void *userdata) {
         const HistJob *job = userdata;
         _cleanup_json_ json_object *object = NULL;
         HistTableOptions options = {
-                .has_bars = job->wants_bars || isatty(STDOUT_FILENO),
+                .has_bars = job->wants_bars || context_is_terminal(job->context),
                 .is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
                 .legend = job->context->legend,
                 .width = hist_get_width(),

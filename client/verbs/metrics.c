@@ -164,5 +164,6 @@ const Verb verb_metrics = {
                 "  -o, --output FILE.prom     replace this file at once, for node_exporter;\n"
                 "                             default of --from: " METRICS_ADDRESS "\n",
         .paged = true,
+        .at_home = "it asks the service of this machine: run it there, with ssh, or scrape it",
         .run = metrics_run,
 };

@@ -13,6 +13,7 @@
 #include "recording/output.h"
 #include "recording/recording.h"
 #include "recording/watch.h"
+#include "remote/near.h"
 #include "spec/caret.h"
 #include "spec/spec-options.h"
 #include "terminal/message.h"
@@ -56,6 +57,18 @@ static int record_take(RecordOptions *record, int option, Reason *reason) {
         }
 }
 
+/* With -H the host reads the rest, and refuses it. */
+static void record_take_near(RecordOptions *record, int option) {
+        if (option == 'o')
+                record->path = optarg;
+        else if (option == OPTION_TO)
+                record->format = optarg;
+        else if (option == OPTION_SPOOL)
+                record->is_spooled = true;
+        else if (option == OPTION_COMPRESSION)
+                record->is_plain = strcmp(optarg, "none") == 0;
+}
+
 static int record_parse(RecordOptions *record,
                 Context *context,
                 int argc,
@@ -78,8 +91,12 @@ static int record_parse(RecordOptions *record,
                                 options,
                                 ret_status)) >= 0) {
                 Reason reason = {};
-                int r = record_take(record, option, &reason);
+                int r = 0;
 
+                if (context->host)
+                        record_take_near(record, option);
+                else
+                        r = record_take(record, option, &reason);
                 if (r != 0) {
                         *ret_status = message_fail(r, &reason);
                         return OPTIONS_EXIT;
@@ -98,6 +115,13 @@ static int record_parse(RecordOptions *record,
         return option;
 }
 
+static void record_set_defaults(RecordOptions *record, const Context *context) {
+        if (!record->path)
+                record->path = RECORD_FILE_DEFAULT;
+        if (context->json != JSON_OFF && !record->format && strcmp(record->path, "-") == 0)
+                record->format = "json";
+}
+
 /* With --spool the daemon writes to the machine's disk, and this process writes no file. */
 static int record_set_output(RecordOptions *record, const Spec *spec, const Context *context) {
         if (spec->spool.is_on && (record->path || record->format)) {
@@ -105,12 +129,11 @@ static int record_set_output(RecordOptions *record, const Spec *spec, const Cont
                                 "--spool records onto the machine's disk, without -o and --to: 'ktracectl spool fetch' gets it");
                 return -EINVAL;
         }
-        if (spec->spool.is_on)
+        if (spec->spool.is_on) {
                 record->format = "kts";
-        if (!record->path)
-                record->path = spec->spool.is_on ? "/dev/null" : RECORD_FILE_DEFAULT;
-        if (context->json != JSON_OFF && !record->format && strcmp(record->path, "-") == 0)
-                record->format = "json";
+                record->path = "/dev/null";
+        }
+        record_set_defaults(record, context);
         return 0;
 }
 
@@ -147,6 +170,10 @@ static int record_build_spec(RecordOptions *record, pid_t child, Spec **ret, int
                                 KT_E_INVALID_SPEC,
                                 "no processes to trace: give a command after '--', -p PID, "
                                 "--scope own, or -a for the whole system");
+        if (r == 0 && spec->mode == MODE_FLIGHT && record->is_carried)
+                r = reason_set(&reason,
+                                KT_E_INVALID_SPEC,
+                                "--flight: record -H carries one stream: use 'ktracectl -H HOST create --mode flight' and 'snapshot'");
         if (r == 0 && record->has_moments && spec->mode != MODE_FLIGHT)
                 r = reason_set(&reason, KT_E_INVALID_SPEC, "--snapshot-on requires --flight");
         if (r == 0)
@@ -163,7 +190,7 @@ static int record_build_spec(RecordOptions *record, pid_t child, Spec **ret, int
  * records. */
 static int record_set_compression(const Output *output, Spec *spec, Reason *reason) {
         if (spec->compression != COMPRESSION_UNSET || spec->mode != MODE_STREAM ||
-                        !export_format_is_dat(output_get_format(output)))
+                        !output_is_dat(output))
                 return 0;
         return spec_set_string(spec, "compression", "zstd", reason);
 }
@@ -224,13 +251,33 @@ static int record_open(RecordOptions *record,
         _cleanup_(output_free_cleanup) Output *output = NULL;
         Reason reason = {};
 
-        int r = output_open(record->path, record->format, &output, &reason);
+        int r = output_open_for(context, record->path, record->format, &output, &reason);
         if (r == 0 && is_plain)
                 output_set_plain(output);
         if (r == 0)
                 output_set_calls(output, record->calls);
         return r == 0 ? record_execute(record, context, output, allow_setuid)
                       : message_fail(r, &reason);
+}
+
+int record_conduct_near(RecordOptions *record, const Context *context) {
+        NearOptions near = { .context = context, .has_command = record->command };
+        _cleanup_(output_free_cleanup) Output *output = NULL;
+        Reason reason = {};
+
+        record_set_defaults(record, context);
+        if (!record->is_spooled) {
+                int r = output_open(record->path, record->format, &output, &reason);
+
+                if (r != 0)
+                        return message_fail(r, &reason);
+                if (record->is_plain)
+                        output_set_plain(output);
+                output_set_foreign(output);
+                output_set_calls(output, record->calls);
+                near.output = output;
+        }
+        return near_run(&near);
 }
 
 int record_init(RecordOptions *record) {
@@ -249,6 +296,7 @@ int record_conduct(RecordOptions *record, const Context *context) {
         _cleanup_spec_ Spec *trial = NULL;
         int status;
 
+        record->is_carried = context->far;
         if (record_build_spec(record, getpid(), &trial, &status) != 0)
                 return status;
         if (record_set_output(record, trial, context) != 0)
@@ -266,7 +314,8 @@ static int record_run(Context *context, int argc, char **argv) {
         if (r < 0)
                 return message_fail(r, NULL);
         if (record_parse(&record, context, argc, argv, &status) == OPTIONS_END)
-                status = record_conduct(&record, context);
+                status = context->host ? record_conduct_near(&record, context)
+                                       : record_conduct(&record, context);
         record_done(&record);
         return status;
 }
@@ -307,5 +356,6 @@ const Verb verb_record = {
                 "ended it; 126 or 127 when it could not be run; 125 when the recording failed\n"
                 "later. Lost events are reported on stderr and in the file.\n",
         .print_more = spec_options_print_help,
+        .carries = true,
         .run = record_run,
 };

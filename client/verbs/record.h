@@ -17,6 +17,9 @@ typedef struct RecordOptions {
         Flight *flight;   /* from --snapshot-on */
         bool has_moments; /* --snapshot-on was given */
         Origins origins;  /* of the last spec that was built */
+        bool is_carried;  /* to the near side of -H */
+        bool is_spooled;  /* with -H: --spool was given */
+        bool is_plain;    /* with -H: --compression none was given */
 } RecordOptions;
 
 /* Returns 0 or -ENOMEM. */
@@ -25,3 +28,6 @@ void record_done(RecordOptions *record);
 /* Checks everything, opens the output, forks the command and records. Reports all errors. Returns
  * the exit status. */
 int record_conduct(RecordOptions *record, const Context *context);
+/* The same with -H. Of the options it knows only those of the output: path, format, calls,
+ * is_spooled and is_plain, and whether there is a command. */
+int record_conduct_near(RecordOptions *record, const Context *context);

@@ -292,5 +292,6 @@ const Verb verb_report = {
                 "A stream that was cut is printed up to its last whole frame. The "
                 "missing part is\n"
                 "reported, and the exit status is 4.\n",
+        .at_home = "it reads recordings that are here: copy the file, or record with -H",
         .run = report_run,
 };

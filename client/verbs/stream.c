@@ -12,6 +12,7 @@
 #include "call/proxy.h"
 #include "recording/transfer.h"
 #include "recording/watch.h"
+#include "remote/near.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
 #include "verbs/notify.h"
@@ -79,9 +80,9 @@ static int stream_parse(StreamJob *job, Context *context, int argc, char **argv,
 static int stream_open(StreamJob *job, const Context *context, Reason *reason) {
         _cleanup_free_ char *session = NULL;
         sigset_t mask;
-        int r = output_open(job->path, job->format, &job->output, reason);
+        int r = output_open_for(context, job->path, job->format, &job->output, reason);
 
-        if (r == 0 && job->cpus)
+        if (r == 0 && job->cpus && !output_is_channel(job->output))
                 r = output_set_cpus(job->output, job->cpus, reason);
         if (r == 0)
                 r = proxy_open(context->door, &job->proxy, reason);
@@ -151,6 +152,10 @@ static int stream_finish(StreamJob *job, const Context *context, bool *ret_lost,
         summary = transfer_get_summary(job->transfer);
         if (is_converted)
                 summary = &converted;
+        if (output_is_channel(job->output)) { /* the near side of -H reports the rest */
+                *ret_lost = summary->n_lost > 0 || stream_report_cut(job, summary);
+                return 0;
+        }
         if (!context->quiet)
                 message_print("%s: %s event%s",
                                 output_get_name(job->output),
@@ -190,6 +195,20 @@ static int stream_conduct(StreamJob *job, const Context *context) {
         return lost ? KT_EXIT_LOST : KT_EXIT_OK;
 }
 
+static int stream_conduct_near(StreamJob *job, const Context *context) {
+        NearOptions near = { .context = context };
+        Reason reason = {};
+        int r = output_open(job->path, job->format, &job->output, &reason);
+
+        if (r == 0 && job->cpus)
+                r = output_set_cpus(job->output, job->cpus, &reason);
+        if (r != 0)
+                return message_fail(r, &reason);
+        output_set_foreign(job->output);
+        near.output = job->output;
+        return near_run(&near);
+}
+
 static int stream_execute(Context *context, bool is_snapshot, int argc, char **argv) {
         StreamJob job = { .is_snapshot = is_snapshot };
         int status;
@@ -197,8 +216,9 @@ static int stream_execute(Context *context, bool is_snapshot, int argc, char **a
         if (stream_parse(&job, context, argc, argv, &status) != OPTIONS_END)
                 return status;
         if (job.is_notify)
-                return notify_run(context, job.session);
-        status = stream_conduct(&job, context);
+                return context->host ? context->run_there(context)
+                                     : notify_run(context, job.session);
+        status = context->host ? stream_conduct_near(&job, context) : stream_conduct(&job, context);
         transfer_free(job.transfer);
         watch_done(&job.watch);
         proxy_free(job.proxy);
@@ -234,6 +254,7 @@ const Verb verb_stream = {
                 "\n"
                 "Exit status with --notify: 0 ended by its owner, its lifetime or ^C; 1 ended\n"
                 "otherwise; 4 events were lost.\n",
+        .carries = true,
         .run = stream_run,
 };
 
@@ -249,5 +270,6 @@ const Verb verb_snapshot = {
                 "      --cpu LIST         only these CPUs, such as 0-3,5; not for kts\n"
                 "      --to FORMAT        " EXPORT_FORMAT_NAMES
                 "; default: by FILE's suffix, text for -\n",
+        .carries = true,
         .run = snapshot_run,
 };

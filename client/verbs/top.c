@@ -215,5 +215,6 @@ const Verb verb_top = {
                 "  -B, --buffer SIZE      of the ring buffer of each CPU\n"
                 "\n"
                 "Lost events are shown: then the numbers are too small.\n",
+        .at_home = "it needs a terminal there: use 'ssh -t HOST ktracectl top'",
         .run = top_verb_run,
 };

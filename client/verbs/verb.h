@@ -26,6 +26,7 @@ extern const Verb verb_probes;
 extern const Verb verb_record;
 extern const Verb verb_report;
 extern const Verb verb_saved;
+extern const Verb verb_serve;
 extern const Verb verb_set;
 extern const Verb verb_show;
 extern const Verb verb_spool;

@@ -327,5 +327,6 @@ const Verb verb_verify = {
                 "nothing. Needs root. Exit status 1 and one line for each thing found.\n"
                 "\n"
                 "      --tracefs DIR      default: " KT_TRACEFS_DIR "\n",
+        .at_home = "it looks for what is left in this kernel: run it there, with ssh",
         .run = verify_run,
 };

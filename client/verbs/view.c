@@ -173,5 +173,6 @@ const Verb verb_view = {
                 "  --no-browser         only print the address\n"
                 "\n"
                 "FILE is as for 'report'. The page is kept in memory while it is shown.\n",
+        .at_home = "it shows recordings that are here: copy the file, or record with -H",
         .run = view_run,
 };

@@ -243,7 +243,7 @@ static int watch_run_verb(Context *context, int argc, char **argv) {
 
         if (watcher_parse(&watcher, context, argc, argv, &status) != OPTIONS_END)
                 return status;
-        watcher.prints_json = context->json != JSON_OFF || !isatty(STDOUT_FILENO);
+        watcher.prints_json = context->json != JSON_OFF || !context_is_terminal(context);
         status = watcher_conduct(&watcher);
         watcher_done(&watcher);
         return status;

@@ -17,6 +17,17 @@ esac
 END
 chmod +x "$folder/ktracectl"
 touch "$folder/rules.json"
+mkdir "$home/.ssh"
+cat >"$home/.ssh/config" <<'END'
+Host web1 web2
+        User root
+Host *.example !db
+END
+cat >"$home/.ssh/known_hosts" <<'END'
+db1,192.0.2.1 ssh-ed25519 AAAA
+|1|aGFzaA==|aGFzaA== ssh-ed25519 AAAA
+[db2]:2222 ssh-ed25519 AAAA
+END
 PATH=$folder:$PATH
 cd "$folder" || exit 1
 source "$1/units/completion/bash/ktracectl"
@@ -43,7 +54,7 @@ offers() {
         read -ra COMP_WORDS <<<"$1"
         [[ $1 != *' ' ]] || COMP_WORDS+=('')
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-        _ktracectl
+        HOME=$home _ktracectl
         compare bash "$1" "$2" "${COMPREPLY[@]}"
         if [ -z "$fish" ]; then
                 echo "ok $((n += 1)) - fish: $1 # SKIP no fish here"
@@ -55,6 +66,8 @@ offers() {
 
 offers 'ktracectl spo' 'spool'
 offers 'ktracectl status ' 'box'
+offers 'ktracectl -H web' 'web1 web2'
+offers 'ktracectl list --host db' 'db1'
 offers 'ktracectl spool ' 'fetch list remove'
 offers 'ktracectl spool fetch ' '0123456789abcdef fedcba9876543210 web'
 offers 'ktracectl spool remove web ' '0123456789abcdef fedcba9876543210 web'

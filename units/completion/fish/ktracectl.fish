@@ -31,6 +31,14 @@ function __ktracectl_probes
     __ktracectl_ask probes list | string replace -r ' .*' ''
 end
 
+# Hosts of -H: what ssh's configuration names, and known hosts that are not hashed.
+function __ktracectl_hosts
+    begin
+        string match -rgi '^\s*host\s+(.*)' <~/.ssh/config | string split -n ' ' | string match -rv '[*?!]'
+        string match -rg '^([^|@#\s\[]\S*)' <~/.ssh/known_hosts | string split ','
+    end 2>/dev/null
+end
+
 function __ktracectl_units
     begin
         systemctl list-units --plain --no-legend
@@ -72,7 +80,8 @@ set -l verbs \
     'saved|sessions that are kept in files' \
     'policy|check the rules, explain what they grant, or reload them' \
     'bootconfig|print the words for the kernel to trace its boot' \
-    'verify|check that nothing is left in the kernel'
+    'verify|check that nothing is left in the kernel' \
+    'serve|the far side of -H'
 
 # Verbs (all: each of them), option, letter, values (-: the option takes none), description.
 set -l options \
@@ -81,6 +90,7 @@ set -l options \
     'all|--no-ask-password||-|never ask for a password' \
     'all|--no-legend||-|print no headings and no counts' \
     'all|--varlink||-|call ktraced over its own socket, without the bus' \
+    'all|--host|H|(__ktracectl_hosts)|trace on another machine, over ssh' \
     'all|--quiet|q|-|print only errors and results' \
     'all|--help|h|-|print help' \
     'all|--version||-|print the version' \

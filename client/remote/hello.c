@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The first packet of each side of -H: which protocols and which ktracectl it is, and from the near
+ * side what the verb must know about its output. Two sides understand each other when the ranges
+ * of their protocols overlap; they use the newest that both speak. So an older and a newer side
+ * work together, and the one that is too old can be named. Does no I/O. */
+
+#include "remote/hello.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+Hello hello_make(void) {
+        Hello hello = { .protocol = HELLO_PROTOCOL, .oldest = HELLO_OLDEST };
+
+        (void)snprintf(hello.version, sizeof(hello.version), "%s", KT_VERSION);
+        return hello;
+}
+
+char *hello_to_text(const Hello *hello) {
+        _cleanup_json_ json_object *object = json_object_new_object();
+
+        if (!object ||
+                        json_object_object_add(object,
+                                        "protocol",
+                                        json_object_new_uint64(hello->protocol)) < 0 ||
+                        json_object_object_add(object,
+                                        "oldest",
+                                        json_object_new_uint64(hello->oldest)) < 0 ||
+                        json_object_object_add(object,
+                                        "version",
+                                        json_object_new_string(hello->version)) < 0 ||
+                        json_object_object_add(object,
+                                        "stream",
+                                        json_object_new_boolean(hello->wants_stream)) < 0 ||
+                        json_object_object_add(object,
+                                        "terminal",
+                                        json_object_new_boolean(hello->is_terminal)) < 0 ||
+                        json_object_object_add(object,
+                                        "columns",
+                                        json_object_new_uint64(hello->columns)) < 0)
+                return NULL;
+        return strdup(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
+}
+
+static int hello_read_number(json_object *object,
+                const char *key,
+                uint32_t max,
+                uint32_t *ret,
+                Reason *reason) {
+        json_object *value = json_object_object_get(object, key);
+
+        if (!value)
+                return 0;
+        if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0 ||
+                        json_object_get_int64(value) > max)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "hello: %s: expected a number from 0 to %u",
+                                key,
+                                max);
+        *ret = (uint32_t)json_object_get_int64(value);
+        return 0;
+}
+
+static int hello_read_flag(json_object *object, const char *key, bool *ret, Reason *reason) {
+        json_object *value = json_object_object_get(object, key);
+
+        if (value && !json_object_is_type(value, json_type_boolean))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "hello: %s: expected true or false",
+                                key);
+        *ret = json_object_get_boolean(value);
+        return 0;
+}
+
+static int hello_read_version(json_object *object, Hello *hello, Reason *reason) {
+        json_object *value = json_object_object_get(object, "version");
+
+        if (!json_object_is_type(value, json_type_string) ||
+                        json_object_get_string_len(value) >= HELLO_VERSION_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "hello: version: expected a text of less than %d bytes",
+                                HELLO_VERSION_MAX);
+        (void)snprintf(hello->version, sizeof(hello->version), "%s", json_object_get_string(value));
+        return 0;
+}
+
+int hello_parse(const char *text, size_t size, Hello *ret, Reason *reason) {
+        _cleanup_json_ json_object *object = NULL;
+        Hello hello = {};
+        int r = json_parse_message("hello", text, size, 256, &object, reason);
+
+        if (r != 0)
+                return r;
+        if (!json_object_is_type(object, json_type_object))
+                return reason_set(reason, KT_E_INVALID_SPEC, "hello: expected an object");
+        r = hello_read_number(object, "protocol", INT32_MAX, &hello.protocol, reason);
+        r = r ?: hello_read_number(object, "oldest", INT32_MAX, &hello.oldest, reason);
+        r = r ?: hello_read_version(object, &hello, reason);
+        r = r ?: hello_read_flag(object, "stream", &hello.wants_stream, reason);
+        r = r ?: hello_read_flag(object, "terminal", &hello.is_terminal, reason);
+        r = r ?: hello_read_number(object, "columns", HELLO_COLUMNS_MAX, &hello.columns, reason);
+        if (r == 0 && (hello.oldest == 0 || hello.protocol < hello.oldest))
+                r = reason_set(reason, KT_E_INVALID_SPEC, "hello: no range of protocols");
+        if (r == 0)
+                *ret = hello;
+        return r;
+}
+
+bool hello_is_spoken(const Hello *other) {
+        return other->protocol >= HELLO_OLDEST && other->oldest <= HELLO_PROTOCOL;
+}
+
+int hello_check_there(const Hello *there, const char *host, Reason *reason) {
+        bool is_old = there->protocol < HELLO_OLDEST;
+
+        if (hello_is_spoken(there))
+                return 0;
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "%s: ktracectl %s there and " KT_VERSION
+                        " here do not understand each other: the one %s is too old",
+                        host,
+                        there->version,
+                        is_old ? "there" : "here");
+}

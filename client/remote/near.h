@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "recording/output.h"
+#include "terminal/context.h"
+
+typedef struct NearOptions {
+        const Context *context; /* with the host and the command line */
+        Output *output;         /* where the stream goes; NULL: the verb has none */
+        bool has_command;       /* it gets standard input, and its output is not changed */
+        bool reads_input;       /* the verb itself reads standard input */
+} NearOptions;
+
+/* Runs the command line on the host and reports all errors. Returns the exit status. */
+int near_run(const NearOptions *options);
