@@ -52,7 +52,6 @@ metrics_end() {
         done
         leave_case
 }
-free_port() { python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 # scrape [OPTION...]: the numbers are in ./scraped.
 scrape() { ktracectl metrics --from="$DOOR/metrics" >scraped; }
 # number PATTERN: the value of the one line of ./scraped that begins with the text.

@@ -142,6 +142,8 @@ lives_in() {
         echo "$BACKGROUND" >"$CGROUP/cgroup.procs"
 }
 
+free_port() { python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
 instances() {
         find "$TRACEFS/instances" -mindepth 1 -maxdepth 1 -regextype posix-extended -regex '.*/ktrace-[0-9a-f]{16}' |
                 wc -l

@@ -34,12 +34,14 @@ leave() {
 trap leave EXIT
 trap 'exit 130' INT TERM
 
-# These users exist in this namespace only.
+# These users exist in this namespace only. sshd needs a shell and a directory for one of them.
 for uid in 61000 61001 61002 61004; do
         name=u$uid
         [ $uid != 61002 ] || name=ktrace-consumer
         [ $uid != 61004 ] || name=ktrace-metrics
-        echo "$name:x:$uid:$uid::/nonexistent:/usr/sbin/nologin" >>"$NATIVE/passwd"
+        login=/nonexistent:/usr/sbin/nologin
+        [ $uid != 61000 ] || login=/:/bin/sh
+        echo "$name:x:$uid:$uid::$login" >>"$NATIVE/passwd"
         echo "$name:x:$uid:" >>"$NATIVE/group"
 done
 echo "ktrace:x:61003:" >>"$NATIVE/group"

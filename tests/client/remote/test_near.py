@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""ktracectl -H with a far side that is hostile, stuck or gone: test_near.py KTRACECTL. TAP.
+As KTRACE_SSH, this program is that far side: FAR is the name of a function far_NAME."""
+import json
+import os
+import pathlib
+import pty
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(pathlib.Path(__file__).parents[2])]
+from packets import (ARGUMENT, ERROR, ERRORS, EXIT, HELLO, INPUT, INPUT_TAKEN, OUTPUT, PING, PONG, RUN, SIGNAL, STREAM,
+                     STREAM_END, WINDOW, hello, packet, read)
+from tap import check, end
+
+ESCAPE = b"\x1b]0;title\x07\x1b[31mred\xc2\x9b1m\n"
+
+
+def send(*packets):
+    sys.stdout.buffer.write(b"".join(packets))
+    sys.stdout.buffer.flush()
+
+
+def read_until(kind):
+    """The packets up to one of this kind."""
+    packets = []
+    while not packets or packets[-1][0] != kind:
+        packets.append(read(sys.stdin.buffer))
+        if packets[-1] is None:
+            sys.exit(9)
+    return packets
+
+
+def far_words():
+    words = [data.decode() for kind, data in read_until(RUN) if kind == ARGUMENT]
+    send(hello(), packet(OUTPUT, json.dumps([sys.argv[1:], words]).encode()), packet(EXIT, b"\7"))
+
+
+def far_terminal():
+    send(hello(), packet(OUTPUT, ESCAPE), packet(OUTPUT, b"a\xc2"), packet(OUTPUT, b"\x9bb\n"),
+         packet(ERRORS, ESCAPE), packet(EXIT, b"\0"))
+
+
+def far_slow():
+    for byte in hello() + packet(OUTPUT, b"slow\n") + packet(EXIT, b"\0"):
+        send(bytes([byte]))
+        time.sleep(0.002)
+
+
+def far_flood():
+    send(hello())
+    while True:
+        send(packet(OUTPUT, b"x" * 65536))
+
+
+def far_stuck():
+    send(hello())
+    pathlib.Path(os.environ["FOLDER"], "signal").write_bytes(read_until(SIGNAL)[-1][1])
+    time.sleep(60)
+
+
+def far_input():
+    n = 0
+    send(hello())
+    limit = time.monotonic() + 2
+    data = b""
+    while time.monotonic() < limit:
+        data += os.read(0, 1 << 20) if select.select([0], [], [], 0.1)[0] else b""
+    while data:
+        kind, size = data[2], int.from_bytes(data[4:8], "little")
+        n += size if kind == INPUT else 0
+        data = data[8 + size:]
+    send(packet(OUTPUT, b"%d\n" % n), packet(EXIT, b"\0"))
+
+
+def far_raw():
+    """Sends the packets of the test and ends."""
+    send(pathlib.Path(os.environ["FOLDER"], "raw").read_bytes())
+
+
+if "FAR" in os.environ:
+    globals()["far_" + os.environ["FAR"]]()
+    sys.exit(0)
+
+KTRACECTL = os.path.abspath(sys.argv[1])
+FOLDER = pathlib.Path(tempfile.mkdtemp())
+ENVIRONMENT = os.environ | {"KTRACE_SSH": os.path.abspath(__file__), "LC_ALL": "C.UTF-8", "FOLDER": str(FOLDER)}
+
+
+def run(far, *words, raw=b"", **more):
+    (FOLDER / "raw").write_bytes(raw)
+    return subprocess.run([KTRACECTL, *words], cwd=FOLDER, env=ENVIRONMENT | {"FAR": far}, capture_output=True,
+                          timeout=30, check=False, **more)
+
+
+def check_raw(what, raw, words, status, expected):
+    found = run("raw", *words, raw=raw)
+    good = found.returncode == status and expected in found.stderr and found.stderr.count(b"\n") == 1
+    check(what, [] if good else [f"status {found.returncode}", repr(found.stderr)])
+
+
+LIST = ("-H", "web1", "list")
+RECORD = ("record", "-q", "-H", "web1", "-e", "a:b")
+
+found = run("words", "-H", "root@web1:22", "list", "--json")
+check("ssh gets a fixed command, and the command line comes in packets",
+      [] if json.loads(found.stdout) == [["-xT", "-p", "22", "--", "root@web1", "ktracectl", "serve"],
+                                         [KTRACECTL, "-H", "root@web1:22", "list", "--json"]]
+      else [repr(found)])
+check("the status is that of the verb there", [] if found.returncode == 7 else [repr(found)])
+found = run("words", *RECORD, "-o", "-", "--", "sh", "-c", "a 'b' $c\n*")
+check("no shell changes a word", [] if json.loads(found.stdout)[1][-3:] == ["sh", "-c", "a 'b' $c\n*"] else [repr(found)])
+check("a far side that sends bytes one by one", [] if run("slow", *LIST).stdout == b"slow\n" else ["it does not"])
+found = run("terminal", *LIST)
+check("a pipe gets what was printed", [] if found.stdout == ESCAPE + b"a\xc2\x9bb\n" else [repr(found.stdout)])
+
+for words, is_clean in (((*LIST, "--no-pager"), True), ((*RECORD, "-o", "x.kts", "--", "true"), False)):
+    main, terminal = pty.openpty()
+    subprocess.run([KTRACECTL, *words], cwd=FOLDER, env=ENVIRONMENT | {"FAR": "terminal"}, stdout=terminal,
+                   stderr=terminal, stdin=subprocess.DEVNULL, timeout=30, check=False)
+    shown = os.read(main, 4096)
+    os.close(terminal)
+    os.close(main)
+    has_control = any(byte < 0x20 and byte not in b"\r\n\t" for byte in shown) or b"\xc2\x9b" in shown
+    check(f"{words[0] if is_clean else 'a command'}: control characters on a terminal",
+          [] if has_control != is_clean and b"red" in shown else [repr(shown)])
+
+BAD = b"may not come now"
+for what, raw, expected in (
+        ("text", b"Last login: today\n", b'got "Last login: today"'),
+        ("no hello", packet(OUTPUT, b"x"), BAD),
+        ("two hellos", hello() * 2, BAD),
+        ("a packet of the near side", hello() + packet(RUN), b"this side does not send"),
+        ("an unknown packet", hello() + packet(99), b"unknown type 99"),
+        ("a large packet", hello() + b"KT\x09\0\xff\xff\xff\xff", b"expected 1 to 65536"),
+        ("a large hello", b"KT\x01\0\x01\x10\0\0", b"expected 2 to 4096"),
+        ("a wrong hello", packet(HELLO, b'{"protocol": 1}'), b"hello: version"),
+        ("a hello that is not JSON", packet(HELLO, b"\xff\xfe"), b"web1: "),
+        ("a stream that was not asked for", hello() + packet(STREAM, b"x"), b"not asked for"),
+        ("input that it did not get", hello() + packet(INPUT_TAKEN, b"\1\0\0\0"), b"more standard input"),
+        ("an error", hello() + packet(ERROR, b"no\x1b[31m\nfun"), b"web1: no?[31m?fun"),
+        ("an end without a status", hello(), b"the connection broke"),
+        ("half a packet", hello() + packet(OUTPUT, b"xyz")[:9], b"the connection broke"),
+        ("nothing", b"", b"got none")):
+    check_raw(f"{what}: one line", raw, LIST, 1, expected)
+
+for name in ("x.kts", "x.dat", "x.json"):
+    for what, stream in (("text", b"hello" * 100), ("zeros", bytes(100000)),
+                         ("a wrong first frame", b"KTS" + os.urandom(1000))):
+        before = set(os.listdir(FOLDER))
+        found = run("raw", *RECORD, "-o", name, raw=hello() + packet(STREAM, stream[:65536]) +
+                    packet(STREAM_END, b"\0") + packet(EXIT, b"\0"))
+        left = set(os.listdir(FOLDER)) - before - {name, name + ".kts"}
+        check(f"a stream of {what} into {name} is refused", [] if found.returncode == 1 and not left
+              and found.stderr else [f"status {found.returncode}", repr(found.stderr), *left])
+        for path in (name, name + ".kts"):
+            (FOLDER / path).unlink(missing_ok=True)
+(FOLDER / "old.kts").write_text("old")
+found = run("raw", *RECORD, "-o", "old.kts",
+            raw=hello() + packet(STREAM, b"x") + packet(STREAM_END, b"\1") + packet(EXIT, b"\3"))
+check("a recording that the far side takes back replaces nothing",
+      [] if (FOLDER / "old.kts").read_text() == "old" and found.returncode == 3 else [repr(found)])
+
+found = run("input", *RECORD, "-o", "-", "--", "true", input=b"x" * (4 * WINDOW))
+check("not more input than the window", [] if found.stdout == b"%d\n" % WINDOW else [repr(found)])
+found = run("input", *LIST, input=b"x" * 1000)
+check("no input for a verb that reads none", [] if found.stdout == b"0\n" else [repr(found)])
+
+with subprocess.Popen([KTRACECTL, *LIST], env=ENVIRONMENT | {"FAR": "flood"}, stdout=subprocess.PIPE) as process:
+    time.sleep(2)
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    kilobytes = int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
+    check("a flood for a stuck reader takes no memory", [] if kilobytes < 40000 or "asan" in KTRACECTL
+          else [f"{kilobytes} kB"])
+    process.stdout.close()
+    check("and ends with its reader", [] if process.wait(10) == 128 + signal.SIGPIPE else [str(process.returncode)])
+
+with subprocess.Popen([KTRACECTL, *LIST], env=ENVIRONMENT | {"FAR": "stuck"}, stderr=subprocess.PIPE) as process:
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    time.sleep(1)
+    told = (FOLDER / "signal").read_bytes() if (FOLDER / "signal").exists() else None
+    check("^C goes to the far side", [] if told == bytes([signal.SIGINT]) and process.poll() is None else [repr(told)])
+    process.send_signal(signal.SIGINT)
+    check("a second one leaves it", [] if process.wait(5) == 130 else [str(process.returncode)])
+    check("and says so", [] if b"web1: interrupted" in process.stderr.read() else ["it does not"])
+assert PING and PONG
+end()

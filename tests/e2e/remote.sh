@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# ktracectl -H, over a real sshd on the loopback that runs as the user.
+
+# with_sshd: the host web1 is this machine. ssh is a program of the case, because its configuration is not in $HOME.
+with_sshd() {
+        local port sshd=/usr/sbin/sshd
+        [ -x $sshd ] || skip "no sshd here"
+        port=$(free_port)
+        user ssh-keygen -q -t ed25519 -N '' -f host-key
+        user ssh-keygen -q -t ed25519 -N '' -f key
+        echo "[127.0.0.1]:$port $(cut -d' ' -f1,2 host-key.pub)" >known-hosts
+        cat >sshd-config <<END
+ListenAddress 127.0.0.1:$port
+HostKey $T/host-key
+AuthorizedKeysFile $T/key.pub
+PidFile none
+StrictModes no
+UsePAM no
+SetEnv PATH=$PATH DBUS_SYSTEM_BUS_ADDRESS=${DBUS_SYSTEM_BUS_ADDRESS:-} KTRACE_VARLINK_ADDRESS=${KTRACE_VARLINK_ADDRESS:-}
+END
+        cat >ssh-config <<END
+Host web1
+        HostName 127.0.0.1
+        Port $port
+        HostKeyAlias [127.0.0.1]:$port
+        IdentityFile $T/key
+        UserKnownHostsFile $T/known-hosts
+        GlobalKnownHostsFile none
+        StrictHostKeyChecking yes
+        BatchMode yes
+END
+        use_ssh "exec ssh -F '$T/ssh-config' \"\$@\""
+        background user $sshd -D -e -f "$T/sshd-config"
+        within 10 user "$KTRACE_SSH" -- web1 true || fail "no sshd: $(cat background.err)"
+}
+# use_ssh SCRIPT: what -H calls as ssh. It notes its pid.
+use_ssh() {
+        printf '#!/bin/sh\necho $$ >%s/ssh-pid\n%s\n' "$T" "$1" >ssh-program
+        chmod 755 ssh-program
+        export KTRACE_SSH=$T/ssh-program
+}
+no_session() { [ "$(ktracectl list --json=short)" = '[]' ]; }
+
+case_remote_command() { # [smoke] -H runs a command there, with its input, output, errors and status
+        with_sshd
+        echo from-here | user ktracectl -H web1 record -q -e 'raw_syscalls:sys_enter' -o t.kts -- \
+                sh -c 'cat; echo error >&2; exit 7' >out 2>err || same 7 $? status
+        same from-here "$(cat out)" output
+        same error "$(cat err)" errors
+        [ "$(count t.kts '.event == "sys_enter"')" -gt 50 ] || fail "few events in t.kts"
+        expect 0 user ktracectl record -H web1 -e 'sched:sched_process_*' -- sh -c 'true; true'
+        grep -q '^ktracectl: trace.dat: [0-9]* events, .*, none lost$' err || fail "$(cat err)"
+        ktracectl report trace.dat | grep -q sched_process_exit || fail "no exit in trace.dat"
+        expect 143 user ktracectl -H web1 record -q -e 'raw_syscalls:*' -o - --to json -- sh -c 'kill -TERM $$'
+        grep -q '"sys_enter"' out || fail "no event on standard output"
+        prints 'exit_group' user ktracectl -H web1 calls -- true
+        refused 127 'cannot run .*nonexistent.*No such file' \
+                user ktracectl -H web1 record -o none.kts -e 'raw_syscalls:*' -- /nonexistent
+        refused 3 'not granted' user ktracectl -H web1 record -o none.dat -e nosuch:event -- true
+        [ -z "$(find . -name 'none*')" ] || fail "a recording that failed left a file"
+}
+
+case_remote_verbs() { # -H prints what the verb prints there, and reads standard input only for verbs that read it
+        local verb
+        with_sshd
+        expect 0 user ktracectl create -H web1 --scope own -e 'raw_syscalls:*' --lifetime linger:60s far
+        for verb in 'list' 'list --json' 'show far' 'events sched:* --no-pager' 'status'; do
+                # shellcheck disable=SC2086 # several words
+                same "$(user ktracectl $verb)" "$(user ktracectl -H web1 $verb)" "$verb"
+        done
+        refused 2 'expected on or off' user ktracectl -H web1 set far raw_syscalls:sys_exit maybe
+        expect 0 user ktracectl -H web1 destroy far
+        no_session || fail "destroy -H did not"
+        echo "$OWN_CALLS" | expect 0 user ktracectl -H web1 create --lifetime linger:60s --spec - far2
+        expect 0 user ktracectl -H web1 destroy far2
+        printf '1\n2\n3\n' | while read -r verb; do
+                user ktracectl -H web1 list >/dev/null
+                echo "$verb"
+        done >lines
+        same '1 2 3' "$(xargs <lines)" "lines that were left to the loop"
+}
+
+case_remote_names() { # -H takes no name for an option of ssh, and verbs of local files refuse it
+        local name
+        use_ssh "echo called >'$T/called'"
+        for name in -oProxyCommand=touch% '' 'a b' "$(printf 'a\tb')" "$(printf 'a\033[0m')" web1/box '@web1' 'web1:' \
+                'web1:0' 'web1:65536' 'web1:22x' '[::1' '[::1]22' 'root@-oX' 'a;b' 'a$(b)'; do
+                refused 2 '^ktracectl: -H.*expected|at most' user ktracectl -H "$name" list
+        done
+        refused 2 'copy the file' user ktracectl -H web1 report trace.dat
+        refused 2 'ssh -t' user ktracectl top -H web1
+        refused 2 'read here' user ktracectl calls -H web1 x.kts
+        [ ! -e called ] || fail "ssh was called"
+}
+
+case_remote_interrupt() { # ^C ends a recording there as it ends one here
+        with_sshd
+        calls_after user start
+        recording user ktracectl -H web1 record -e raw_syscalls:sys_enter -f 'id == 1000' -p "$BACKGROUND" -o t.dat
+        : >start
+        ends_well 70
+        same 70 "$(count t.dat '.fields.id == 1000')" calls
+        grep -q 't.dat: 70 events' background.err || fail "$(cat background.err)"
+        within 10 no_session || fail "the session stays"
+}
+
+case_remote_broken() { # the session ends with the connection, and what came before is kept
+        with_sshd
+        recording user ktracectl -H web1 record -e raw_syscalls:sys_enter -o t.kts -- \
+                sh -c 'while :; do :; done; exec sleep 1'
+        kill -KILL "$(cat ssh-pid)"
+        wait "$RECORDING" && fail "it succeeds" || same 125 $? status
+        within 10 no_session || fail "the session stays"
+        grep -q '^ktracectl: web1: the connection broke' background.err || fail "$(cat background.err)"
+        [ "$(count t.kts '.event == "sys_enter"')" -gt 0 ] || fail "the events are lost"
+}
+
+case_remote_stalled() { # [deep] a stalled network ends the session after 30 s, and the near side says so
+        with_sshd
+        calls_after user start
+        recording user ktracectl -H web1 record -e raw_syscalls:sys_enter -p "$BACKGROUND" -o t.kts
+        kill -STOP "$(cat ssh-pid)"
+        sleep 20
+        is_running || fail "it ended too early"
+        within 25 no_session || fail "the session stays"
+        wait "$RECORDING" && fail "it succeeds" || same 1 $? status
+        grep -q 'web1: no answer for 30 s' background.err || fail "$(cat background.err)"
+}
+
+case_remote_equal() { # every event of a big stream comes over -H, once
+        local n=200000 where
+        with_sshd
+        for where in '' '-H web1'; do
+                # shellcheck disable=SC2086 # two words
+                expect 0 user ktracectl $where record -b 32768 -e raw_syscalls:sys_enter -f 'id == 1000' \
+                        -o t.kts -- "$TARGET" calls $n 1000
+                grep -q ' none lost' err || fail "$(cat err)"
+                same $n "$(count t.kts '.fields.id == 1000')" "events of record $where"
+        done
+}
+
+case_remote_session() { # -H reads the stream and the snapshot of a session there
+        with_sshd
+        # It stays, so that the snapshot knows whose records they are.
+        background user setpriv --no-new-privs sh -c "until [ -e start ]; do sleep 0.1; done; '$TARGET' calls 70 1000; sleep 100"
+        user ktracectl create --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter -f 'id == 1000' \
+                --lifetime linger:60s far
+        user ktracectl create --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter -f 'id == 1000' \
+                --mode flight --lifetime linger:60s ring
+        user ktracectl -H web1 start far ring
+        : >start
+        within 20 sh -c 'ktracectl show --json=short ring | jq -e ".statistics.recorded >= 70"' || fail "no events"
+        expect 0 user ktracectl -H web1 snapshot ring -o ring.dat
+        same 70 "$(count ring.dat '.fields.id == 1000')" "calls of the snapshot"
+        user ktracectl -H web1 stop far
+        background user ktracectl -H web1 stream far --to json
+        within 20 sh -c '[ "$(grep -c "\"id\":1000" background.out)" = 70 ]' || fail "no 70 calls: $(cat background.err)"
+        user ktracectl -H web1 destroy far ring
+        wait "$BACKGROUND" || fail "stream: status $?: $(cat background.err)"
+}
+
+case_remote_versions() { # the side that is too old is named, and an answer that is none is shown
+        local protocol oldest expected
+        use_ssh 'echo "ktracectl: serve: no such verb" >&2; exit 2'
+        expect 1 user ktracectl -H web1 list
+        grep -q 'web1: ktracectl there is too old for -H' err || fail "$(cat err)"
+        use_ssh 'exit 127'
+        refused 1 'web1: ktracectl is not installed there' user ktracectl -H web1 list
+        use_ssh 'exit 255'
+        refused 125 'web1: ssh cannot connect' user ktracectl -H web1 record -e 'raw_syscalls:*' -- true
+        use_ssh 'echo "Welcome to web1"'
+        refused 1 'web1: expected a packet of ktracectl, got "Welcome to web1"' user ktracectl -H web1 list
+        # PROTOCOL OLDEST EXPECTED
+        while read -r protocol oldest expected; do
+                python3 - "$protocol" "$oldest" >answer <<'END'
+import json, struct, sys
+text = json.dumps({"protocol": int(sys.argv[1]), "oldest": int(sys.argv[2]), "version": "9.\x1b[31m"}).encode()
+sys.stdout.buffer.write(b"KT" + struct.pack("<BBI", 1, 0, len(text)) + text)
+END
+                use_ssh "cat '$T/answer'"
+                refused 1 "$expected" user ktracectl -H web1 list
+                ! grep -q "$(printf '\033')" err || fail "a control character in $(cat -v err)"
+        done <<'END'
+0 0 no range of protocols
+9 2 do not understand each other: the one here is too old
+1 1 the connection broke
+END
+}
