@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reads untrusted recordings in a process that can do no harm. Called by report and convert. Root
- * may read a file that any user has made, and libtraceevent parses the event formats in it.
+/* Reads untrusted recordings in a process that can do no harm. Called by report, convert and -H.
+ * Root may read a file that any user has made, and libtraceevent parses the event formats in it.
  * trace/format-guard.c refuses formats that are known to harm libtraceevent's parser, but no list
  * of such formats is complete. So the file is parsed and printed in a child with a seccomp filter.
  * Even if a file takes over the child, the child can only change what it prints: it cannot open,
@@ -47,6 +47,8 @@ static const struct {
         { SCMP_SYS(writev) },
         { SCMP_SYS(pwrite64) },
         { SCMP_SYS(lseek) },
+        { SCMP_SYS(poll) }, /* for a stream, whose end comes late */
+        { SCMP_SYS(ppoll) },
         { SCMP_SYS(ftruncate) },
         { SCMP_SYS(close) },
         { SCMP_SYS(fstat) },

@@ -13,8 +13,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "recording/isolation.h"
 #include "recording/target.h"
 #include "trace/selection.h"
 
@@ -219,28 +221,84 @@ bool output_is_terminal(const Output *output) {
         return isatty(output->fd);
 }
 
-static int output_convert(Output *output, ExportSummary *ret, Reason *reason) {
-        int draft_fd = target_get_draft_fd(output->target);
-        _cleanup_fclose_ FILE *out = NULL;
-        Selection selection = { .cpus = output_get_cpus(output) };
+typedef struct OutputWork {
+        const Output *output;
+        FILE *out;
+        Selection selection;
+        ExportSummary summary;
+        int result;
+        Reason reason;
+} OutputWork;
 
-        if (lseek(draft_fd, 0, SEEK_SET) < 0)
+static void output_export(OutputWork *work) {
+        const Output *output = work->output;
+
+        work->result = export_source(
+                        &(ExportSource){ .fd = target_get_draft_fd(output->target),
+                                        .name = output->path,
+                                        .selection = &work->selection,
+                                        .calls = output->calls,
+                                        .is_plain = output->is_plain,
+                                        .is_own = !output->is_foreign,
+                                        .seal = output->is_foreign ? isolation_seal : NULL },
+                        output->format,
+                        work->out,
+                        &work->summary,
+                        &work->reason);
+        if (work->result == 0 && fflush(work->out) != 0)
+                work->result = -errno;
+}
+
+/* In the isolated process. */
+static int output_export_isolated(void *argument) {
+        output_export(argument);
+        return KT_EXIT_OK;
+}
+
+/* A recording of another machine may be hostile. Its result comes in shared memory. */
+static int output_export_foreign(OutputWork *work) {
+        OutputWork *shared = mmap(NULL,
+                        sizeof(*shared),
+                        PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS,
+                        -1,
+                        0);
+
+        if (shared == MAP_FAILED)
                 return -errno;
-        int r = output_empty(output->fd);
-        r = r ?: target_open_stdio(output->target, &out);
-        r = r
-                            ?: export_source(&(ExportSource){ .fd = draft_fd,
-                                                             .name = output->path,
-                                                             .selection = &selection,
-                                                             .calls = output->calls,
-                                                             .is_plain = output->is_plain,
-                                                             .is_own = !output->is_foreign },
-                                               output->format,
-                                               out,
-                                               ret,
-                                               reason);
-        if (r == 0 && fclose(TAKE_PTR(out)) != 0)
-                r = -errno;
+        *shared = *work;
+        shared->result = KT_E_FAILED;
+        int status = isolation_run(work->output->path, output_export_isolated, shared);
+        unsigned char complete; /* a hostile process may leave another number than a bool can have
+                                 */
+        memcpy(&complete, &shared->summary.complete, 1);
+        shared->summary.complete = complete == 1;
+        work->summary = shared->summary;
+        work->summary.missing[sizeof(work->summary.missing) - 1] = '\0';
+        work->result = status == KT_EXIT_OK ? shared->result : KT_E_FAILED;
+        work->reason = shared->reason;
+        work->reason.text[sizeof(work->reason.text) - 1] = '\0';
+        (void)munmap(shared, sizeof(*shared));
+        return 0;
+}
+
+static int output_convert(Output *output, ExportSummary *ret, Reason *reason) {
+        OutputWork work = { .output = output, .selection = { .cpus = output_get_cpus(output) } };
+        int r;
+
+        if (lseek(target_get_draft_fd(output->target), 0, SEEK_SET) < 0)
+                return -errno;
+        r = output_empty(output->fd);
+        r = r ?: target_open_stdio(output->target, &work.out);
+        if (r == 0 && output->is_foreign)
+                r = output_export_foreign(&work);
+        else if (r == 0)
+                output_export(&work);
+        r = r ?: work.result;
+        if (work.out && fclose(work.out) != 0)
+                r = r ?: -errno;
+        *ret = work.summary;
+        *reason = work.reason;
         return r ?: target_publish(output->target, reason);
 }
 

@@ -1,43 +1,38 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Writes the stream that near.c receives, as transfer.c writes that of this machine's daemon: a
- * PipeTransfer reads it from a pipe, prints it or collects it, and the Output converts it at the
- * end. The pipe's other end is here. The stream may be hostile; it is decoded as any recording that
- * comes from elsewhere. The name and the format of the output are this side's. Owns the pipe and
- * the PipeTransfer. */
+/* The stream that near.c receives, on its way to an output: through a pipe to a NearReader, which
+ * prints it or collects it in the output's file. The Output converts that at the end, in an
+ * isolated process, too. The name and the format of the output are this side's. Owns the pipe's
+ * end and the reader. */
 
 #include "remote/near-stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 
-#include "recording/pipe-transfer.h"
 #include "recording/recording.h"
+#include "remote/near-reader.h"
 #include "terminal/message.h"
 
 struct NearStream {
         Output *output;
         Outlet *pipe;
-        PipeTransfer *transfer;
-        bool is_done, is_deserted, has_bytes;
-        int result;
-        Reason reason;
+        NearReader *reader;
+        sd_event_source *source; /* the end of the reader */
+        bool is_done, has_bytes;
+        NearResult result;
         void (*on_change)(void *userdata);
         void *userdata;
 };
 
-static void near_stream_on_done(PipeTransfer *transfer,
-                int result,
-                const Reason *reason,
-                void *userdata) {
+static int near_stream_on_end(sd_event_source *source, const siginfo_t *si, void *userdata) {
         NearStream *stream = userdata;
 
+        near_reader_finish(stream->reader, si->si_code == CLD_EXITED, &stream->result);
         stream->is_done = true;
-        stream->is_deserted = result == -EPIPE;
-        stream->result = stream->is_deserted ? 0 : result;
-        if (reason)
-                stream->reason = *reason;
         stream->on_change(stream->userdata);
+        return 0;
 }
 
 static void near_stream_on_empty(Outlet *outlet, int error, void *userdata) {
@@ -70,9 +65,7 @@ int near_stream_new(sd_event *event,
                 void *userdata,
                 NearStream **ret,
                 Reason *reason) {
-        static const PipeTransferHandlers handlers = { near_stream_on_done };
         _cleanup_(near_stream_free_cleanup) NearStream *stream = calloc(1, sizeof(*stream));
-        int sink_fd = output_get_sink_fd(output);
         _cleanup_close_ int fd = -1;
         int r;
 
@@ -81,22 +74,16 @@ int near_stream_new(sd_event *event,
         *stream = (NearStream){ .output = output, .on_change = on_change, .userdata = userdata };
         r = output_begin(output, reason);
         r = r ?: near_stream_open_pipe(stream, event, &fd);
+        r = r ?: near_reader_new(output, fd, outlet_get_fd(stream->pipe), &stream->reader);
         r = r
-                            ?: pipe_transfer_new(event,
-                                               fd,
-                                               sink_fd >= 0 ? sink_fd : output_get_fd(output),
-                                               sink_fd >= 0 ? EXPORT_KTS
-                                                            : output_get_format(output),
-                                               &handlers,
-                                               stream,
-                                               &stream->transfer);
-        if (r != 0)
+                            ?: sd_event_add_child(event,
+                                               &stream->source,
+                                               near_reader_get_pid(stream->reader),
+                                               WEXITED,
+                                               near_stream_on_end,
+                                               stream);
+        if (r < 0 || r > 0)
                 return r;
-        (void)TAKE_FD(fd);
-        if (sink_fd < 0) {
-                pipe_transfer_set_cpus(stream->transfer, output_get_cpus(output));
-                pipe_transfer_set_calls(stream->transfer, output_get_calls(output));
-        }
         *ret = TAKE_PTR(stream);
         return 0;
 }
@@ -104,7 +91,8 @@ int near_stream_new(sd_event *event,
 NearStream *near_stream_free(NearStream *stream) {
         if (!stream)
                 return NULL;
-        pipe_transfer_free(stream->transfer);
+        sd_event_source_disable_unref(stream->source);
+        near_reader_free(stream->reader);
         outlet_free(stream->pipe);
         free(stream);
         return NULL;
@@ -119,10 +107,6 @@ void near_stream_end(NearStream *stream) {
         outlet_end(stream->pipe);
 }
 
-void near_stream_drain(NearStream *stream) {
-        pipe_transfer_drain(stream->transfer);
-}
-
 bool near_stream_is_full(const NearStream *stream) {
         return !stream->is_done && outlet_get_size(stream->pipe) >= OUTLET_FULL;
 }
@@ -131,41 +115,60 @@ bool near_stream_is_done(const NearStream *stream) {
         return stream->is_done;
 }
 
-bool near_stream_is_deserted(const NearStream *stream) {
-        return stream->is_deserted;
-}
-
 void near_stream_discard(NearStream *stream) {
         output_discard(stream->output);
 }
 
+/* The reader of the output may go at any time: that is no failure. */
+static bool near_stream_has_failed(const NearStream *stream) {
+        return stream->result.code != 0 && stream->result.code != -EPIPE;
+}
+
+static void near_stream_report_failure(const NearStream *stream) {
+        const NearResult *result = &stream->result;
+
+        message_print("%s: %s; earlier events are kept",
+                        output_get_name(stream->output),
+                        result->reason.text[0] ? result->reason.text
+                        : result->code < 0     ? strerror(-result->code)
+                                               : error_get(result->code)->text);
+}
+
+static int near_stream_report(const NearStream *stream,
+                const ExportSummary *converted,
+                bool is_quiet,
+                bool may_lack_end) {
+        const NearResult *result = &stream->result;
+        uint64_t n_lost = converted ? converted->n_lost : result->n_lost;
+        bool is_cut = !may_lack_end && !(converted ? converted->complete : result->complete);
+
+        if (is_cut)
+                message_print("%s: %s",
+                                output_get_name(stream->output),
+                                converted ? converted->missing : result->missing);
+        recording_report_result(stream->output,
+                        converted ? converted->n_events : result->n_events,
+                        n_lost,
+                        is_quiet,
+                        NULL);
+        return is_cut ? KT_EXIT_FAILED : n_lost > 0 ? KT_EXIT_LOST : KT_EXIT_OK;
+}
+
 int near_stream_finish(NearStream *stream, bool is_quiet, bool may_lack_end) {
-        const ExportSummary *summary = pipe_transfer_get_summary(stream->transfer);
+        bool has_failed = near_stream_has_failed(stream), is_converted = false;
         ExportSummary converted;
-        bool is_converted = false;
         Reason reason = {};
 
-        if (stream->result != 0)
-                message_print("%s: %s; earlier events are kept",
-                                output_get_name(stream->output),
-                                stream->reason.text[0] ? stream->reason.text
-                                : stream->result < 0   ? strerror(-stream->result)
-                                                       : error_get(stream->result)->text);
-        /* Nothing came: the far side has said why. */
-        if (!stream->has_bytes) {
+        if (has_failed)
+                near_stream_report_failure(stream);
+        if (!stream->has_bytes) { /* the far side has said why */
                 output_discard(stream->output);
-                return stream->result == 0 ? KT_EXIT_OK : KT_EXIT_FAILED;
+                return has_failed ? KT_EXIT_FAILED : KT_EXIT_OK;
         }
         int r = output_finish(stream->output, &converted, &is_converted, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
-        if (is_converted)
-                summary = &converted;
-        if (stream->result != 0 || stream->is_deserted)
-                return stream->result == 0 ? KT_EXIT_OK : KT_EXIT_FAILED;
-        bool is_cut = !summary->complete && !may_lack_end;
-        if (is_cut)
-                message_print("%s: %s", output_get_name(stream->output), summary->missing);
-        recording_report_result(stream->output, summary->n_events, summary->n_lost, is_quiet, NULL);
-        return is_cut ? KT_EXIT_FAILED : summary->n_lost > 0 ? KT_EXIT_LOST : KT_EXIT_OK;
+        if (stream->result.code != 0)
+                return has_failed ? KT_EXIT_FAILED : KT_EXIT_OK;
+        return near_stream_report(stream, is_converted ? &converted : NULL, is_quiet, may_lack_end);
 }

@@ -19,12 +19,9 @@ DEFINE_CLEANUP(NearStream, near_stream_free);
 int near_stream_put(NearStream *stream, const void *data, size_t size);
 /* No more comes. */
 void near_stream_end(NearStream *stream);
-/* Reads on, even if the reader of the output does not read. */
-void near_stream_drain(NearStream *stream);
 bool near_stream_is_full(const NearStream *stream);
 /* Whether all that came is in the output, or the output has failed. */
 bool near_stream_is_done(const NearStream *stream);
-bool near_stream_is_deserted(const NearStream *stream); /* the reader of the output has gone */
 /* Completes the output and reports what is in it. may_lack_end: a stream without an end is no
  * failure, or is already reported. Returns the exit status. */
 int near_stream_finish(NearStream *stream, bool is_quiet, bool may_lack_end);

@@ -339,8 +339,6 @@ static int near_on_signal(sd_event_source *source,
         near->has_given_up = !near->has_hello || near->is_broken || near->n_signals >= patience;
         if (!near->has_given_up && !near->has_exit)
                 (void)carrier_send(near->carrier, PACKET_SIGNAL, &number, 1);
-        if (near->stream)
-                near_stream_drain(near->stream);
         if (near->stream && near->has_given_up)
                 near_stream_end(near->stream);
         near_advance(near);

@@ -16,7 +16,8 @@ AuthorizedKeysFile $T/key.pub
 PidFile none
 StrictModes no
 UsePAM no
-SetEnv PATH=$PATH DBUS_SYSTEM_BUS_ADDRESS=${DBUS_SYSTEM_BUS_ADDRESS:-} KTRACE_VARLINK_ADDRESS=${KTRACE_VARLINK_ADDRESS:-}
+SetEnv PATH=$PATH ${DBUS_SYSTEM_BUS_ADDRESS:+DBUS_SYSTEM_BUS_ADDRESS=$DBUS_SYSTEM_BUS_ADDRESS} \
+        ${KTRACE_VARLINK_ADDRESS:+KTRACE_VARLINK_ADDRESS=$KTRACE_VARLINK_ADDRESS}
 END
         cat >ssh-config <<END
 Host web1
@@ -64,7 +65,7 @@ case_remote_verbs() { # -H prints what the verb prints there, and reads standard
         local verb
         with_sshd
         expect 0 user ktracectl create -H web1 --scope own -e 'raw_syscalls:*' --lifetime linger:60s far
-        for verb in 'list' 'list --json' 'show far' 'events sched:* --no-pager' 'status'; do
+        for verb in 'list' 'list --json' 'show far' 'events sched:* --no-pager' 'saved list'; do
                 # shellcheck disable=SC2086 # several words
                 same "$(user ktracectl $verb)" "$(user ktracectl -H web1 $verb)" "$verb"
         done
@@ -142,7 +143,8 @@ case_remote_equal() { # every event of a big stream comes over -H, once
 case_remote_session() { # -H reads the stream and the snapshot of a session there
         with_sshd
         # It stays, so that the snapshot knows whose records they are.
-        background user setpriv --no-new-privs sh -c "until [ -e start ]; do sleep 0.1; done; '$TARGET' calls 70 1000; sleep 100"
+        background user setpriv --no-new-privs sh -c \
+                "until [ -e start ]; do sleep 0.1; done; '$TARGET' calls 70 1000; sleep 100"
         user ktracectl create --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter -f 'id == 1000' \
                 --lifetime linger:60s far
         user ktracectl create --scope "pids:$BACKGROUND" -e raw_syscalls:sys_enter -f 'id == 1000' \
@@ -154,7 +156,8 @@ case_remote_session() { # -H reads the stream and the snapshot of a session ther
         same 70 "$(count ring.dat '.fields.id == 1000')" "calls of the snapshot"
         user ktracectl -H web1 stop far
         background user ktracectl -H web1 stream far --to json
-        within 20 sh -c '[ "$(grep -c "\"id\":1000" background.out)" = 70 ]' || fail "no 70 calls: $(cat background.err)"
+        within 20 sh -c '[ "$(grep -c "\"id\":1000" background.out)" = 70 ]' ||
+                fail "not 70 calls: $(cat background.err)"
         user ktracectl -H web1 destroy far ring
         wait "$BACKGROUND" || fail "stream: status $?: $(cat background.err)"
 }

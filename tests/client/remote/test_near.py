@@ -115,7 +115,8 @@ check("ssh gets a fixed command, and the command line comes in packets",
       else [repr(found)])
 check("the status is that of the verb there", [] if found.returncode == 7 else [repr(found)])
 found = run("words", *RECORD, "-o", "-", "--", "sh", "-c", "a 'b' $c\n*")
-check("no shell changes a word", [] if json.loads(found.stdout)[1][-3:] == ["sh", "-c", "a 'b' $c\n*"] else [repr(found)])
+check("no shell changes a word",
+      [] if json.loads(found.stdout)[1][-3:] == ["sh", "-c", "a 'b' $c\n*"] else [repr(found)])
 check("a far side that sends bytes one by one", [] if run("slow", *LIST).stdout == b"slow\n" else ["it does not"])
 found = run("terminal", *LIST)
 check("a pipe gets what was printed", [] if found.stdout == ESCAPE + b"a\xc2\x9bb\n" else [repr(found.stdout)])
