@@ -229,7 +229,7 @@ static int fetch_whole(Context *context,
 
         if (!fetch->path && asprintf(&preset, "%s.kts", id) < 0)
                 return -ENOMEM;
-        int r = output_open(fetch->path ?: preset, fetch->format, &output, reason);
+        int r = output_open_for(context, fetch->path ?: preset, fetch->format, &output, reason);
         r = r ?: output_begin(output, reason);
         if (r != 0)
                 return r;
@@ -247,6 +247,21 @@ static int fetch_whole(Context *context,
         return r ?: is_converted ? input_report_summary(context, id, &summary) : 0;
 }
 
+static int spool_fetch_far(Context *context,
+                Proxy *proxy,
+                json_object *row,
+                const SpoolFetch *fetch,
+                Reason *reason) {
+        if (!spool_is_text(row))
+                return fetch_whole(context, proxy, row, fetch, reason);
+        if (fetch->path && strcmp(fetch->path, "-") == 0 && !fetch->format)
+                return spool_fetch_texts(proxy, row, fetch->file, fetch->path, reason);
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "%s contains text of a crash and no events: with -H, use -o - alone",
+                        fetch->name);
+}
+
 int spool_fetch(Context *context, Proxy *proxy, const SpoolFetch *fetch, Reason *reason) {
         _cleanup_json_ json_object *rows = NULL;
         struct stat status;
@@ -260,6 +275,8 @@ int spool_fetch(Context *context, Proxy *proxy, const SpoolFetch *fetch, Reason 
                                 KT_E_NO_SUCH_SESSION,
                                 "%s: no such recording of yours: see 'ktracectl spool list', and name others' by their ids",
                                 fetch->name);
+        if (context->far) /* the output is on the near side */
+                return spool_fetch_far(context, proxy, row, fetch, reason);
         if (fetch->path && strcmp(fetch->path, "-") != 0 && stat(fetch->path, &status) == 0 &&
                         S_ISDIR(status.st_mode) && !fetch->file && !fetch->format)
                 return spool_fetch_files(proxy, row, fetch->path, reason);

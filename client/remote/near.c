@@ -520,8 +520,9 @@ static int near_finish(Near *near) {
                 near_stream_discard(near->stream);
         if (!near->stream || near->is_discarded)
                 return status;
-        written = near_stream_finish(
-                        near->stream, is_quiet, status != KT_EXIT_OK || near->n_signals > 0);
+        written = near_stream_finish(near->stream,
+                        is_quiet,
+                        near->options->may_lack_end || status != KT_EXIT_OK || near->n_signals > 0);
         if (written == KT_EXIT_OK || status != KT_EXIT_OK)
                 return status;
         if (near->options->has_command)

@@ -9,6 +9,7 @@ typedef struct NearOptions {
         Output *output;         /* where the stream goes; NULL: the verb has none */
         bool has_command;       /* it gets standard input, and its output is not changed */
         bool reads_input;       /* the verb itself reads standard input */
+        bool may_lack_end;      /* a stream without an end is no failure */
 } NearOptions;
 
 /* Runs the command line on the host and reports all errors. Returns the exit status. */

@@ -6,10 +6,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "export/export.h"
 #include "recording/spool-fetch.h"
+#include "remote/near.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
 #include "verbs/administrator.h"
@@ -170,6 +172,29 @@ static int spool_execute(Context *context, const SpoolOptions *o, int n, char **
         return r == 0 ? KT_EXIT_OK : r < 0 || reason.text[0] ? message_fail(r, &reason) : r;
 }
 
+/* With -H. The name of a preset file is what the user typed, and not an id that the host sends. */
+static int spool_fetch_near(const Context *context, const SpoolOptions *o, const char *name) {
+        NearOptions near = { .context = context, .may_lack_end = true };
+        _cleanup_(output_free_cleanup) Output *output = NULL;
+        _cleanup_free_ char *preset = NULL;
+        Reason reason = {};
+        struct stat status;
+
+        if (!o->path && (strchr(name, '/') || *name == '.'))
+                return message_show_usage(
+                                context, "spool fetch %s: no file can have this name", name);
+        if (o->path && stat(o->path, &status) == 0 && S_ISDIR(status.st_mode))
+                return message_show_usage(context, "-o %s: with -H, expected a file", o->path);
+        if (!o->path && asprintf(&preset, "%s.kts", name) < 0)
+                return message_fail(-ENOMEM, NULL);
+        int r = output_open(o->path ?: preset, o->format, &output, &reason);
+        if (r != 0)
+                return message_fail(r, &reason);
+        output_set_foreign(output);
+        near.output = output;
+        return near_run(&near);
+}
+
 enum {
         OPTION_TO = OPTION_VERB,
         OPTION_FILE,
@@ -190,6 +215,10 @@ static int spool_run(Context *context, int argc, char **argv) {
         if (option != OPTIONS_END ||
                         options_count(context, argc, argv, 1, 1024, &status) != OPTIONS_END)
                 return status;
+        if (context->host && strcmp(argv[optind], "fetch") == 0 && argc - optind == 2)
+                return spool_fetch_near(context, &o, argv[optind + 1]);
+        if (context->host)
+                return context->run_there(context);
         return spool_execute(context, &o, argc - optind, argv + optind);
 }
 
@@ -214,5 +243,6 @@ const Verb verb_spool = {
                 "remove ID|NAME…      remove it for ever\n"
                 "\n"
                 "A NAME is one of your own recordings; use ids for others.\n",
+        .carries = true,
         .run = spool_run,
 };

@@ -162,6 +162,23 @@ case_remote_session() { # -H reads the stream and the snapshot of a session ther
         wait "$BACKGROUND" || fail "stream: status $?: $(cat background.err)"
 }
 
+case_remote_spool() { # -H records to the disk there, and fetches the recording from it
+        with_sshd
+        expect 0 user ktracectl -H web1 record --spool -e raw_syscalls:sys_enter -f 'id == 1000' -- \
+                "$TARGET" calls 70 1000
+        [ -z "$(find . -name '*.dat')" ] || fail "a file is left here"
+        set -- "$(user ktracectl -H web1 spool list --json=short | jq -r '.[0].id')"
+        expect 0 user ktracectl -H web1 spool fetch "$1"
+        same 70 "$(count "$1.kts" '.fields.id == 1000')" "calls of $1.kts"
+        expect 0 user ktracectl spool fetch "$1" -H web1 -o t.dat
+        same 70 "$(count t.dat '.fields.id == 1000')" "calls of t.dat"
+        refused 2 'expected a file' user ktracectl spool fetch "$1" -H web1 -o .
+        refused 2 'no file can have this name' user ktracectl spool fetch ../x -H web1
+        refused 1 'no such recording' user ktracectl spool fetch 0123456789abcdef -H web1
+        [ ! -e 0123456789abcdef.kts ] || fail "a file of nothing"
+        expect 0 user ktracectl -H web1 spool remove "$1"
+}
+
 case_remote_versions() { # the side that is too old is named, and an answer that is none is shown
         local protocol oldest expected
         use_ssh 'echo "ktracectl: serve: no such verb" >&2; exit 2'
