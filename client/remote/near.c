@@ -58,6 +58,7 @@ typedef struct Near {
         unsigned n_signals;
         uint64_t signal_usec, seen_usec;
         bool has_hello, has_exit, is_refused, is_broken, is_silent;
+        bool has_ended;    /* its output, so the recording is ended */
         bool has_given_up; /* by signals: the host is not awaited */
         bool must_leave;   /* by one more: nor is a reader of the output */
         bool is_discarded;
@@ -140,11 +141,23 @@ static bool near_is_flushed(const Near *near) {
                (!near->stream || near_stream_is_done(near->stream));
 }
 
+/* Without a command, a recording ends with its output: the reader has gone, or the disk is full. */
+static void near_end_stream(Near *near) {
+        static const uint8_t number = SIGINT;
+
+        if (!near->stream || !near_stream_is_done(near->stream) || near->options->has_command ||
+                        near->has_ended || near->has_exit || near->is_broken)
+                return;
+        near->has_ended = true;
+        (void)carrier_send(near->carrier, PACKET_SIGNAL, &number, 1);
+}
+
 /* Decides after each event what is read next, and when all is done. */
 static void near_advance(Near *near) {
         bool is_over = near->has_exit || near->has_given_up ||
                        (near->is_broken && !near->ssh_errors);
 
+        near_end_stream(near);
         carrier_hold(near->carrier, near_is_full(near));
         if (near->input)
                 (void)sd_event_source_set_enabled(near->input,

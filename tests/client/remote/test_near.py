@@ -65,6 +65,12 @@ def far_stuck():
     time.sleep(60)
 
 
+def far_ended():
+    send(hello(), packet(STREAM, b"no stream" * 100))
+    number = read_until(SIGNAL)[-1][1]
+    send(packet(STREAM_END, b"\0"), packet(EXIT, number))
+
+
 def far_input():
     n = 0
     send(hello())
@@ -167,6 +173,9 @@ found = run("raw", *RECORD, "-o", "old.kts",
             raw=hello() + packet(STREAM, b"x") + packet(STREAM_END, b"\1") + packet(EXIT, b"\3"))
 check("a recording that the far side takes back replaces nothing",
       [] if (FOLDER / "old.kts").read_text() == "old" and found.returncode == 3 else [repr(found)])
+
+found = run("ended", *RECORD, "-o", "-")
+check("a recording without a command ends with its output", [] if found.returncode == signal.SIGINT else [repr(found)])
 
 found = run("input", *RECORD, "-o", "-", "--", "true", input=b"x" * (4 * WINDOW))
 check("not more input than the window", [] if found.stdout == b"%d\n" % WINDOW else [repr(found)])
