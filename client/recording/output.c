@@ -26,10 +26,9 @@ struct Output {
         ExportFormat format;
         int fd; /* borrowed */
         bool regular;
-        bool is_plain;      /* a trace.dat is not compressed */
-        bool is_foreign;    /* from another machine */
-        const FarEnd *end;  /* NULL: not a channel */
-        ExportFormat final; /* of a channel: the format on the near side */
+        bool is_plain;     /* a trace.dat is not compressed */
+        bool is_foreign;   /* from another machine */
+        const FarEnd *end; /* NULL: not a channel */
         const CallStyle *calls;
         bool has_cpus;
         CpuList cpus;
@@ -106,20 +105,12 @@ int output_open(const char *path, const char *format_name, Output **ret, Reason 
         return r;
 }
 
-static int output_open_channel(const FarEnd *end,
-                const char *path,
-                const char *format_name,
-                Output **ret) {
+static int output_open_channel(const FarEnd *end, const char *path, Output **ret) {
         Output *output = malloc(sizeof(*output));
 
         if (!output)
                 return -ENOMEM;
         *output = (Output){ .fd = end->stream_fd, .format = EXPORT_KTS, .end = end };
-        /* The near side has refused a wrong format. */
-        if (format_name)
-                (void)export_format_from_string(format_name, &output->final);
-        else
-                (void)export_format_from_suffix(path, &output->final);
         output->path = strdup(path);
         *ret = output->path ? output : output_free(output);
         return *ret ? 0 : -ENOMEM;
@@ -131,7 +122,7 @@ int output_open_for(const Context *context,
                 Output **ret,
                 Reason *reason) {
         return context->far && context->far->stream_fd >= 0
-                               ? output_open_channel(context->far, path, format_name, ret)
+                               ? output_open_channel(context->far, path, ret)
                                : output_open(path, format_name, ret, reason);
 }
 
@@ -141,10 +132,6 @@ bool output_is_channel(const Output *output) {
 
 void output_set_foreign(Output *output) {
         output->is_foreign = true;
-}
-
-bool output_is_dat(const Output *output) {
-        return export_format_is_dat(output->end ? output->final : output->format);
 }
 
 static int output_empty(int fd) {

@@ -26,8 +26,6 @@ bool output_is_channel(const Output *output);
 /* The recording comes from another machine: what is converted was not checked by this one's
  * consumer. */
 void output_set_foreign(Output *output);
-/* Whether a trace.dat will be made of it, here or by the near side. */
-bool output_is_dat(const Output *output);
 /* Keeps only these CPUs, such as "0-3,5". Returns KT_E_INVALID_SPEC when it is not a list or the
  * format always has all CPUs. */
 int output_set_cpus(Output *output, const char *list, Reason *reason);

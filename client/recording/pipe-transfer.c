@@ -12,6 +12,7 @@
 #include "recording/pipe-transfer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
@@ -30,6 +31,7 @@ struct PipeTransfer {
         int source_fd;
         int out_fd;
         bool pollable;
+        bool is_own;         /* the output is not shared: it is non-blocking */
         bool clean, is_open; /* state of message_clean_lines */
         bool draining;
         bool ended; /* the source has ended and the exporter has finished */
@@ -80,7 +82,7 @@ static void pipe_transfer_done(PipeTransfer *transfer, int result, const Reason 
 static bool pipe_transfer_may_write(const PipeTransfer *transfer) {
         struct pollfd pollfd = { .fd = transfer->out_fd, .events = POLLOUT };
 
-        return !transfer->pollable || poll(&pollfd, 1, 0) != 0;
+        return !transfer->pollable || transfer->is_own || poll(&pollfd, 1, 0) != 0;
 }
 
 /* Writes as much as the reader accepts now. -EAGAIN: data is left. */
@@ -93,7 +95,9 @@ static int pipe_transfer_write(PipeTransfer *transfer) {
                         return -EAGAIN;
                 n = write(transfer->out_fd,
                                 transfer->pending + transfer->written,
-                                transfer->pollable ? MIN_OF(left, (size_t)PIPE_BUF) : left);
+                                transfer->pollable && !transfer->is_own
+                                                ? MIN_OF(left, (size_t)PIPE_BUF)
+                                                : left);
                 if (n < 0 && (errno == EAGAIN || errno == EINTR))
                         return -EAGAIN;
                 if (n < 0)
@@ -269,6 +273,13 @@ int pipe_transfer_new(sd_event *event,
                 return r;
         }
         *ret = TAKE_PTR(transfer);
+        return 0;
+}
+
+int pipe_transfer_set_own(PipeTransfer *transfer) {
+        if (fcntl(transfer->out_fd, F_SETFL, fcntl(transfer->out_fd, F_GETFL) | O_NONBLOCK) < 0)
+                return -errno;
+        transfer->is_own = true;
         return 0;
 }
 

@@ -29,6 +29,8 @@ DEFINE_CLEANUP(PipeTransfer, pipe_transfer_free);
 void pipe_transfer_set_cpus(PipeTransfer *transfer, const CpuList *cpus);
 /* EXPORT_CALLS: how calls are printed (borrowed). Call it before the stream begins. */
 void pipe_transfer_set_calls(PipeTransfer *transfer, const CallStyle *style);
+/* No other process uses the output, so large parts are written to it. */
+int pipe_transfer_set_own(PipeTransfer *transfer);
 /* Stops reading and printing until pipe_transfer_continue(). */
 void pipe_transfer_hold(PipeTransfer *transfer);
 void pipe_transfer_continue(PipeTransfer *transfer);

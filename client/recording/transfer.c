@@ -260,12 +260,14 @@ static int transfer_begin_pipe(Transfer *transfer,
                         &transfer->by_pipe);
         if (r < 0)
                 return r;
+        (void)TAKE_FD(fd);
+        if (output_is_channel(transfer->output))
+                r = pipe_transfer_set_own(transfer->by_pipe);
         if (sink_fd < 0) {
                 pipe_transfer_set_cpus(transfer->by_pipe, output_get_cpus(transfer->output));
                 pipe_transfer_set_calls(transfer->by_pipe, output_get_calls(transfer->output));
         }
-        (void)TAKE_FD(fd);
-        return 0;
+        return r;
 }
 
 static int transfer_open_best(Proxy *proxy,

@@ -266,6 +266,8 @@ static int far_open_pipe(Far *far, size_t which, int *ret_child_fd) {
 
         if (pipe2(fds, O_CLOEXEC) < 0)
                 return -errno;
+        /* A command that prints much, or a stream, then waits less. A refusal costs only speed. */
+        (void)fcntl(fds[1], F_SETPIPE_SZ, (int)OUTLET_FULL);
         pipe->type = types[which];
         pipe->fd = fds[0];
         *ret_child_fd = fds[1];

@@ -186,11 +186,13 @@ static int record_build_spec(RecordOptions *record, pid_t child, Spec **ret, int
         return 0;
 }
 
-/* A .dat is compressed by default, as that of trace-cmd is. The consumer does this while it
- * records. */
+/* A .dat is compressed by default, as that of trace-cmd is, and so is what goes over a network. The
+ * consumer does this while it records. */
 static int record_set_compression(const Output *output, Spec *spec, Reason *reason) {
-        if (spec->compression != COMPRESSION_UNSET || spec->mode != MODE_STREAM ||
-                        !output_is_dat(output))
+        bool is_wanted = output_is_channel(output) ||
+                         export_format_is_dat(output_get_format(output));
+
+        if (spec->compression != COMPRESSION_UNSET || spec->mode != MODE_STREAM || !is_wanted)
                 return 0;
         return spec_set_string(spec, "compression", "zstd", reason);
 }
