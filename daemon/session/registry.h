@@ -99,6 +99,7 @@ struct Session {
         Notices *notices;
         Losses *losses;           /* NULL: it cannot have lost events */
         uint64_t n_lost_recorded; /* as in the journal */
+        uint64_t n_hits_recorded; /* the same */
         HitCounter *hits;         /* from the first start, if there are notify triggers */
 
         SessionEnd end;

@@ -102,9 +102,18 @@ static void count_losses(Session *session, const uint64_t *lost) {
         session->skips_losses = false;
 }
 
-/* The owner decides how much a session loses. So the journal gets the first loss at once, and the
- * sum when the instance is removed: at most two records of a session, whose creation has one, too.
- */
+static void record(Session *session, AuditRecord record) {
+        record.uid = session->owner.uid;
+        record.command = session->owner.command;
+        record.session = session->id;
+        record.rule = session->grant->rule;
+        record.spec = session->spec;
+        audit_write(session->registry->audit, &record);
+}
+
+/* The owner decides how much a session loses, and how often its triggers are hit. So the journal
+ * gets the first loss and the first hit at once, and the sums when the instance is removed: at most
+ * four records of a session, whose creation has one, too. */
 static void record_losses(Session *session, const char *when) {
         char text[96];
 
@@ -115,14 +124,9 @@ static void record_losses(Session *session, const char *when) {
                         "%" PRIu64 " %s: its buffer was full",
                         session->n_lost,
                         when);
-        audit_write(session->registry->audit,
-                        &(AuditRecord){ .kind = AUDIT_LOST,
-                                        .uid = session->owner.uid,
-                                        .command = session->owner.command,
-                                        .session = session->id,
-                                        .rule = session->grant->rule,
+        record(session,
+                        (AuditRecord){ .kind = AUDIT_LOST,
                                         .text = text,
-                                        .spec = session->spec,
                                         .n_lost = session->n_lost });
         session->n_lost_recorded = session->n_lost;
 }
@@ -144,14 +148,44 @@ static uint32_t get_reported_pid(const Grant *grant, size_t trigger, uint32_t pi
         return event->speaks_of_others && defence_is_on("filter-fields") ? 0 : pid;
 }
 
+static uint64_t count_hits(const Session *session) {
+        uint64_t n = 0;
+
+        for (size_t i = 0; i < session->spec->n_triggers; i++)
+                n += notices_get_hits(session->notices, (unsigned)i);
+        return n;
+}
+
+/* event: of the trigger that was hit; NULL: all triggers. */
+static void record_hits(Session *session, const char *event, const char *when) {
+        char text[SPEC_EVENT_NAME_MAX + 64];
+        uint64_t n = count_hits(session);
+
+        if (n <= session->n_hits_recorded)
+                return;
+        (void)snprintf(text,
+                        sizeof(text),
+                        "%s%s%" PRIu64 " %s",
+                        event ?: "",
+                        event ? ", " : "",
+                        n,
+                        when);
+        record(session, (AuditRecord){ .kind = AUDIT_HIT, .text = text, .n_hits = n });
+        session->n_hits_recorded = n;
+}
+
 static void on_hits(size_t trigger, uint64_t n, uint32_t pid, void *userdata) {
         Session *session = userdata;
+        const char *event = session->spec->triggers[trigger].event;
+        bool is_first = count_hits(session) == 0;
 
         notices_take_hits(session->notices,
                         (unsigned)trigger,
-                        session->spec->triggers[trigger].event,
+                        event,
                         n,
                         get_reported_pid(session->grant, trigger, pid));
+        if (is_first)
+                record_hits(session, event, "so far");
 }
 
 /* A trigger with a count limit is reported at most that often. */
@@ -246,6 +280,7 @@ void session_release_notices(Session *session) {
         session->hits = hit_counter_free(session->hits);
         notices_flush(session->notices);
         record_losses(session, "in all");
+        record_hits(session, NULL, "in all");
 }
 
 void session_free_notices(Session *session) {

@@ -124,6 +124,7 @@ static const KindText kinds[_AUDIT_KIND_N] = {
                         "Session changed by others",
                         false },
         [AUDIT_LOST] = { AUDIT_ID_LOST, LOG_NOTICE, "lost", "reported", "Events were lost", false },
+        [AUDIT_HIT] = { AUDIT_ID_HIT, LOG_INFO, "hit", "reported", "Trigger was hit", false },
         [AUDIT_ENDED_POLICY] = { AUDIT_ID_ENDED_POLICY,
                         LOG_NOTICE,
                         "end",
@@ -267,7 +268,7 @@ static void write_record(Audit *audit, const AuditRecord *record) {
         const UserName by_user = get_user_name(audit, record->by ? *record->by : (uid_t)-1);
         _cleanup_free_ char *scope = NULL;
         Reason events = { "" }, who = { "" };
-        char by[16] = "", by_whom[24] = "", lost[24] = "";
+        char by[16] = "", by_whom[24] = "", lost[24] = "", hits[24] = "";
 
         format_who(record, user.name, &who);
         if (record->spec) {
@@ -281,6 +282,8 @@ static void write_record(Audit *audit, const AuditRecord *record) {
         }
         if (record->n_lost > 0)
                 snprintf(lost, sizeof(lost), "%" PRIu64, record->n_lost);
+        if (record->n_hits > 0)
+                snprintf(hits, sizeof(hits), "%" PRIu64, record->n_hits);
         const LogField fields[] = {
                 { "MESSAGE_ID", kind->id },
                 { "KTRACE_VERB", kind->verb },
@@ -293,6 +296,7 @@ static void write_record(Audit *audit, const AuditRecord *record) {
                 { "KTRACE_BY_UID", none_if_empty(by) },
                 { "KTRACE_BY_USER", none_if_empty(by_user.name) },
                 { "KTRACE_LOST", none_if_empty(lost) },
+                { "KTRACE_HITS", none_if_empty(hits) },
         };
         const LogContext context = { record->session, NULL, record->uid };
 

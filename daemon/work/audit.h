@@ -23,6 +23,7 @@
 #define AUDIT_ID_ENDED_FAILED       "0e593054b3ff4b1bb099cf4d0da57ee5"
 #define AUDIT_ID_ENDED_SPOOL        "8ba4cfbc6cd2442a9cb0637440ea752d"
 #define AUDIT_ID_LOST               "af5e1857ec504b488ba99ddc12da2242"
+#define AUDIT_ID_HIT                "0d33d293a5e74c82b86f1f19d8d61e28"
 #define AUDIT_ID_ADOPTED            "721839866d9e412c85f1a6b4ac37c1f2"
 #define AUDIT_ID_INTERFERENCE       "4eef4b47f6924e7ab8283278c605e180"
 #define AUDIT_ID_SUPPRESSED         "5f32393c72334a3d9266e1ddecd690e9"
@@ -39,6 +40,7 @@ typedef enum AuditKind {
         AUDIT_ADOPTED,      /* a session of the last daemon */
         AUDIT_INTERFERENCE, /* the session continues */
         AUDIT_LOST,         /* the same */
+        AUDIT_HIT,          /* the same */
         AUDIT_ENDED_POLICY,
         AUDIT_ENDED_GUARD,
         AUDIT_ENDED_LIMIT,
@@ -60,6 +62,7 @@ typedef struct AuditRecord {
         const char *text; /* the reason, as text for people */
         const Spec *spec; /* its scope and events are recorded */
         uint64_t n_lost;  /* events; 0: not about losses */
+        uint64_t n_hits;  /* of notify triggers; 0: not about hits */
 } AuditRecord;
 
 typedef struct Audit Audit;

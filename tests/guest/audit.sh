@@ -9,6 +9,7 @@ RELOAD_FAILED=ad86665a36a34ed59ea71817fc7dd3d6
 ENDED_POLICY=3dd54906772141148a894f392511252c
 ENDED_LIMIT=65ec838ec53c4c2ca0084f4620077dd3
 ENDED_FAILED=0e593054b3ff4b1bb099cf4d0da57ee5
+HIT=0d33d293a5e74c82b86f1f19d8d61e28
 LOST=af5e1857ec504b488ba99ddc12da2242
 SUPPRESSED=5f32393c72334a3d9266e1ddecd690e9
 
@@ -149,6 +150,27 @@ case_audit_lost() { # the first loss of a session and the sum at its end are rec
                 grep -q ." || fail "no record of $lost"
         same 2 "$(records $LOST | wc -l)" "records in all"
         journalctl -q --no-pager -x --since="$(cat since)" MESSAGE_ID=$LOST | grep -q "has lost $lost events" ||
+                fail "not in the catalog"
+}
+
+case_audit_hit() { # the first hit of a notify trigger and the sum at the end are recorded, and not each hit
+        audit_begin
+        echo '{"triggers": [{"when": "raw_syscalls:sys_enter if id == 1000", "do": "notify"}]}' >alarm.json
+        ktracectl create alarm -a --spec alarm.json
+        ktracectl start alarm
+        "$TARGET" calls 1 1000
+        record $HIT
+        has KTRACE_HITS 1
+        for _ in 1 2 3; do
+                "$TARGET" calls 20 1000
+                sleep 0.3
+        done
+        same 1 "$(records $HIT | wc -l)" "records while it is hit"
+        ktracectl destroy alarm
+        within 20 sh -c "journalctl -q --no-pager --since=$(cat since) MESSAGE_ID=$HIT KTRACE_HITS=61 | grep -q ." ||
+                fail "no record of 61: $(records $HIT)"
+        same 2 "$(records $HIT | wc -l)" "records in all"
+        journalctl -q --no-pager -x --since="$(cat since)" MESSAGE_ID=$HIT | grep -q "were hit 61 times" ||
                 fail "not in the catalog"
 }
 
