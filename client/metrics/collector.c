@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Keeps the sets that are on, and reads them at each interval. Has a thread of its own, because
- * calls of ktraced block: however slow ktraced is, the main thread serves the last snapshot. main
- * hands over settings under the lock; everything else belongs to the thread.
+/* Keeps the sets that are on, and reads those that are due at each interval. Has a thread of its
+ * own, because calls of ktraced block: however slow ktraced is, the main thread serves the last
+ * snapshot. main hands over settings under the lock; everything else belongs to the thread.
  *
  * When settings are read again, the sets that have not changed keep their sessions. The others are
  * read a last time. Their metrics go on with the same counts in the new sets. */
@@ -203,9 +203,11 @@ static void collector_apply(Collector *collector, Settings *settings) {
         size_t n_old = collector->n_runs;
 
         /* Also the sets that stay: a reading harms nothing. */
-        for (size_t i = 0; collector->connection && i < n_old; i++)
+        for (size_t i = 0; collector->connection && i < n_old; i++) {
+                set_run_hasten(old[i]);
                 if (!collector_read(collector, old[i]))
                         collector_close(collector);
+        }
         runs = collector_make_runs(collector, settings);
         if (!runs) {
                 log_print(LOG_ERR, "no memory for the new settings: the old ones stay");
@@ -319,6 +321,9 @@ static void collector_publish_late(Collector *collector) {
 }
 
 static void collector_turn(Collector *collector) {
+        /* It may be that no set is due, and that none would find that ktraced has gone. */
+        if (collector->connection && ktrace_process(collector->connection) != 0)
+                collector_close(collector);
         if (!collector->connection && collector->n_runs > 0)
                 collector_open(collector);
         for (size_t i = 0; collector->connection && i < collector->n_runs; i++) {

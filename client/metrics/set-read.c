@@ -17,6 +17,7 @@
 #include "interfaces/place.h"
 #include "interfaces/quote.h"
 #include "interfaces/spec.h"
+#include "metrics/interval.h"
 #include "metrics/label-read.h"
 
 #define TEXT_MAX    1024
@@ -451,6 +452,12 @@ static int set_read_description(void *target, json_object *o, const Place *place
         return place_read_copy(place, o, TEXT_MAX, &reading->set->description);
 }
 
+static int set_read_interval(void *target, json_object *o, const Place *place) {
+        SetReading *reading = target;
+
+        return interval_read(&reading->set->interval_usec, o, place);
+}
+
 bool set_name_is_valid(const char *name) {
         size_t size = strlen(name);
 
@@ -462,6 +469,7 @@ bool set_name_is_valid(const char *name) {
 int set_read(const SetText *text, Set **ret, Reason *reason) {
         static const PlaceKey keys[] = {
                 { "description", set_read_description },
+                { "interval", set_read_interval },
                 { "metrics", read_metrics },
         };
         PlaceFile file = {

@@ -138,19 +138,22 @@ static void set_run_fail(SetRun *run, const char *text, uint64_t interval_usec) 
         run->is_up = false;
         /* The first retry is at the next interval. Intervals are not exact, so half of one is
          * subtracted. */
-        run->retry_usec = set_run_get_usec(CLOCK_MONOTONIC) + MIN_OF(wait_usec, RETRY_MAX_USEC) -
-                          interval_usec / 2;
+        run->due_usec = set_run_get_usec(CLOCK_MONOTONIC) + MIN_OF(wait_usec, RETRY_MAX_USEC) -
+                        interval_usec / 2;
         if (strcmp(run->trouble, text) != 0)
                 log_print(LOG_WARNING, "set %s: %s", run->set->name, text);
         (void)snprintf(run->trouble, sizeof(run->trouble), "%s", text);
 }
 
-static void set_run_succeed(SetRun *run) {
+/* A set may have a longer interval than the collector. */
+static void set_run_succeed(SetRun *run, uint64_t begin_usec, uint64_t interval_usec) {
         if (run->trouble[0])
                 log_print(LOG_NOTICE, "set %s: works again", run->set->name);
         run->trouble[0] = '\0';
         run->n_failures = 0;
-        run->retry_usec = 0;
+        run->due_usec = run->set->interval_usec > interval_usec
+                                        ? begin_usec + run->set->interval_usec - interval_usec / 2
+                                        : 0;
         run->is_up = true;
 }
 
@@ -182,6 +185,12 @@ void set_run_detach(SetRun *run) {
         ktrace_session_free(run->session);
         run->session = NULL;
         run->is_up = false;
+        run->due_usec = 0; /* its session lingers for a minute only */
+}
+
+void set_run_hasten(SetRun *run) {
+        if (run->is_up)
+                run->due_usec = 0;
 }
 
 /* The next session begins at zero. */
@@ -528,7 +537,7 @@ bool set_run_read(SetRun *run, ktrace *connection, uint64_t interval_usec) {
         uint64_t begin_usec = set_run_get_usec(CLOCK_MONOTONIC);
         ktrace_error error = {};
 
-        if (begin_usec < run->retry_usec)
+        if (begin_usec < run->due_usec)
                 return true;
         int r = set_run_read_all(run, connection, &error);
         uint64_t end_usec = set_run_get_usec(CLOCK_MONOTONIC);
@@ -538,7 +547,7 @@ bool set_run_read(SetRun *run, ktrace *connection, uint64_t interval_usec) {
                 /* Any other name than FAILED is in an answer of ktraced. */
                 return *error.name && strcmp(error.name, FAILED) != 0;
         }
-        set_run_succeed(run);
+        set_run_succeed(run, begin_usec, interval_usec);
         run->read_usec = end_usec;
         run->read_nsec = set_run_get_realtime_nsec();
         return true;

@@ -31,7 +31,7 @@ typedef struct SetRun {
         bool is_of_consumer;     /* the stream worker counts */
         char trouble[512];       /* why the last reading failed; "": it did not */
         unsigned n_failures;     /* since the last reading that succeeded */
-        uint64_t retry_usec;     /* the next reading is not earlier: CLOCK_MONOTONIC */
+        uint64_t due_usec;       /* the next reading is not earlier: CLOCK_MONOTONIC */
         uint64_t read_usec;      /* the last reading: CLOCK_MONOTONIC; 0: none */
         int64_t read_nsec;       /* the same, since 1970 */
         uint64_t reading_usec;   /* the time that all readings took */
@@ -50,9 +50,11 @@ DEFINE_CLEANUP(SetRun, set_run_free);
 void set_run_move(SetRun *run, const Set *set);
 /* Takes over the counts of metrics that go on in this set, which is another one. */
 void set_run_inherit(SetRun *run, SetRun *from);
-/* Finds or makes the session if necessary, and reads. The result is in run. Returns false if
- * ktraced may not be reached. */
+/* Finds or makes the session if necessary, and reads, unless the set is not due. The result is in
+ * run. Returns false if ktraced may not be reached. */
 bool set_run_read(SetRun *run, ktrace *connection, uint64_t interval_usec);
+/* The next reading is made in any case, unless the last one failed. */
+void set_run_hasten(SetRun *run);
 /* Before the connection is closed, or when there is none. */
 void set_run_detach(SetRun *run);
 /* Ends the session. */

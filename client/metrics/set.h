@@ -77,7 +77,8 @@ typedef struct SetMetric {
 /* A file of metrics.d. */
 typedef struct Set {
         char *name;
-        char *description; /* NULL: none */
+        char *description;      /* NULL: none */
+        uint64_t interval_usec; /* between two readings; 0: the one of the settings */
         SetMetric *metrics;
         size_t n_metrics;
 } Set;

@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "interfaces/duration.h"
 #include "interfaces/json-file.h"
 #include "interfaces/json-place.h"
 #include "interfaces/json.h"
@@ -20,6 +19,7 @@
 #include "interfaces/place.h"
 #include "interfaces/quote.h"
 #include "interfaces/trust.h"
+#include "metrics/interval.h"
 #include "metrics/set-read.h"
 
 #define INTERVAL_USEC UINT64_C(10000000)
@@ -45,24 +45,10 @@ Settings *settings_free(Settings *settings) {
         return NULL;
 }
 
-static int settings_read_time(uint64_t *ret, json_object *o, const Place *place) {
-        const char *text;
-        uint64_t usec;
-
-        int r = place_read_string(place, o, DURATION_TEXT_MAX, &text);
-        if (r != 0)
-                return r;
-        if (duration_parse(text, &usec) < 0 || usec < SETTINGS_INTERVAL_MIN ||
-                        usec > SETTINGS_INTERVAL_MAX)
-                return place_refuse_value(place, o, "a time from 1s to 1h, such as \"10s\"");
-        *ret = usec;
-        return 0;
-}
-
 static int settings_read_interval(void *target, json_object *o, const Place *place) {
         SettingsReading *reading = target;
 
-        return settings_read_time(&reading->settings->interval_usec, o, place);
+        return interval_read(&reading->settings->interval_usec, o, place);
 }
 
 /* The push. otlp-request.c checks the endpoint and the file when the push starts. An endpoint may
@@ -86,7 +72,7 @@ static int settings_read_ca_file(void *target, json_object *o, const Place *plac
 static int settings_read_push_interval(void *target, json_object *o, const Place *place) {
         Settings *settings = target;
 
-        return settings_read_time(&settings->otlp_interval_usec, o, place);
+        return interval_read(&settings->otlp_interval_usec, o, place);
 }
 
 static int settings_read_otlp(void *target, json_object *o, const Place *place) {

@@ -4,14 +4,12 @@
 #include "interfaces/error.h"
 #include "metrics/set.h"
 
-#define SETTINGS_FILE         "ktrace-metrics.json"
-#define SETTINGS_SUBDIR       "metrics.d"
-#define SETTINGS_INTERVAL_MIN UINT64_C(1000000)
-#define SETTINGS_INTERVAL_MAX UINT64_C(3600000000)
+#define SETTINGS_FILE   "ktrace-metrics.json"
+#define SETTINGS_SUBDIR "metrics.d"
 
 /* What the administrator has switched on. It does not change: a reload makes another one. */
 typedef struct Settings {
-        uint64_t interval_usec; /* between two readings */
+        uint64_t interval_usec; /* between two readings of a set without an own interval */
         Set **sets;
         size_t n_sets;
         char *otlp_endpoint; /* NULL: no push */

@@ -173,6 +173,22 @@ case_metrics_reload() { # a reload keeps the counts, and refuses a bad file with
 }
 has_more() { scrape && grep -q '^more_total ' scraped; }
 
+case_metrics_interval() { # a set with a longer interval is read when it is due, and at a reload
+        set_of own "$CALLS"
+        set_of slow "$(jq '.name = "slow_calls" | .filter = "id == 1000"' <<<"$CALLS")"
+        jq '.interval = "1h"' "$CONFIG_DIR/metrics.d/slow.json" >slow.json
+        cp slow.json "$CONFIG_DIR/metrics.d/slow.json"
+        settings '["own", "slow"]'
+        serve
+        "$TARGET" calls 5 1000
+        becomes 'calls_total{call="1000"}' 5
+        "$TARGET" calls 5 1000
+        becomes 'calls_total{call="1000"}' 10
+        [ -z "$(number 'slow_calls_total{call="1000"}')" ] || fail "$(grep slow_calls scraped)"
+        kill -HUP "$SERVICE"
+        becomes 'slow_calls_total{call="1000"}' 10
+}
+
 # collect N OPTION...: a Java program of a user collects its garbage N times.
 collect() {
         local n=$1

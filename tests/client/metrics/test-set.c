@@ -8,7 +8,7 @@
 
 static const char good[] =
                 "{\n"
-                "  \"description\": \"d\",\n"
+                "  \"description\": \"d\", \"interval\": \"1min\",\n"
                 "  \"metrics\": [\n"
                 "    {\"name\": \"a_seconds\", \"help\": \"h\", \"type\": \"histogram\",\n"
                 "     \"pair\": {\"from\": \"s:one\", \"to\": \"s:two\", \"key\": [\"pid = next_pid\"]},\n"
@@ -30,6 +30,7 @@ static void test_good(void) {
 
         g_assert_cmpstr(set->name, ==, "sample");
         g_assert_cmpstr(set->description, ==, "d");
+        g_assert_cmpuint(set->interval_usec, ==, 60000000);
         g_assert_cmpuint(set->n_metrics, ==, 3);
         g_assert_cmpstr(metric->name, ==, "a_seconds");
         g_assert_cmpint(metric->type, ==, METRIC_HISTOGRAM);
@@ -176,6 +177,8 @@ static void test_refused(void) {
         } cases[] = {
                 { "{\n  \"metrics\": [\n", "x.json:3:1: expected a JSON value, got the end" },
                 { "[]", "x.json:1:1: expected an object, got a list of 0" },
+                { "{\"interval\": \"2h\", \"metrics\": []}",
+                                "x.json:1:14: interval: expected a time from 1s to 1h, such as \"10s\", got \"2h\"" },
                 { "{}", "x.json:1:1: metrics: is missing" },
                 { "{\"metrics\": []}",
                                 "x.json:1:13: metrics: expected a list of 1 to 64 entries, got a list of 0" },
