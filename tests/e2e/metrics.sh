@@ -56,9 +56,9 @@ EOS
         within 60 promtool query instant "http://$PROMETHEUS" up || fail "no Prometheus: $(tail background.err)"
 }
 # answers QUERY VALUE: waits until the server gives this value.
-answers() { within 30 has_answer "$@" || fail "$1: $(promtool query instant "http://$PROMETHEUS" "$1"), not $2"; }
+answers() { within 30 has_answer "$@" || fail "$1: $(ask "$1"), not $2"; }
 has_answer() {
-        [ "$(promtool query instant "http://$PROMETHEUS" "$1" | sed -nE 's/.*=> ([^ ]+) @.*/\1/p')" = "$2" ]
+        [ "$(ask "$1" | sed -nE 's/.*=> ([^ ]+) @.*/\1/p')" = "$2" ]
 }
 # allow EVENT FIELDS: a rule for the service.
 allow() {
@@ -73,8 +73,7 @@ allow() {
 
 case_metrics_checked() { # promtool finds no fault in what ktrace-metrics serves with all its sets on
         have promtool
-        # The probes of the set jvm are the administrator's.
-        settings "$(ls "$LIB_DIR/metrics.d" | jq -R 'rtrimstr(".json")' | jq -s '. - ["jvm"]')"
+        all_sets
         serve
         ls / >/dev/null
         sleep 2
@@ -82,6 +81,36 @@ case_metrics_checked() { # promtool finds no fault in what ktrace-metrics serves
         promtool check metrics <scraped >out 2>&1 || fail "$(cat out)"
         [ ! -s out ] || fail "$(cat out)"
 }
+
+# all_sets: switches on the shipped sets, but jvm, whose probes are the administrator's.
+all_sets() { settings "$(ls "$LIB_DIR/metrics.d" | jq -R 'rtrimstr(".json")' | jq -s '. - ["jvm"]')"; }
+
+case_metrics_dashboard() { # a Prometheus server answers each query of the dashboard about what is served
+        local query n=0
+        have prometheus promtool
+        all_sets
+        serve
+        prometheus_scrapes "127.0.0.1:$PORT"
+        jq -r '.panels[].targets[]?.expr | gsub("\\$__rate_interval"; "1m") | gsub("\\$instance"; ".+")' \
+                "$DOC_EXAMPLES/grafana/ktrace.json" >queries
+        scrape
+        while read -r query; do
+                is_served "$query" || continue
+                within 30 has_numbers "$query" || fail "$query: $(ask "$query" 2>&1)"
+                n=$((n + 1))
+        done <queries
+        echo "$n of $(wc -l <queries) queries have numbers"
+        [ "$n" -ge 25 ] || fail "only $n queries have numbers"
+}
+# is_served QUERY: whether all metrics of the query were in the last scrape.
+is_served() {
+        local name
+        for name in $(grep -oE 'ktrace_[a-z0-9_]+' <<<"$1"); do
+                grep -qE "^$name[{ ]" scraped || return 1
+        done
+}
+ask() { promtool query instant "http://$PROMETHEUS" "$1"; }
+has_numbers() { ask "$1" | grep -q '=>'; }
 
 case_metrics_killed() { # [guest] a killed ktrace-metrics continues with the same counts
         set_of own "$CALLS"
