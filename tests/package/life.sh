@@ -24,7 +24,7 @@ older() {
         local folder=/tmp/${1%%_*}
         mkdir -p /job/older
         dpkg-deb -R "$1" "$folder"
-        sed -i -E "s/^(Version: .*)/\1~before/; s/(ktrace[a-z]* \(= [^)]*)\)/\1~before)/" "$folder/DEBIAN/control"
+        sed -i -E "s/^(Version: .*)/\1~before/; s/(ktrace[a-z0-9]* \(>?= [^)]*)\)/\1~before)/g" "$folder/DEBIAN/control"
         dpkg-deb -b "$folder" "/job/older/$1"
 }
 
