@@ -29,6 +29,10 @@ case_metrics_units() { # a scrape starts the service; the numbers of the shipped
         before=$(number 'ktrace_syscalls_total{call="1000"}')
         systemctl restart ktrace-metrics.service
         within 20 counted ktracectl metrics || fail "before $before, now: $(grep 1000 scraped)"
+        # A reload adds a set.
+        echo '{"sets": ["syscalls", "ktraced"], "interval": "1s"}' >/etc/ktrace/ktrace-metrics.json
+        systemctl reload ktrace-metrics.service
+        within 20 has_daemon || fail "$(journalctl -u ktrace-metrics -n 20 -o cat)"
         # All sockets show the same.
         counted user ktracectl metrics --from=127.0.0.1:9466
         counted ktracectl metrics --from=/run/ktrace-metrics/metrics
@@ -38,6 +42,7 @@ case_metrics_units() { # a scrape starts the service; the numbers of the shipped
         ! ktracectl metrics 2>err || fail "status 0 without a service"
         grep -q "systemctl enable --now ktrace-metrics.socket" err || fail "$(cat err)"
 }
+has_daemon() { user ktracectl metrics | grep -q '^ktrace_ktraced_sessions '; }
 scrape_is_up() { user ktracectl metrics >scraped 2>err && grep -q '^ktrace_metrics_up{set="syscalls"} 1$' scraped; }
 
 case_metrics_report() { # systemd's varlinkctl lists the metrics, as systemd-report does
