@@ -28,6 +28,7 @@
 enum {
         OPTION_HELP = 'h',
         OPTION_CONFIG_DIR = 256,
+        OPTION_CHECK,
         OPTION_LIB_DIR,
         OPTION_LISTEN,
         OPTION_REPORT,
@@ -36,6 +37,7 @@ enum {
 
 static const struct option options[] = {
         { "config-dir", required_argument, NULL, OPTION_CONFIG_DIR },
+        { "check", no_argument, NULL, OPTION_CHECK },
         { "lib-dir", required_argument, NULL, OPTION_LIB_DIR },
         { "listen", required_argument, NULL, OPTION_LISTEN },
         { "report", required_argument, NULL, OPTION_REPORT },
@@ -53,6 +55,7 @@ typedef struct Service {
         const char *listen[LISTEN_MAX];
         size_t n_listen;
         const char *report; /* NULL: none */
+        bool only_checks;
         char *headers_file; /* NULL: no credential */
         sd_event *event;
         Board *board;
@@ -70,6 +73,7 @@ static void metrics_print_help(void) {
                "  --listen=ADDRESS  serve HTTP on 127.0.0.1:9466, [::1]:9466, or a UNIX socket;\n"
                "                    may be repeated\n"
                "  --report=PATH     serve io.systemd.Metrics on this UNIX socket\n"
+               "  --check           check the settings and the sets that they name, and exit\n"
                "  -h, --help        this text\n"
                "  --version         the version\n"
                "\n"
@@ -99,6 +103,9 @@ static int metrics_parse_options(Service *service, int argc, char **argv) {
                                 return KT_EXIT_USAGE;
                         }
                         service->listen[service->n_listen++] = optarg;
+                        break;
+                case OPTION_CHECK:
+                        service->only_checks = true;
                         break;
                 case OPTION_REPORT:
                         service->report = optarg;
@@ -223,8 +230,7 @@ static int metrics_find_headers(Service *service) {
 }
 
 static int metrics_open_outputs(Service *service, Reason *reason) {
-        int r = outputs_new(service->board, &service->outputs);
-        r = r ?: outputs_take_sockets(service->outputs, reason);
+        int r = outputs_take_sockets(service->outputs, reason);
         for (size_t i = 0; r == 0 && i < service->n_listen; i++)
                 r = outputs_listen(service->outputs, service->listen[i], reason);
         if (r == 0 && service->report)
@@ -236,11 +242,16 @@ static int metrics_fill(MetricSnapshot *snapshot, void *userdata) {
         return outputs_fill(userdata, snapshot);
 }
 
-static int metrics_start(Service *service, Settings *settings, Reason *reason) {
+static int metrics_make_outputs(Service *service) {
         service->board = board_new();
         if (!service->board)
                 return -ENOMEM;
         int r = metrics_find_headers(service);
+        return r ?: outputs_new(service->board, &service->outputs);
+}
+
+static int metrics_start(Service *service, Settings *settings, Reason *reason) {
+        int r = metrics_make_outputs(service);
         r = r ?: metrics_open_outputs(service, reason);
         r = r ?: metrics_set_push(service, settings, reason);
         if (r != 0)
@@ -266,6 +277,15 @@ static int metrics_open(Service *service, Reason *reason) {
         return r;
 }
 
+/* The first push is an interval later, so nothing is sent. */
+static int metrics_check(Service *service, Reason *reason) {
+        _cleanup_(settings_free_cleanup) Settings *settings = NULL;
+
+        int r = settings_load(service->lib_dir, service->config_dir, &settings, reason);
+        r = r ?: metrics_make_outputs(service);
+        return r ?: metrics_set_push(service, settings, reason);
+}
+
 static void metrics_close(Service *service) {
         service->collector = collector_free(service->collector);
         if (service->collector)
@@ -285,9 +305,12 @@ int main(int argc, char **argv) {
         if (r >= 0)
                 return r;
         (void)signal(SIGPIPE, SIG_IGN); /* a client that has gone */
-        r = metrics_open(&service, &reason);
-        if (r == 0)
-                r = metrics_run(&service);
+        if (service.only_checks) {
+                r = metrics_check(&service, &reason);
+        } else {
+                r = metrics_open(&service, &reason);
+                r = r ?: metrics_run(&service);
+        }
         if (r != 0)
                 metrics_log(r, &reason);
         metrics_close(&service);

@@ -197,6 +197,12 @@ case_metrics_reload() { # a reload keeps the counts, and refuses a bad file with
         printf '{"description": "x",\n "metrics": [ {"nane": 1} ]}' >"$CONFIG_DIR/metrics.d/own.json"
         kill -HUP "$SERVICE"
         within 20 grep -q 'own.json:2:' background.err || fail "$(cat background.err)"
+        expect 1 "$METRICS" --config-dir="$CONFIG_DIR" --lib-dir="$LIB_DIR" --check
+        settings '["own"]' '{"otlp": {"endpoint": "ftp://collector"}}'
+        set_of own "$CALLS"
+        expect 1 "$METRICS" --config-dir="$CONFIG_DIR" --lib-dir="$LIB_DIR" --check
+        settings '["own"]'
+        expect 0 "$METRICS" --config-dir="$CONFIG_DIR" --lib-dir="$LIB_DIR" --check
         "$TARGET" calls 1 1000
         becomes 'calls_total{call="1000"}' 12
 }

@@ -33,6 +33,9 @@ case_metrics_units() { # a scrape starts the service; the numbers of the shipped
         echo '{"sets": ["syscalls", "ktraced"], "interval": "1s"}' >/etc/ktrace/ktrace-metrics.json
         systemctl reload ktrace-metrics.service
         within 20 has_daemon || fail "$(journalctl -u ktrace-metrics -n 20 -o cat)"
+        echo '{"sets": ["nothing"]}' >/etc/ktrace/ktrace-metrics.json
+        ! systemctl reload ktrace-metrics.service || fail "a reload with a mistake succeeds"
+        has_daemon || fail "the service has not kept its settings"
         # All sockets show the same.
         counted user ktracectl metrics --from=127.0.0.1:9466
         counted ktracectl metrics --from=/run/ktrace-metrics/metrics
