@@ -21,6 +21,10 @@ static uint64_t self_get_last(const SetRun *run) {
         return (uint64_t)run->read_nsec / NSEC_PER_USEC;
 }
 
+static uint64_t self_get_interval(const SetRun *run) {
+        return run->set->interval_usec;
+}
+
 static uint64_t self_get_reading(const SetRun *run) {
         return run->reading_usec;
 }
@@ -55,6 +59,14 @@ static const SelfOfSet self_of_sets[] = {
                           .labels = of_set,
                           .n_labels = 1 },
                         self_get_last },
+        { { METRIC_GAUGE,
+                          "ktrace_metrics_interval_seconds",
+                          "Time between two readings",
+                          "seconds",
+                          .scale = 1e-6,
+                          .labels = of_set,
+                          .n_labels = 1 },
+                        self_get_interval },
         { { METRIC_COUNTER,
                           "ktrace_metrics_reading_seconds",
                           "Time that the readings took",

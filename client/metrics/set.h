@@ -78,7 +78,8 @@ typedef struct SetMetric {
 typedef struct Set {
         char *name;
         char *description;      /* NULL: none */
-        uint64_t interval_usec; /* between two readings; 0: the one of the settings */
+        uint64_t interval_usec; /* between two readings; 0 until the settings are complete: none of
+                                   its own */
         SetMetric *metrics;
         size_t n_metrics;
 } Set;

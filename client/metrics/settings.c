@@ -214,6 +214,9 @@ int settings_load(const char *lib_dir, const char *config_dir, Settings **ret, R
         settings->interval_usec = INTERVAL_USEC;
         settings->otlp_interval_usec = OTLP_USEC;
         int r = settings_read_file(&reading, source, reason);
+        for (size_t i = 0; r == 0 && i < settings->n_sets; i++)
+                settings->sets[i]->interval_usec =
+                                MAX_OF(settings->sets[i]->interval_usec, settings->interval_usec);
         if (r == 0)
                 *ret = TAKE_PTR(settings);
         return r;

@@ -9,7 +9,7 @@
 
 /* What the administrator has switched on. It does not change: a reload makes another one. */
 typedef struct Settings {
-        uint64_t interval_usec; /* between two readings of a set without an own interval */
+        uint64_t interval_usec; /* the least of all sets */
         Set **sets;
         size_t n_sets;
         char *otlp_endpoint; /* NULL: no push */
