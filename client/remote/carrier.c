@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The connection between the two sides of -H, for near.c and far.c. It joins an Outlet and a
+/* The connection between the two sides of -H, for near-link.c and far.c. It joins an Outlet and a
  * PacketReader with two descriptors: those of ssh on the near side, standard input and output on
  * the far side. Packets come one by one; carrier_hold() stops them when their receiver has no room.
  * The first wrong packet ends the connection. Owns the descriptors. */

@@ -114,16 +114,15 @@ bool hello_is_spoken(const Hello *other) {
         return other->protocol >= HELLO_OLDEST && other->oldest <= HELLO_PROTOCOL;
 }
 
-int hello_check_there(const Hello *there, const char *host, Reason *reason) {
+int hello_check_there(const Hello *there, Reason *reason) {
         bool is_old = there->protocol < HELLO_OLDEST;
 
         if (hello_is_spoken(there))
                 return 0;
         return reason_set(reason,
                         KT_E_FAILED,
-                        "%s: ktracectl %s there and " KT_VERSION
+                        "ktracectl %s there and " KT_VERSION
                         " here do not understand each other: the one %s is too old",
-                        host,
                         there->version,
                         is_old ? "there" : "here");
 }

@@ -29,5 +29,5 @@ char *hello_to_text(const Hello *hello);
  * KT_E_INVALID_SPEC with a reason. */
 int hello_parse(const char *text, size_t size, Hello *ret, Reason *reason);
 /* Returns 0, or KT_E_FAILED with a reason that names the side that is too old. */
-int hello_check_there(const Hello *there, const char *host, Reason *reason);
+int hello_check_there(const Hello *there, Reason *reason);
 bool hello_is_spoken(const Hello *other);

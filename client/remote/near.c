@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The near side of -H: starts ssh, sends the command line to `ktracectl serve` on the host, and
- * carries input, signals, output and the stream until the exit status comes. The verbs that write
- * an output call near_run() with it; for all other verbs main calls it.
+/* The near side of -H: sends the command line to a host, and carries input, signals, output and the
+ * stream until the exit status comes. The verbs that write an output call near_run() with it; for
+ * all other verbs main calls it. near-link.c is the connection.
  *
  * Standard input goes only to a command and to verbs that read it: a loop of a script with
  * `ktracectl -H` must not lose its input. A signal is passed to the far side, which ends the
  * recording as a local one ends; a further one ends this process, and with it the connection.
  *
- * The host may be hostile. Its packets are checked by packet.c. All that waits here is limited: the
- * connection is held while an output has no room. Text for a terminal loses its control characters,
+ * The host may be hostile. All that waits here is limited: the connection is held while an output
+ * has no room. Text for a terminal loses its control characters,
  * except that of a command, which passes as ssh passes it. Nothing that the host sends names a
  * file.
  *
- * Owns ssh, the carrier, the loop and the stream; borrows the output. */
+ * Owns the link, the loop and the stream; borrows the output. */
 
 #include "remote/near.h"
 
@@ -23,16 +23,10 @@
 #include <time.h>
 
 #include "recording/watch.h"
-#include "remote/carrier.h"
-#include "remote/hello.h"
+#include "remote/near-link.h"
 #include "remote/near-stream.h"
-#include "remote/ssh.h"
 #include "terminal/message.h"
 
-#define NEAR_PING_USEC    ((uint64_t)5 * 1000 * 1000)
-#define NEAR_SILENCE_USEC ((uint64_t)30 * 1000 * 1000)
-/* Of the last words of ssh, after its connection has ended. */
-#define NEAR_LAST_USEC  ((uint64_t)500 * 1000)
 #define NEAR_BURST_USEC ((uint64_t)300 * 1000) /* as in watch.c */
 
 /* A descriptor of this process that shows text of the host. */
@@ -47,17 +41,15 @@ typedef struct Near {
         const char *host;
         sd_event *event;
         sigset_t mask;
-        Ssh ssh;
-        Carrier *carrier;
+        NearLink *link;
         NearStream *stream;
         NearText output, errors;
         NearText notices; /* of ssh, on standard error */
-        sd_event_source *signals[3], *input, *timer, *ssh_errors;
+        sd_event_source *signals[3], *input;
         bool is_input_plain; /* a file, which cannot be awaited */
         size_t input_window;
         unsigned n_signals;
-        uint64_t signal_usec, seen_usec;
-        bool has_hello, has_exit, is_refused, is_broken, is_silent;
+        uint64_t signal_usec;
         bool has_ended;    /* its output, so the recording is ended */
         bool has_given_up; /* by signals: the host is not awaited */
         bool must_leave;   /* by one more: nor is a reader of the output */
@@ -78,14 +70,11 @@ static void near_done(Near *near) {
         for (size_t i = 0; i < ELEMENTSOF(near->signals); i++)
                 sd_event_source_disable_unref(near->signals[i]);
         sd_event_source_disable_unref(near->input);
-        sd_event_source_disable_unref(near->timer);
-        sd_event_source_disable_unref(near->ssh_errors);
         near_stream_free(near->stream);
-        carrier_free(near->carrier);
+        near_link_free(near->link);
         outlet_free(near->output.outlet);
         outlet_free(near->errors.outlet);
         outlet_free(near->notices.outlet);
-        (void)ssh_end(&near->ssh);
         sd_event_unref(near->event);
 }
 
@@ -94,32 +83,11 @@ static int near_get_failure(const Near *near) {
         return near->options->has_command ? KT_EXIT_RECORDING : KT_EXIT_FAILED;
 }
 
-static void near_break(Near *near) {
-        if (near->is_broken || near->has_exit)
-                return;
-        near->is_broken = true;
-        near->input = sd_event_source_disable_unref(near->input);
-        if (near->stream)
-                near_stream_end(near->stream);
-        /* Until the last words of ssh have come. */
-        (void)sd_event_source_set_time_relative(near->timer, NEAR_LAST_USEC);
-        (void)sd_event_source_set_enabled(near->timer, SD_EVENT_ONESHOT);
-        near_advance(near);
-}
-
-static void near_refuse(Near *near, const char *text) {
-        if (near->is_refused || near->has_exit)
-                return;
-        near->is_refused = true;
-        message_print("%s: %s", near->host, text);
-        near_break(near);
-}
-
 static void near_put_text(Near *near, NearText *text, const uint8_t *data, size_t size) {
         uint8_t *room = outlet_reserve(text->outlet, size);
 
         if (!room) {
-                near_refuse(near, strerror(ENOMEM));
+                near_link_refuse(near->link, strerror(ENOMEM));
                 return;
         }
         memcpy(room, data, size);
@@ -146,22 +114,28 @@ static void near_end_stream(Near *near) {
         static const uint8_t number = SIGINT;
 
         if (!near->stream || !near_stream_is_done(near->stream) || near->options->has_command ||
-                        near->has_ended || near->has_exit || near->is_broken)
+                        near->has_ended || near_link_has_exit(near->link) ||
+                        near_link_is_broken(near->link))
                 return;
         near->has_ended = true;
-        (void)carrier_send(near->carrier, PACKET_SIGNAL, &number, 1);
+        (void)near_link_send(near->link, PACKET_SIGNAL, &number, 1);
 }
 
 /* Decides after each event what is read next, and when all is done. */
 static void near_advance(Near *near) {
-        bool is_over = near->has_exit || near->has_given_up ||
-                       (near->is_broken && !near->ssh_errors);
+        bool is_over = near_link_has_exit(near->link) || near->has_given_up ||
+                       near_link_is_over(near->link);
 
+        if (near_link_is_broken(near->link)) {
+                near->input = sd_event_source_disable_unref(near->input);
+                if (near->stream)
+                        near_stream_end(near->stream);
+        }
         near_end_stream(near);
-        carrier_hold(near->carrier, near_is_full(near));
+        near_link_hold(near->link, near_is_full(near));
         if (near->input)
                 (void)sd_event_source_set_enabled(near->input,
-                                near->input_window > 0 && !carrier_is_full(near->carrier)
+                                near->input_window > 0 && !near_link_is_full(near->link)
                                                 ? SD_EVENT_ON
                                                 : SD_EVENT_OFF);
         if ((is_over && near_is_flushed(near)) || near->must_leave || near->write_error != 0)
@@ -180,56 +154,18 @@ static void near_on_text_written(Outlet *outlet, int error, void *userdata) {
         near_advance(near);
 }
 
-static int near_on_ssh_errors(sd_event_source *source, int fd, uint32_t events, void *userdata) {
-        Near *near = userdata;
-        uint8_t data[4096];
-        ssize_t n = read(fd, data, sizeof(data));
-
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
-                return 0;
-        if (n > 0)
-                near_put_text(near, &near->notices, data, (size_t)n);
-        else
-                near->ssh_errors = sd_event_source_disable_unref(near->ssh_errors);
-        near_advance(near);
-        return 0;
-}
-
-static void near_take_hello(Near *near, const Packet *packet) {
-        Reason reason = {};
-        Hello there;
-        int r = hello_parse((const char *)packet->data, packet->size, &there, &reason);
-
-        near->has_hello = true;
-        r = r ?: hello_check_there(&there, near->host, &reason);
-        if (r == KT_E_FAILED) { /* the reason begins with the host */
-                near->is_refused = true;
-                message_print("%s", reason.text);
-                near_break(near);
-        } else if (r != 0) {
-                near_refuse(near, reason.text[0] ? reason.text : strerror(-r));
-        }
-}
-
-static void near_take_error(Near *near, const Packet *packet) {
-        char text[256];
-
-        (void)snprintf(text, sizeof(text), "%.*s", (int)packet->size, (const char *)packet->data);
-        near_refuse(near, text);
-}
-
 static void near_take_stream(Near *near, const Packet *packet) {
         if (!near->stream)
-                near_refuse(near, "it sends a stream that was not asked for");
+                near_link_refuse(near->link, "it sends a stream that was not asked for");
         else if (near_stream_put(near->stream, packet->data, packet->size) < 0)
-                near_refuse(near, strerror(ENOMEM));
+                near_link_refuse(near->link, strerror(ENOMEM));
 }
 
 static void near_take_input_taken(Near *near, const Packet *packet) {
         uint32_t n = packet_get_u32(packet);
 
         if (n > PACKET_INPUT_WINDOW - near->input_window)
-                near_refuse(near, "it reports more standard input than it got");
+                near_link_refuse(near->link, "it reports more standard input than it got");
         else
                 near->input_window += n;
 }
@@ -239,19 +175,12 @@ static void near_take_exit(Near *near, const Packet *packet) {
         if (near->stream)
                 near_stream_end(near->stream);
         near->input = sd_event_source_disable_unref(near->input);
-        near->has_exit = true;
 }
 
-static void near_on_packet(Carrier *carrier, const Packet *packet, void *userdata) {
+static void near_on_packet(NearLink *link, const Packet *packet, void *userdata) {
         Near *near = userdata;
 
-        near->seen_usec = near_now(near);
-        if (near->is_broken)
-                return;
         switch (packet->type) {
-        case PACKET_HELLO:
-                near_take_hello(near, packet);
-                break;
         case PACKET_OUTPUT:
                 near_put_text(near, &near->output, packet->data, packet->size);
                 break;
@@ -272,38 +201,31 @@ static void near_on_packet(Carrier *carrier, const Packet *packet, void *userdat
         case PACKET_EXIT:
                 near_take_exit(near, packet);
                 break;
-        case PACKET_ERROR:
-                near_take_error(near, packet);
-                break;
         default: /* the reader refuses what a far side does not send */
                 break;
         }
-        near_advance(near);
 }
 
-static void near_on_end(Carrier *carrier, int error, const Reason *reason, void *userdata) {
+static void near_on_notice(NearLink *link, const uint8_t *data, size_t size, void *userdata) {
         Near *near = userdata;
 
-        if (error == -EBADMSG)
-                near_refuse(near, reason->text);
-        near_break(near);
+        near_put_text(near, &near->notices, data, size);
 }
 
-static void near_on_written(Carrier *carrier, void *userdata) {
+static void near_on_link_change(NearLink *link, void *userdata) {
         near_advance(userdata);
 }
 
 static int near_on_input(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         Near *near = userdata;
-        ssize_t n = carrier_send_from(
-                        near->carrier, PACKET_INPUT, STDIN_FILENO, near->input_window);
+        ssize_t n = near_link_send_from(near->link, PACKET_INPUT, STDIN_FILENO, near->input_window);
 
         if (n == -EAGAIN || n == -EINTR)
                 return 0;
         if (n > 0) {
                 near->input_window -= (size_t)n;
         } else {
-                (void)carrier_send(near->carrier, PACKET_INPUT, NULL, 0);
+                (void)near_link_send(near->link, PACKET_INPUT, NULL, 0);
                 near->input = sd_event_source_disable_unref(near->input);
         }
         near_advance(near);
@@ -312,29 +234,6 @@ static int near_on_input(sd_event_source *source, int fd, uint32_t events, void 
 
 static int near_on_input_turn(sd_event_source *source, void *userdata) {
         return near_on_input(source, STDIN_FILENO, 0, userdata);
-}
-
-/* A far side that does not answer is given up: the network is gone, or ssh was stopped. While the
- * connection is held, its answers are not read. */
-static int near_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
-        Near *near = userdata;
-
-        if (near->is_broken) {
-                near->ssh_errors = sd_event_source_disable_unref(near->ssh_errors);
-                near_advance(near);
-                return 0;
-        }
-        if (near_is_full(near))
-                near->seen_usec = near_now(near);
-        if (near->has_hello && near_now(near) - near->seen_usec > NEAR_SILENCE_USEC) {
-                near->is_silent = true;
-                near_break(near);
-                return 0;
-        }
-        if (near->has_hello && !carrier_is_full(near->carrier))
-                (void)carrier_send(near->carrier, PACKET_PING, NULL, 0);
-        (void)sd_event_source_set_time_relative(source, NEAR_PING_USEC);
-        return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
 /* Before the far side has answered there is no recording to end. */
@@ -349,9 +248,10 @@ static int near_on_signal(sd_event_source *source,
                 near->n_signals++;
         near->signal_usec = near_now(near);
         near->must_leave = near->has_given_up;
-        near->has_given_up = !near->has_hello || near->is_broken || near->n_signals >= patience;
-        if (!near->has_given_up && !near->has_exit)
-                (void)carrier_send(near->carrier, PACKET_SIGNAL, &number, 1);
+        near->has_given_up = !near_link_has_hello(near->link) || near_link_is_broken(near->link) ||
+                             near->n_signals >= patience;
+        if (!near->has_given_up && !near_link_has_exit(near->link))
+                (void)near_link_send(near->link, PACKET_SIGNAL, &number, 1);
         if (near->stream && near->has_given_up)
                 near_stream_end(near->stream);
         near_advance(near);
@@ -368,29 +268,14 @@ static uint32_t near_get_columns(void) {
         return n > 0 ? MIN_OF((uint32_t)n, (uint32_t)HELLO_COLUMNS_MAX) : 0;
 }
 
-/* All is sent at once, without a wait for the answer: a far side that refuses the hello skips the
- * rest. */
 static int near_send_command(Near *near) {
         const Context *context = near->options->context;
         Hello hello = hello_make();
-        _cleanup_free_ char *text = NULL;
-        int r;
 
         hello.wants_stream = near->options->output;
         hello.is_terminal = isatty(STDOUT_FILENO);
         hello.columns = near_get_columns();
-        text = hello_to_text(&hello);
-        r = text ? carrier_send(near->carrier, PACKET_HELLO, text, strlen(text)) : -ENOMEM;
-        for (int i = 0; r >= 0 && i < context->n_words; i++) {
-                size_t size = strlen(context->words[i]);
-
-                r = size > PACKET_DATA_MAX ? -E2BIG
-                                           : carrier_send(near->carrier,
-                                                             PACKET_ARGUMENT,
-                                                             context->words[i],
-                                                             size);
-        }
-        return r < 0 ? r : carrier_send(near->carrier, PACKET_RUN, NULL, 0);
+        return near_link_send_command(near->link, &hello, context->n_words, context->words);
 }
 
 static int near_open_input(Near *near) {
@@ -398,7 +283,7 @@ static int near_open_input(Near *near) {
 
         near->input_window = PACKET_INPUT_WINDOW;
         if (!near->options->has_command && !near->options->reads_input)
-                return carrier_send(near->carrier, PACKET_INPUT, NULL, 0);
+                return near_link_send(near->link, PACKET_INPUT, NULL, 0);
         r = sd_event_add_io(near->event, &near->input, STDIN_FILENO, EPOLLIN, near_on_input, near);
         if (r != -EPERM)
                 return r;
@@ -421,45 +306,16 @@ static int near_open_loop(Near *near) {
                 r = sd_event_add_signal(
                                 near->event, &near->signals[i], signals[i], near_on_signal, near);
         if (r >= 0)
-                r = sd_event_add_time_relative(near->event,
-                                &near->timer,
-                                CLOCK_MONOTONIC,
-                                NEAR_PING_USEC,
-                                0,
-                                near_on_timer,
-                                near);
-        if (r >= 0)
                 r = near_open_text(near, STDOUT_FILENO, is_clean, &near->output);
         if (r >= 0)
                 r = near_open_text(near, STDERR_FILENO, is_clean, &near->errors);
         return r < 0 ? r : near_open_text(near, STDERR_FILENO, true, &near->notices);
 }
 
-static int near_connect(Near *near, const Host *host, Reason *reason) {
-        static const CarrierHandlers handlers = { near_on_packet, near_on_end, near_on_written };
-        int r = ssh_start(host, &near->mask, &near->ssh, reason);
-
-        if (r != 0)
-                return r;
-        r = carrier_new(near->event,
-                        near->ssh.out_fd,
-                        near->ssh.in_fd,
-                        PACKET_FAR,
-                        &handlers,
-                        near,
-                        &near->carrier);
-        if (r < 0)
-                return r;
-        near->ssh.in_fd = near->ssh.out_fd = -1; /* the carrier owns them */
-        return sd_event_add_io(near->event,
-                        &near->ssh_errors,
-                        near->ssh.errors_fd,
-                        EPOLLIN,
-                        near_on_ssh_errors,
-                        near);
-}
-
 static int near_open(Near *near, const Host *host, Reason *reason) {
+        static const NearLinkHandlers handlers = {
+                near_on_packet, near_on_notice, near_on_link_change
+        };
         int r = watch_block_signals(&near->mask);
 
         /* Writers get EPIPE and EFBIG. */
@@ -474,7 +330,14 @@ static int near_open(Near *near, const Host *host, Reason *reason) {
                                 &near->stream,
                                 reason);
         if (r >= 0)
-                r = r ?: near_connect(near, host, reason);
+                r = r
+                                    ?: near_link_new(near->event,
+                                                       host,
+                                                       &near->mask,
+                                                       &handlers,
+                                                       near,
+                                                       &near->link,
+                                                       reason);
         if (r == 0)
                 r = near_send_command(near);
         if (r == -E2BIG)
@@ -485,37 +348,10 @@ static int near_open(Near *near, const Host *host, Reason *reason) {
         return r < 0 || r > 0 ? r : near_open_input(near);
 }
 
-/* Says why there is no exit status of the verb. ssh and the login may have printed more. */
-static void near_report_break(Near *near) {
-        int status;
-
-        near->ssh_errors = sd_event_source_disable_unref(near->ssh_errors);
-        carrier_free(TAKE_PTR(near->carrier));
-        status = ssh_end(&near->ssh);
-        if (near->is_refused)
-                return;
-        if (near->is_silent)
-                message_print("%s: no answer for %d s; the session there ends by itself, earlier events are kept",
-                                near->host,
-                                (int)(NEAR_SILENCE_USEC / 1000000));
-        else if (near->has_hello)
-                message_print("%s: the connection broke, and the session ends with it; earlier events are kept",
-                                near->host);
-        else if (status == 255)
-                message_print("%s: ssh cannot connect", near->host);
-        else if (status == KT_EXIT_NOT_FOUND)
-                message_print("%s: ktracectl is not installed there", near->host);
-        else if (status == KT_EXIT_USAGE)
-                message_print("%s: ktracectl there is too old for -H", near->host);
-        else
-                message_print("%s: expected an answer of ktracectl there, got none: the login ended with status %d",
-                                near->host,
-                                status);
-}
-
 static int near_finish(Near *near) {
         bool is_quiet = near->options->context->quiet;
-        int status = near->has_exit ? near->status : near_get_failure(near), written;
+        int status = near_link_has_exit(near->link) ? near->status : near_get_failure(near),
+            written;
 
         if (near->write_error == EPIPE)
                 return 128 + SIGPIPE;
@@ -523,11 +359,11 @@ static int near_finish(Near *near) {
                 message_print("cannot write to standard output: %s", strerror(near->write_error));
                 return near_get_failure(near);
         }
-        if (near->has_given_up && !near->has_exit) {
+        if (near->has_given_up && !near_link_has_exit(near->link)) {
                 message_print("%s: interrupted; the session ends with this process", near->host);
                 status = 128 + SIGINT;
-        } else if (near->is_broken) {
-                near_report_break(near);
+        } else if (near_link_is_broken(near->link)) {
+                message_print("%s: %s", near->host, near_link_explain(near->link));
         }
         if (near->stream && near->is_discarded)
                 near_stream_discard(near->stream);
@@ -544,9 +380,7 @@ static int near_finish(Near *near) {
 }
 
 static int near_conduct(const NearOptions *options, const Host *host) {
-        Near near = { .options = options,
-                .host = host->target,
-                .ssh = { .in_fd = -1, .out_fd = -1, .errors_fd = -1 } };
+        Near near = { .options = options, .host = host->target };
         Reason reason = {};
         int status, r = near_open(&near, host, &reason);
 

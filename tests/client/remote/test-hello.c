@@ -17,7 +17,7 @@ static void test_same(void) {
         text = hello_to_text(&hello);
         g_assert_cmpint(hello_parse(text, strlen(text), &read, &reason), ==, 0);
         g_assert_cmpmem(&read, sizeof(read), &hello, sizeof(hello));
-        g_assert_cmpint(hello_check_there(&read, "web1", &reason), ==, 0);
+        g_assert_cmpint(hello_check_there(&read, &reason), ==, 0);
 }
 
 static int parse(const char *text, Hello *ret, Reason *reason) {
@@ -34,12 +34,12 @@ static void test_versions(void) {
                                         &reason),
                         ==,
                         0);
-        g_assert_cmpint(hello_check_there(&hello, "web1", &reason), ==, 0);
+        g_assert_cmpint(hello_check_there(&hello, &reason), ==, 0);
         hello.oldest = HELLO_PROTOCOL + 1;
-        g_assert_cmpint(hello_check_there(&hello, "web1", &reason), ==, KT_E_FAILED);
+        g_assert_cmpint(hello_check_there(&hello, &reason), ==, KT_E_FAILED);
         g_assert_nonnull(strstr(reason.text, "the one here is too old"));
         hello.oldest = hello.protocol = HELLO_OLDEST - 1;
-        g_assert_cmpint(hello_check_there(&hello, "web1", &reason), ==, KT_E_FAILED);
+        g_assert_cmpint(hello_check_there(&hello, &reason), ==, KT_E_FAILED);
         g_assert_nonnull(strstr(reason.text, "the one there is too old"));
 }
 
