@@ -4,8 +4,10 @@
  * all other verbs main calls it. near-link.c is the connection.
  *
  * Standard input goes only to a command and to verbs that read it: a loop of a script with
- * `ktracectl -H` must not lose its input. A signal is passed to the far side, which ends the
- * recording as a local one ends; a further one ends this process, and with it the connection.
+ * `ktracectl -H` must not lose its input. It is read after the hello of the far side, because until
+ * then ssh may read a password from the same terminal. A signal is passed to the far side, which
+ * ends the recording as a local one ends; a further one ends this process, and with it the
+ * connection.
  *
  * The host may be hostile. All that waits here is limited: the connection is held while an output
  * has no room. Text for a terminal loses its control characters,
@@ -18,6 +20,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -46,7 +49,7 @@ typedef struct Near {
         NearText output, errors;
         NearText notices; /* of ssh, on standard error */
         sd_event_source *signals[3], *input;
-        bool is_input_plain; /* a file, which cannot be awaited */
+        bool is_input_asked; /* the far side runs, so its login has read the terminal */
         size_t input_window;
         unsigned n_signals;
         uint64_t signal_usec;
@@ -121,6 +124,53 @@ static void near_end_stream(Near *near) {
         (void)near_link_send(near->link, PACKET_SIGNAL, &number, 1);
 }
 
+static int near_on_input(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        Near *near = userdata;
+        struct pollfd pollfd = { .fd = STDIN_FILENO, .events = POLLIN };
+        ssize_t n;
+
+        /* Another process may have read a shared descriptor since the loop looked. */
+        if (poll(&pollfd, 1, 0) == 0)
+                return 0;
+        n = near_link_send_from(near->link, PACKET_INPUT, STDIN_FILENO, near->input_window);
+        if (n == -EAGAIN || n == -EINTR)
+                return 0;
+        if (n > 0) {
+                near->input_window -= (size_t)n;
+        } else {
+                (void)near_link_send(near->link, PACKET_INPUT, NULL, 0);
+                near->input = sd_event_source_disable_unref(near->input);
+        }
+        near_advance(near);
+        return 0;
+}
+
+static int near_on_input_turn(sd_event_source *source, void *userdata) {
+        return near_on_input(source, STDIN_FILENO, 0, userdata);
+}
+
+static int near_open_input(Near *near) {
+        int r;
+
+        near->input_window = PACKET_INPUT_WINDOW;
+        if (!near->options->has_command && !near->options->reads_input)
+                return near_link_send(near->link, PACKET_INPUT, NULL, 0);
+        r = sd_event_add_io(near->event, &near->input, STDIN_FILENO, EPOLLIN, near_on_input, near);
+        if (r != -EPERM)
+                return r;
+        return sd_event_add_defer(near->event, &near->input, near_on_input_turn, near);
+}
+
+static void near_start_input(Near *near) {
+        if (near->is_input_asked || !near_link_has_hello(near->link) ||
+                        near_link_is_broken(near->link))
+                return;
+        near->is_input_asked = true;
+        int r = near_open_input(near);
+        if (r < 0)
+                near_link_refuse(near->link, strerror(-r));
+}
+
 /* Decides after each event what is read next, and when all is done. */
 static void near_advance(Near *near) {
         bool is_over = near_link_has_exit(near->link) || near->has_given_up ||
@@ -131,6 +181,7 @@ static void near_advance(Near *near) {
                 if (near->stream)
                         near_stream_end(near->stream);
         }
+        near_start_input(near);
         near_end_stream(near);
         near_link_hold(near->link, near_is_full(near));
         if (near->input)
@@ -216,26 +267,6 @@ static void near_on_link_change(NearLink *link, void *userdata) {
         near_advance(userdata);
 }
 
-static int near_on_input(sd_event_source *source, int fd, uint32_t events, void *userdata) {
-        Near *near = userdata;
-        ssize_t n = near_link_send_from(near->link, PACKET_INPUT, STDIN_FILENO, near->input_window);
-
-        if (n == -EAGAIN || n == -EINTR)
-                return 0;
-        if (n > 0) {
-                near->input_window -= (size_t)n;
-        } else {
-                (void)near_link_send(near->link, PACKET_INPUT, NULL, 0);
-                near->input = sd_event_source_disable_unref(near->input);
-        }
-        near_advance(near);
-        return 0;
-}
-
-static int near_on_input_turn(sd_event_source *source, void *userdata) {
-        return near_on_input(source, STDIN_FILENO, 0, userdata);
-}
-
 /* Before the far side has answered there is no recording to end. */
 static int near_on_signal(sd_event_source *source,
                 const struct signalfd_siginfo *si,
@@ -276,18 +307,6 @@ static int near_send_command(Near *near) {
         hello.is_terminal = isatty(STDOUT_FILENO);
         hello.columns = near_get_columns();
         return near_link_send_command(near->link, &hello, context->n_words, context->words);
-}
-
-static int near_open_input(Near *near) {
-        int r;
-
-        near->input_window = PACKET_INPUT_WINDOW;
-        if (!near->options->has_command && !near->options->reads_input)
-                return near_link_send(near->link, PACKET_INPUT, NULL, 0);
-        r = sd_event_add_io(near->event, &near->input, STDIN_FILENO, EPOLLIN, near_on_input, near);
-        if (r != -EPERM)
-                return r;
-        return sd_event_add_defer(near->event, &near->input, near_on_input_turn, near);
 }
 
 static int near_open_text(Near *near, int fd, bool is_clean, NearText *text) {
@@ -345,7 +364,7 @@ static int near_open(Near *near, const Host *host, Reason *reason) {
                                 KT_E_INVALID_SPEC,
                                 "-H: an argument has at most %zu bytes",
                                 PACKET_DATA_MAX);
-        return r < 0 || r > 0 ? r : near_open_input(near);
+        return r;
 }
 
 static int near_finish(Near *near) {

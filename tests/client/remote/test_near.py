@@ -61,7 +61,7 @@ def far_flood():
 
 def far_stuck():
     send(hello())
-    pathlib.Path(os.environ["FOLDER"], "signal").write_bytes(read_until(SIGNAL)[-1][1])
+    (FOLDER / "signal").write_bytes(read_until(SIGNAL)[-1][1])
     time.sleep(60)
 
 
@@ -85,12 +85,25 @@ def far_input():
     send(packet(OUTPUT, b"%d\n" % n), packet(EXIT, b"\0"))
 
 
+def far_password():
+    """A login that asks on the terminal, and a command that reads it."""
+    terminal = os.open("/dev/tty", os.O_RDWR)
+    os.write(terminal, b"password: ")
+    password = os.read(terminal, 100)
+    send(hello())
+    os.write(terminal, b"ready")
+    line = next(data for kind, data in iter(lambda: read(sys.stdin.buffer), None) if kind == INPUT)
+    (FOLDER / "lines").write_bytes(password + line)
+    send(packet(EXIT, b"\0"))
+
+
 def far_raw():
     """Sends the packets of the test and ends."""
-    send(pathlib.Path(os.environ["FOLDER"], "raw").read_bytes())
+    send((FOLDER / "raw").read_bytes())
 
 
 if "FAR" in os.environ:
+    FOLDER = pathlib.Path(os.environ["FOLDER"])
     globals()["far_" + os.environ["FAR"]]()
     sys.exit(0)
 
@@ -181,6 +194,36 @@ found = run("input", *RECORD, "-o", "-", "--", "true", input=b"x" * (4 * WINDOW)
 check("not more input than the window", [] if found.stdout == b"%d\n" % WINDOW else [repr(found)])
 found = run("input", *LIST, input=b"x" * 1000)
 check("no input for a verb that reads none", [] if found.stdout == b"0\n" else [repr(found)])
+
+def read_terminal(fd, expected):
+    """What it shows, up to this text; b"" when that does not come."""
+    shown = b""
+    while expected not in shown:
+        if not select.select([fd], [], [], 10)[0]:
+            return b""
+        try:
+            shown += os.read(fd, 4096)
+        except OSError:  # the other end is closed
+            return b""
+    return shown
+
+
+# Both could read the terminal: two tries.
+for attempt in range(2):
+    pid, main = pty.fork()
+    if pid == 0:
+        os.chdir(FOLDER)
+        os.execve(KTRACECTL, [KTRACECTL, *RECORD, "-o", "x.kts", "--", "cat"], ENVIRONMENT | {"FAR": "password"})
+    for question, answer in ((b"password: ", b"secret\n"), (b"ready", b"line\n")):
+        if read_terminal(main, question):
+            os.write(main, answer)
+    read_terminal(main, b"never")
+    os.close(main)
+    os.waitpid(pid, 0)
+    lines = (FOLDER / "lines").read_bytes() if (FOLDER / "lines").exists() else b""
+    (FOLDER / "lines").unlink(missing_ok=True)
+    check(f"{attempt}: the login gets the password, and the command the rest",
+          [] if lines == b"secret\nline\n" else [repr(lines)])
 
 with subprocess.Popen([KTRACECTL, *LIST], env=ENVIRONMENT | {"FAR": "flood"}, stdout=subprocess.PIPE) as process:
     time.sleep(2)
