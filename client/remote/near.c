@@ -32,11 +32,11 @@
 
 #define NEAR_BURST_USEC ((uint64_t)300 * 1000) /* as in watch.c */
 
-/* A descriptor of this process that shows text of the host. */
+/* Text of the host that a descriptor of this process shows. */
 typedef struct NearText {
-        Outlet *outlet;
-        bool is_clean; /* without control characters */
-        bool is_open;  /* the first byte of a character of two bytes was the last one */
+        Outlet *outlet; /* may be shared: a loop watches each descriptor once */
+        bool is_clean;  /* without control characters */
+        bool is_open;   /* the first byte of a character of two bytes was the last one */
 } NearText;
 
 typedef struct Near {
@@ -47,7 +47,7 @@ typedef struct Near {
         NearLink *link;
         NearStream *stream;
         NearText output, errors;
-        NearText notices; /* of ssh, on standard error */
+        NearText notices; /* of ssh, on standard error, with the outlet of errors */
         sd_event_source *signals[3], *input;
         bool is_input_asked; /* the far side runs, so its login has read the terminal */
         size_t input_window;
@@ -77,7 +77,6 @@ static void near_done(Near *near) {
         near_link_free(near->link);
         outlet_free(near->output.outlet);
         outlet_free(near->errors.outlet);
-        outlet_free(near->notices.outlet);
         sd_event_unref(near->event);
 }
 
@@ -108,7 +107,6 @@ static bool near_is_full(const Near *near) {
 static bool near_is_flushed(const Near *near) {
         return outlet_get_size(near->output.outlet) == 0 &&
                outlet_get_size(near->errors.outlet) == 0 &&
-               outlet_get_size(near->notices.outlet) == 0 &&
                (!near->stream || near_stream_is_done(near->stream));
 }
 
@@ -328,7 +326,8 @@ static int near_open_loop(Near *near) {
                 r = near_open_text(near, STDOUT_FILENO, is_clean, &near->output);
         if (r >= 0)
                 r = near_open_text(near, STDERR_FILENO, is_clean, &near->errors);
-        return r < 0 ? r : near_open_text(near, STDERR_FILENO, true, &near->notices);
+        near->notices = (NearText){ near->errors.outlet, .is_clean = isatty(STDERR_FILENO) };
+        return r;
 }
 
 static int near_open(Near *near, const Host *host, Reason *reason) {

@@ -152,8 +152,11 @@ uint8_t *outlet_reserve(Outlet *outlet, size_t size) {
 void outlet_commit(Outlet *outlet, size_t size) {
         if (outlet->is_closed || size == 0)
                 return;
-        outlet->end += size;
-        (void)sd_event_source_set_enabled(outlet->source, SD_EVENT_ON);
+        int r = sd_event_source_set_enabled(outlet->source, SD_EVENT_ON);
+        if (r < 0) /* nothing would ever write it */
+                outlet_close(outlet, -r);
+        else
+                outlet->end += size;
 }
 
 int outlet_put(Outlet *outlet, const void *data, size_t size) {

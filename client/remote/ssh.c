@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Starts ssh for near-link.c, without a shell. The command that runs on the host is fixed: ssh joins its
- * arguments with blanks for the shell there, so the command line travels in packets. "--" ends the
- * options of ssh, and a Host never begins with '-'. KTRACE_SSH names another program, as
+/* Starts ssh for near-link.c, without a shell. The command that runs on the host is fixed: ssh
+ * joins its arguments with blanks for the shell there, so the command line travels in packets. "--"
+ * ends the options of ssh, and a Host never begins with '-'. KTRACE_SSH names another program, as
  * SYSTEMD_SSH does for systemd's tools; ktracectl is never installed set-uid, so the environment is
  * the caller's own.
  *

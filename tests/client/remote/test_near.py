@@ -47,6 +47,13 @@ def far_terminal():
          packet(ERRORS, ESCAPE), packet(EXIT, b"\0"))
 
 
+def far_notice():
+    """ssh prints, too."""
+    os.write(2, b"notice\n")
+    send(hello(), packet(ERRORS, b"error\n"), packet(EXIT, b"\0"))
+    time.sleep(0.05)
+
+
 def far_slow():
     for byte in hello() + packet(OUTPUT, b"slow\n") + packet(EXIT, b"\0"):
         send(bytes([byte]))
@@ -139,6 +146,10 @@ check("no shell changes a word",
 check("a far side that sends bytes one by one", [] if run("slow", *LIST).stdout == b"slow\n" else ["it does not"])
 found = run("terminal", *LIST)
 check("a pipe gets what was printed", [] if found.stdout == ESCAPE + b"a\xc2\x9bb\n" else [repr(found.stdout)])
+
+found = run("notice", *LIST)
+check("what ssh and the verb print on standard error comes together",
+      [] if sorted(found.stderr.split()) == [b"error", b"notice"] and found.returncode == 0 else [repr(found)])
 
 for words, is_clean in (((*LIST, "--no-pager"), True), ((*RECORD, "-o", "x.kts", "--", "true"), False)):
     main, terminal = pty.openpty()
