@@ -252,6 +252,9 @@ bool near_link_is_full(const NearLink *link) {
 void near_link_hold(NearLink *link, bool is_held) {
         link->is_held = is_held;
         carrier_hold(link->carrier, is_held);
+        if (link->ssh_errors)
+                (void)sd_event_source_set_enabled(
+                                link->ssh_errors, is_held ? SD_EVENT_OFF : SD_EVENT_ON);
 }
 
 bool near_link_has_hello(const NearLink *link) {

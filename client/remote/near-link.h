@@ -37,7 +37,7 @@ int near_link_send(NearLink *link, PacketType type, const void *data, size_t siz
 /* See carrier_send_from(). */
 ssize_t near_link_send_from(NearLink *link, PacketType type, int fd, size_t max);
 bool near_link_is_full(const NearLink *link);
-/* While it is held, no packet comes. */
+/* While it is held, no packet and no notice comes. */
 void near_link_hold(NearLink *link, bool is_held);
 /* Breaks the connection, because of what the far side sent or a failure here. */
 void near_link_refuse(NearLink *link, const char *text);

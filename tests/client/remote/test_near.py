@@ -66,9 +66,18 @@ def far_flood():
         send(packet(OUTPUT, b"x" * 65536))
 
 
+def far_notices():
+    send(hello())
+    while True:
+        os.write(2, b"x" * 65535 + b"\n")
+
+
 def far_stuck():
     send(hello())
-    (FOLDER / "signal").write_bytes(read_until(SIGNAL)[-1][1])
+    (FOLDER / "ready").touch()
+    number = read_until(SIGNAL)[-1][1]
+    (FOLDER / "signal.new").write_bytes(number)
+    (FOLDER / "signal.new").rename(FOLDER / "signal")
     time.sleep(60)
 
 
@@ -123,6 +132,12 @@ def run(far, *words, raw=b"", **more):
     (FOLDER / "raw").write_bytes(raw)
     return subprocess.run([KTRACECTL, *words], cwd=FOLDER, env=ENVIRONMENT | {"FAR": far}, capture_output=True,
                           timeout=30, check=False, **more)
+
+
+def within(seconds, holds):
+    limit = time.monotonic() + seconds
+    while not holds() and time.monotonic() < limit:
+        time.sleep(0.02)
 
 
 def check_raw(what, raw, words, status, expected):
@@ -236,19 +251,26 @@ for attempt in range(2):
     check(f"{attempt}: the login gets the password, and the command the rest",
           [] if lines == b"secret\nline\n" else [repr(lines)])
 
-with subprocess.Popen([KTRACECTL, *LIST], env=ENVIRONMENT | {"FAR": "flood"}, stdout=subprocess.PIPE) as process:
-    time.sleep(2)
-    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-    kilobytes = int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
-    check("a flood for a stuck reader takes no memory", [] if kilobytes < 40000 or "asan" in KTRACECTL
-          else [f"{kilobytes} kB"])
-    process.stdout.close()
-    check("and ends with its reader", [] if process.wait(10) == 128 + signal.SIGPIPE else [str(process.returncode)])
+for far in ("notices", "flood"):
+    with subprocess.Popen([KTRACECTL, *LIST], env=ENVIRONMENT | {"FAR": far}, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
+        time.sleep(2)
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        kilobytes = int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
+        check(f"{far}: a stuck reader takes no memory", [] if kilobytes < 40000 or "asan" in KTRACECTL
+              else [f"{kilobytes} kB"])
+        if far == "notices":
+            process.kill()
+            continue
+        process.stdout.close()
+        check("a flood ends with its reader", [] if process.wait(10) == 128 + signal.SIGPIPE
+              else [str(process.returncode)])
 
 with subprocess.Popen([KTRACECTL, *LIST], env=ENVIRONMENT | {"FAR": "stuck"}, stderr=subprocess.PIPE) as process:
-    time.sleep(1)
+    within(10, (FOLDER / "ready").exists)
+    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    time.sleep(1)
+    within(10, (FOLDER / "signal").exists)
     told = (FOLDER / "signal").read_bytes() if (FOLDER / "signal").exists() else None
     check("^C goes to the far side", [] if told == bytes([signal.SIGINT]) and process.poll() is None else [repr(told)])
     process.send_signal(signal.SIGINT)
