@@ -67,12 +67,15 @@ typedef struct Far {
 
 static void far_advance(Far *far);
 
+static void far_close_pipe(FarPipe *pipe) {
+        pipe->source = sd_event_source_disable_unref(pipe->source);
+        if (pipe->fd >= 0)
+                close(TAKE_FD(pipe->fd));
+}
+
 static void far_done(Far *far) {
-        for (size_t i = 0; i < ELEMENTSOF(far->pipes); i++) {
-                sd_event_source_disable_unref(far->pipes[i].source);
-                if (far->pipes[i].fd >= 0)
-                        close(far->pipes[i].fd);
-        }
+        for (size_t i = 0; i < ELEMENTSOF(far->pipes); i++)
+                far_close_pipe(&far->pipes[i]);
         outlet_free(far->input);
         carrier_free(far->carrier);
         sd_event_source_disable_unref(far->timer);
@@ -126,8 +129,7 @@ static bool far_carry(Far *far, FarPipe *pipe) {
 
         if (n > 0 || (n == -EAGAIN && !far->is_child_gone) || n == -EINTR)
                 return true;
-        pipe->source = sd_event_source_disable_unref(pipe->source);
-        close(TAKE_FD(pipe->fd));
+        far_close_pipe(pipe);
         return false;
 }
 
@@ -372,9 +374,12 @@ static void far_take_input(Far *far, const Packet *packet) {
         }
 }
 
+/* SIGPIPE: the output has no reader, so the command gets SIGPIPE itself if it writes more. */
 static void far_take_signal(Far *far, const Packet *packet) {
         static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
+        if (packet->data[0] == SIGPIPE)
+                far_close_pipe(&far->pipes[FAR_OUTPUT]);
         for (size_t i = 0; i < ELEMENTSOF(signals); i++)
                 if (packet->data[0] == signals[i] && !far->is_child_gone)
                         (void)kill(far->child, signals[i]);

@@ -57,7 +57,8 @@ typedef struct Near {
         bool has_given_up; /* by signals: the host is not awaited */
         bool must_leave;   /* by one more: nor is a reader of the output */
         bool is_discarded;
-        int status, write_error;
+        int status;
+        int write_error; /* of standard output, which takes no more text */
 } Near;
 
 static void near_advance(Near *near);
@@ -120,6 +121,17 @@ static void near_end_stream(Near *near) {
                 return;
         near->has_ended = true;
         (void)near_link_send(near->link, PACKET_SIGNAL, &number, 1);
+}
+
+/* Standard output takes no more text. A command gets SIGPIPE there at its next write, and the
+ * recording goes on, as it does here. */
+static void near_end_output(Near *near) {
+        static const uint8_t number = SIGPIPE;
+
+        if (!near->stream && !near->options->has_command)
+                (void)sd_event_exit(near->event, 0);
+        else if (!near_link_has_exit(near->link) && !near_link_is_broken(near->link))
+                (void)near_link_send(near->link, PACKET_SIGNAL, &number, 1);
 }
 
 static int near_on_input(sd_event_source *source, int fd, uint32_t events, void *userdata) {
@@ -187,7 +199,7 @@ static void near_advance(Near *near) {
                                 near->input_window > 0 && !near_link_is_full(near->link)
                                                 ? SD_EVENT_ON
                                                 : SD_EVENT_OFF);
-        if ((is_over && near_is_flushed(near)) || near->must_leave || near->write_error != 0)
+        if ((is_over && near_is_flushed(near)) || near->must_leave)
                 (void)sd_event_exit(near->event, 0);
 }
 
@@ -198,8 +210,10 @@ static void near_on_change(void *userdata) {
 static void near_on_text_written(Outlet *outlet, int error, void *userdata) {
         Near *near = userdata;
 
-        if (error != 0 && outlet == near->output.outlet)
+        if (error != 0 && outlet == near->output.outlet) {
                 near->write_error = error;
+                near_end_output(near);
+        }
         near_advance(near);
 }
 
@@ -366,16 +380,37 @@ static int near_open(Near *near, const Host *host, Reason *reason) {
         return r;
 }
 
-static int near_finish(Near *near) {
-        bool is_quiet = near->options->context->quiet;
-        int status = near_link_has_exit(near->link) ? near->status : near_get_failure(near),
-            written;
+/* The status of the verb there, with a failure of the output here. */
+static int near_join_status(const Near *near, int status, int written) {
+        if (written == KT_EXIT_OK)
+                return status;
+        if (near->options->has_command)
+                return written == KT_EXIT_LOST ? status : KT_EXIT_RECORDING;
+        return status == KT_EXIT_OK || status == KT_EXIT_LOST ? written : status;
+}
 
-        if (near->write_error == EPIPE)
-                return 128 + SIGPIPE;
-        if (near->write_error != 0) {
+/* Completes the stream's output. Returns the exit status of that alone. */
+static int near_finish_stream(Near *near) {
+        if (!near->stream)
+                return KT_EXIT_OK;
+        if (near->is_discarded) {
+                near_stream_discard(near->stream);
+                return KT_EXIT_OK;
+        }
+        return near_stream_finish(near->stream,
+                        near->options->context->quiet,
+                        near->options->may_lack_end || near->has_given_up ||
+                                        near_link_is_broken(near->link));
+}
+
+static int near_finish(Near *near) {
+        int status = near_link_has_exit(near->link) ? near->status : near_get_failure(near);
+
+        if (near->write_error != 0 && near->write_error != EPIPE) {
                 message_print("cannot write to standard output: %s", strerror(near->write_error));
-                return near_get_failure(near);
+                status = near_get_failure(near);
+        } else if (near->write_error != 0 && !near->stream && !near->options->has_command) {
+                return 128 + SIGPIPE;
         }
         if (near->has_given_up && !near_link_has_exit(near->link)) {
                 message_print("%s: interrupted; the session ends with this process", near->host);
@@ -383,18 +418,7 @@ static int near_finish(Near *near) {
         } else if (near_link_is_broken(near->link)) {
                 message_print("%s: %s", near->host, near_link_explain(near->link));
         }
-        if (near->stream && near->is_discarded)
-                near_stream_discard(near->stream);
-        if (!near->stream || near->is_discarded)
-                return status;
-        written = near_stream_finish(near->stream,
-                        is_quiet,
-                        near->options->may_lack_end || status != KT_EXIT_OK || near->n_signals > 0);
-        if (written == KT_EXIT_OK || status != KT_EXIT_OK)
-                return status;
-        if (near->options->has_command)
-                return written == KT_EXIT_LOST ? status : KT_EXIT_RECORDING;
-        return written;
+        return near_join_status(near, status, near_finish_stream(near));
 }
 
 static int near_conduct(const NearOptions *options, const Host *host) {

@@ -20,7 +20,7 @@ typedef enum PacketType {
         PACKET_ARGUMENT,    /* near: the next word of the command line */
         PACKET_RUN,         /* near: the command line is complete */
         PACKET_INPUT,       /* near: bytes for standard input; none: its end */
-        PACKET_SIGNAL,      /* near: number (u8) */
+        PACKET_SIGNAL,      /* near: number (u8); SIGPIPE: output is no longer read */
         PACKET_PING,        /* near: it is still there */
         PACKET_INPUT_TAKEN, /* far: number of bytes (u32) */
         PACKET_PONG,        /* far: answers each ping */

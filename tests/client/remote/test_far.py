@@ -128,6 +128,14 @@ check("only signals that ask for the end are passed on",
 finish(process)
 
 process, verb = waiting()
+process.stdin.write(packet(SIGNAL, bytes([signal.SIGPIPE])) + packet(INPUT, SPEC) + packet(INPUT))
+process.stdin.flush()
+packets = read_all(process.stdout)
+check("output that is not read any more has no reader",
+      [] if joined(packets, EXIT) == bytes([128 + signal.SIGPIPE]) else [repr(packets)])
+finish(process)
+
+process, verb = waiting()
 os.kill(verb, signal.SIGSTOP)
 for size in (65536, 65536, 65536, 65536):
     process.stdin.write(packet(INPUT, b" " * size))

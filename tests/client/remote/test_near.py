@@ -22,6 +22,12 @@ from tap import check, end
 ESCAPE = b"\x1b]0;title\x07\x1b[31mred\xc2\x9b1m\n"
 
 
+def sample():
+    """A whole recording."""
+    data = (pathlib.Path(__file__).parents[2] / "e2e/samples/x86-64.kts").read_bytes()
+    return b"".join(packet(STREAM, data[i:i + 65536]) for i in range(0, len(data), 65536))
+
+
 def send(*packets):
     sys.stdout.buffer.write(b"".join(packets))
     sys.stdout.buffer.flush()
@@ -111,6 +117,15 @@ def far_password():
     line = next(data for kind, data in iter(lambda: read(sys.stdin.buffer), None) if kind == INPUT)
     (FOLDER / "lines").write_bytes(password + line)
     send(packet(EXIT, b"\0"))
+
+
+def far_lines():
+    """A command that prints until its output has no reader."""
+    send(hello(), sample())
+    while not select.select([0], [], [], 0)[0]:
+        send(packet(OUTPUT, b"line\n" * 1000))
+    number = read_until(SIGNAL)[-1][1]
+    send(packet(STREAM_END, b"\0"), packet(EXIT, bytes([128 + number[0]])))
 
 
 def far_raw():
@@ -212,6 +227,14 @@ found = run("raw", *RECORD, "-o", "old.kts",
             raw=hello() + packet(STREAM, b"x") + packet(STREAM_END, b"\1") + packet(EXIT, b"\3"))
 check("a recording that the far side takes back replaces nothing",
       [] if (FOLDER / "old.kts").read_text() == "old" and found.returncode == 3 else [repr(found)])
+
+for where, status, message in (("| true", 128 + signal.SIGPIPE, b""), (">/dev/full", 125, b"No space left")):
+    command = f'exec 3>&1; {{ "$@"; echo $? >&3; }} {where}'
+    found = subprocess.run(["sh", "-c", command, "sh", KTRACECTL, *RECORD, "-o", "x.kts", "--", "yes"], cwd=FOLDER,
+                           env=ENVIRONMENT | {"FAR": "lines"}, capture_output=True, timeout=60, check=False)
+    good = found.stdout == b"%d\n" % status and message in found.stderr and (FOLDER / "x.kts").exists()
+    check(f"a recording is kept when the output of its command ends in {where}", [] if good else [repr(found)])
+    (FOLDER / "x.kts").unlink(missing_ok=True)
 
 found = run("ended", *RECORD, "-o", "-")
 check("a recording without a command ends with its output", [] if found.returncode == signal.SIGINT else [repr(found)])
