@@ -68,14 +68,17 @@ void packet_reader_add(PacketReader *reader, size_t size) {
  * of it have come. */
 static int check_magic(const uint8_t *head, size_t size, Reason *reason) {
         static const char magic[] = { 'K', 'T' };
+        size_t n = 0;
 
         if (memcmp(head, magic, MIN_OF(size, sizeof(magic))) == 0)
                 return 0;
+        while (n < MIN_OF(size, (size_t)60) && head[n] != '\r' && head[n] != '\n')
+                n++;
         /* reason_set cleans the text. */
         return reason_set(reason,
                         -EBADMSG,
                         "expected a packet of ktracectl, got \"%.*s\"",
-                        (int)MIN_OF(strcspn((const char *)head, "\r\n"), MIN_OF(size, (size_t)60)),
+                        (int)n,
                         (const char *)head);
 }
 

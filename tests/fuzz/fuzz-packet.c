@@ -44,6 +44,7 @@ static uint64_t read_packets(PacketSide from, const uint8_t *data, size_t size, 
         int r = 0;
 
         reader = (PacketReader){ .from = from };
+        memset(reader.buffer, 'A', sizeof(reader.buffer)); /* no NUL ends what was not yet read */
         while (size > 0 && r == 0) {
                 Packet packet;
                 Reason reason = {};

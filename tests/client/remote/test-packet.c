@@ -167,6 +167,17 @@ static void test_text(void) {
         g_assert_cmpint(feed(PACKET_FAR, bytes, 1, NULL, &reason), ==, -EBADMSG);
 }
 
+/* A login may print any number of bytes without an end of a line. */
+static void test_text_without_end(void) {
+        g_autoptr(GByteArray) bytes = g_byte_array_new();
+        Reason reason = {};
+
+        g_byte_array_set_size(bytes, sizeof((PacketReader){}.buffer));
+        memset(bytes->data, 'A', bytes->len);
+        g_assert_cmpint(feed(PACKET_FAR, bytes, bytes->len, NULL, &reason), ==, -EBADMSG);
+        g_assert_cmpuint(strlen(strchr(reason.text, '"')), ==, 1 + 60 + 1);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/packet/cuts", test_cuts);
@@ -174,5 +185,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/packet/input-end", test_input_end);
         g_test_add_func("/packet/sizes", test_sizes);
         g_test_add_func("/packet/text", test_text);
+        g_test_add_func("/packet/text-without-end", test_text_without_end);
         return g_test_run();
 }
