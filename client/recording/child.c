@@ -6,9 +6,10 @@
  *
  * It sets no_new_privs: a set-uid program then runs without its privilege. The daemon requires
  * this, except from root or where a rule lets the command gain privileges. All our descriptors
- * are close-on-exec. Signals are as ktracectl found them (ignored ones stay ignored). Owns the
- * process until it is released, and the two pipes. Does not reap a released child: the event
- * loop's child source does. */
+ * are close-on-exec. On the far side of -H no terminal sends ^C to the command and its children, so
+ * they have a group that ktracectl signals. Signals are as ktracectl found them (ignored ones stay
+ * ignored). Owns the process until it is released, and the two pipes. Does not reap a released
+ * child: the event loop's child source does. */
 
 #include "recording/child.h"
 
@@ -22,7 +23,7 @@ struct Child {
         pid_t pid;
         int go_fd;      /* we write; closing it makes the child exit */
         int outcome_fd; /* we read: 0 when it waits, then an errno, or the end at the exec */
-        bool released;
+        bool released, has_group;
 };
 
 /* Runs in the child. After the byte it does only what execvp needs. */
@@ -36,6 +37,8 @@ static _Noreturn void child_run(char *const *argv,
         if (!options->allow_setuid && geteuid() != 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 outcome = errno;
         if (sigprocmask(SIG_SETMASK, &options->mask, NULL) < 0)
+                outcome = errno;
+        if (options->has_group && setpgid(0, 0) < 0)
                 outcome = errno;
         if (write(outcome_fd, &outcome, sizeof(outcome)) != sizeof(outcome) || outcome != 0)
                 _exit(KT_EXIT_NOT_EXECUTABLE);
@@ -76,7 +79,7 @@ int child_new(char *const *argv, const ChildOptions *options, Child **ret, Reaso
 
         if (!child)
                 return -ENOMEM;
-        *child = (Child){ .go_fd = -1, .outcome_fd = -1 };
+        *child = (Child){ .go_fd = -1, .outcome_fd = -1, .has_group = options->has_group };
         if (pipe2(fds, O_CLOEXEC) < 0)
                 return -errno;
         go_read = fds[0];
@@ -122,6 +125,10 @@ Child *child_free(Child *child) {
 
 pid_t child_get_pid(const Child *child) {
         return child->pid;
+}
+
+void child_signal(const Child *child, int number) {
+        (void)kill(child->has_group ? -child->pid : child->pid, number);
 }
 
 int child_get_fd(const Child *child) {

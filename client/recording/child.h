@@ -13,6 +13,7 @@ typedef struct Child Child;
 typedef struct ChildOptions {
         sigset_t mask;     /* the signal mask it gets */
         bool allow_setuid; /* it may gain privileges; else only root's command may */
+        bool has_group;    /* no terminal signals its group: it gets one, for child_signal() */
 } ChildOptions;
 
 /* Forks the child. argv is needed only during the call. Returns when the child has given up new
@@ -24,6 +25,8 @@ DEFINE_CLEANUP(Child, child_free);
 pid_t child_get_pid(const Child *child);
 /* Lets the child exec. child_get_fd reports the result. */
 int child_release(Child *child);
+/* Sends a signal to the command, and to its children when it has a group. */
+void child_signal(const Child *child, int number);
 /* Readable once the exec was attempted; child_read_outcome does not block then. */
 int child_get_fd(const Child *child);
 /* 0: the command runs; else the errno of its exec. */

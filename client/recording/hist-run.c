@@ -160,7 +160,7 @@ int hist_run(const Context *context,
                 char **command,
                 int (*print)(json_object *rows, void *userdata),
                 void *userdata) {
-        ChildOptions child_options = {};
+        ChildOptions child_options = { .has_group = context->far };
         _cleanup_(child_free_cleanup) Child *child = NULL;
         HistRun run = { .hist = hist };
         Reason reason = {};

@@ -44,7 +44,7 @@ static int watch_on_signal(sd_event_source *source,
         watch->signal_usec = now;
         watch->given_up = watch->n_signals >= watch->patience;
         if (watch->child && !watch->child_gone && si->ssi_code != SI_KERNEL)
-                (void)kill(child_get_pid(watch->child), (int)si->ssi_signo);
+                child_signal(watch->child, (int)si->ssi_signo);
         return 0;
 }
 

@@ -201,7 +201,7 @@ static int record_execute(RecordOptions *record,
                 const Context *context,
                 Output *output,
                 bool allow_setuid) {
-        ChildOptions child_options = { .allow_setuid = allow_setuid };
+        ChildOptions child_options = { .allow_setuid = allow_setuid, .has_group = context->far };
         _cleanup_(child_free_cleanup) Child *child = NULL;
         _cleanup_json_ json_object *object = NULL;
         _cleanup_spec_ Spec *spec = NULL;

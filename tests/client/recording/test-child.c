@@ -153,6 +153,33 @@ static void test_signals(void) {
         child_free(child);
 }
 
+/* The signal reaches what the command has started, too. */
+static void test_group(void) {
+        int ends[2];
+        char byte;
+        Child *child = NULL;
+        Reason reason = {};
+        ChildOptions options = { .has_group = true };
+
+        g_assert_cmpint(pipe(ends), ==, 0);
+        g_autofree char *script = g_strdup_printf("sleep 100 & echo >&%d; wait", ends[1]);
+        char *argv[] = { (char *)"sh", (char *)"-c", script, NULL };
+        struct pollfd pollfd = { .fd = ends[0], .events = POLLIN };
+        (void)sigemptyset(&options.mask);
+        g_assert_cmpint(child_new(argv, &options, &child, &reason), ==, 0);
+        close(ends[1]);
+        g_assert_cmpint(getpgid(child_get_pid(child)), ==, child_get_pid(child));
+        g_assert_cmpint(child_release(child), ==, 0);
+        g_assert_cmpint(read(ends[0], &byte, 1), ==, 1);
+        child_signal(child, SIGTERM);
+        /* Both have it open. */
+        g_assert_cmpint(poll(&pollfd, 1, 10000), ==, 1);
+        g_assert_cmpint(read(ends[0], &byte, 1), ==, 0);
+        g_assert_cmpint(status_of(child_get_pid(child)), ==, 128 + SIGTERM);
+        child_free(child);
+        close(ends[0]);
+}
+
 static void test_never_released(void) {
         char *argv[] = { (char *)"true", NULL };
         Child *child = new_child(argv);
@@ -196,6 +223,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/client/child/exec-failure", test_exec_failure);
         g_test_add_func("/client/child/status", test_status);
         g_test_add_func("/client/child/signals", test_signals);
+        g_test_add_func("/client/child/group", test_group);
         g_test_add_func("/client/child/never-released", test_never_released);
         g_test_add_func("/client/child/parent-dies", test_parent_dies);
         return g_test_run();
