@@ -36,18 +36,22 @@ void message_clean(char *text) {
 }
 
 void message_clean_lines(char *text, size_t size, bool *is_open) {
-        for (size_t i = 0; i < size; i++) {
-                unsigned char c = (unsigned char)text[i];
-                bool was_open = *is_open;
+        unsigned char *bytes = (unsigned char *)text;
 
-                *is_open = c == 0xc2;
+        if (size == 0)
+                return;
+        if (*is_open && bytes[0] >= 0x80 && bytes[0] <= 0xbf)
+                bytes[0] = '?';
+        *is_open = bytes[size - 1] == 0xc2;
+        if (*is_open)
+                bytes[size - 1] = '?';
+        for (size_t i = 0; i < size; i++) {
+                unsigned char c = bytes[i];
+
                 if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-                        text[i] = '?';
-                else if (was_open && c >= 0x80 && c <= 0x9f) {
-                        text[i] = '?';
-                        if (i > 0)
-                                text[i - 1] = '?';
-                }
+                        bytes[i] = '?';
+                else if (c == 0xc2 && bytes[i + 1] >= 0x80 && bytes[i + 1] <= 0x9f)
+                        bytes[i] = bytes[i + 1] = '?';
         }
 }
 

@@ -16,8 +16,9 @@ int message_fail(int code, const Reason *reason);
 void message_show_place(const char *text, size_t column);
 /* Replaces control characters of `text` by '?', so that a terminal can show it. */
 void message_clean(char *text);
-/* The same for a part of a text of lines: newline and tab stay. *is_open is the state between two
- * parts, at first false. */
+/* The same for a part of a text of lines: newline and tab stay. A character that goes on in the
+ * next part may become '?', too: another text may come first on the terminal. *is_open is the state
+ * between two parts, at first false. */
 void message_clean_lines(char *text, size_t size, bool *is_open);
 /* Sets a function that is called before each message. It clears a line that is rewritten in
  * place. */

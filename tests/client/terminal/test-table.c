@@ -2,6 +2,7 @@
 /* Numbers and bytes for a reader, and text that must not steer a terminal. */
 
 #include <glib.h>
+#include <string.h>
 
 #include "terminal/message.h"
 #include "terminal/table.h"
@@ -42,10 +43,30 @@ static void test_clean(void) {
         assert_clean("\302", "\302");
 }
 
+static void assert_parts(const char *first, const char *second, const char *after) {
+        g_autofree char *a = g_strdup(first), *b = g_strdup(second);
+        bool is_open = false;
+
+        message_clean_lines(a, strlen(a), &is_open);
+        message_clean_lines(b, strlen(b), &is_open);
+        g_autofree char *both = g_strconcat(a, b, NULL);
+        g_assert_cmpstr(both, ==, after);
+}
+
+/* No part ends with the first byte of a C1 character: the second may come from another text. */
+static void test_parts(void) {
+        assert_parts("a\033b\n\t", "\302\233K\177", "a?b\n\t??K?");
+        assert_parts("\302\265", "\303\244", "\302\265\303\244");
+        assert_parts("a\302", "\233K", "a??K");
+        assert_parts("a\302", "\265K", "a??K");
+        assert_parts("a\302", "K", "a?K");
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/client/table/number", test_number);
         g_test_add_func("/client/table/bytes", test_bytes);
         g_test_add_func("/client/table/clean", test_clean);
+        g_test_add_func("/client/table/parts", test_parts);
         return g_test_run();
 }
