@@ -65,6 +65,8 @@ static void record_take_near(RecordOptions *record, int option) {
                 record->format = optarg;
         else if (option == OPTION_SPOOL)
                 record->is_spooled = true;
+        else if (option == OPTION_SPEC)
+                record->spec.file = optarg;
         else if (option == OPTION_COMPRESSION)
                 record->is_plain = strcmp(optarg, "none") == 0;
 }
@@ -263,7 +265,10 @@ static int record_open(RecordOptions *record,
 }
 
 int record_conduct_near(RecordOptions *record, const Context *context) {
-        NearOptions near = { .context = context, .has_command = record->command };
+        const char *file = record->spec.file;
+        NearOptions near = { .context = context,
+                .has_command = record->command,
+                .reads_input = file && strcmp(file, "-") == 0 };
         _cleanup_(output_free_cleanup) Output *output = NULL;
         Reason reason = {};
 

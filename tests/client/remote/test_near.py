@@ -241,6 +241,8 @@ check("a recording without a command ends with its output", [] if found.returnco
 
 found = run("input", *RECORD, "-o", "-", "--", "true", input=b"x" * (4 * WINDOW))
 check("not more input than the window", [] if found.stdout == b"%d\n" % WINDOW else [repr(found)])
+found = run("input", *RECORD, "-o", "-", "--spec", "-", input=b"x" * 1000)
+check("a spec comes from standard input", [] if found.stdout == b"1000\n" else [repr(found)])
 found = run("input", *LIST, input=b"x" * 1000)
 check("no input for a verb that reads none", [] if found.stdout == b"0\n" else [repr(found)])
 
