@@ -115,6 +115,10 @@ bool near_stream_is_done(const NearStream *stream) {
         return stream->is_done;
 }
 
+bool near_stream_has_bytes(const NearStream *stream) {
+        return stream->has_bytes;
+}
+
 void near_stream_discard(NearStream *stream) {
         output_discard(stream->output);
 }

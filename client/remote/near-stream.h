@@ -22,6 +22,7 @@ void near_stream_end(NearStream *stream);
 bool near_stream_is_full(const NearStream *stream);
 /* Whether all that came is in the output, or the output has failed. */
 bool near_stream_is_done(const NearStream *stream);
+bool near_stream_has_bytes(const NearStream *stream);
 /* Completes the output and reports what is in it. may_lack_end: a stream without an end is no
  * failure, or is already reported. Returns the exit status. */
 int near_stream_finish(NearStream *stream, bool is_quiet, bool may_lack_end);

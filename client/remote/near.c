@@ -389,18 +389,30 @@ static int near_join_status(const Near *near, int status, int written) {
         return status == KT_EXIT_OK || status == KT_EXIT_LOST ? written : status;
 }
 
+/* Whether the verb there says that all is well, but no recording is here. */
+static bool near_lacks_stream(const Near *near) {
+        return near_link_has_exit(near->link) && near->status == KT_EXIT_OK &&
+               !near->options->may_lack_stream &&
+               (near->is_discarded || !near_stream_has_bytes(near->stream));
+}
+
 /* Completes the stream's output. Returns the exit status of that alone. */
 static int near_finish_stream(Near *near) {
+        int written = KT_EXIT_OK;
+
         if (!near->stream)
                 return KT_EXIT_OK;
-        if (near->is_discarded) {
+        if (near->is_discarded)
                 near_stream_discard(near->stream);
-                return KT_EXIT_OK;
-        }
-        return near_stream_finish(near->stream,
-                        near->options->context->quiet,
-                        near->options->may_lack_end || near->has_given_up ||
-                                        near_link_is_broken(near->link));
+        else
+                written = near_stream_finish(near->stream,
+                                near->options->context->quiet,
+                                near->options->may_lack_end || near->has_given_up ||
+                                                near_link_is_broken(near->link));
+        if (written != KT_EXIT_OK || !near_lacks_stream(near))
+                return written;
+        message_print("%s: expected a recording, got none", near->host);
+        return KT_EXIT_FAILED;
 }
 
 static int near_finish(Near *near) {

@@ -10,6 +10,7 @@ typedef struct NearOptions {
         bool has_command;       /* it gets standard input, and its output is not changed */
         bool reads_input;       /* the verb itself reads standard input */
         bool may_lack_end;      /* a stream without an end is no failure */
+        bool may_lack_stream;   /* a file of the host may say that its disk keeps the recording */
 } NearOptions;
 
 /* Runs the command line on the host and reports all errors. Returns the exit status. */

@@ -268,7 +268,8 @@ int record_conduct_near(RecordOptions *record, const Context *context) {
         const char *file = record->spec.file;
         NearOptions near = { .context = context,
                 .has_command = record->command,
-                .reads_input = file && strcmp(file, "-") == 0 };
+                .reads_input = file && strcmp(file, "-") == 0,
+                .may_lack_stream = file };
         _cleanup_(output_free_cleanup) Output *output = NULL;
         Reason reason = {};
 

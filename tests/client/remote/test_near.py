@@ -22,9 +22,10 @@ from tap import check, end
 ESCAPE = b"\x1b]0;title\x07\x1b[31mred\xc2\x9b1m\n"
 
 
-def sample():
-    """A whole recording."""
+def sample(n_lost=0):
+    """A recording, without its last bytes."""
     data = (pathlib.Path(__file__).parents[2] / "e2e/samples/x86-64.kts").read_bytes()
+    data = data[:len(data) - n_lost]
     return b"".join(packet(STREAM, data[i:i + 65536]) for i in range(0, len(data), 65536))
 
 
@@ -223,6 +224,32 @@ for name in ("x.kts", "x.dat", "x.json"):
         for path in (name, name + ".kts"):
             (FOLDER / path).unlink(missing_ok=True)
 (FOLDER / "old.kts").write_text("old")
+def record_raw(what, stream, status, *words, expected=0, message=b"", kept=False):
+    """A recording whose far side sends this, and ends with this status."""
+    found = run("raw", "record", "-H", "web1", "-e", "a:b", "-o", "x.kts", *words,
+                raw=hello() + stream + packet(EXIT, bytes([status])))
+    good = found.returncode == expected and message in found.stderr and (FOLDER / "x.kts").exists() == kept
+    check(what, [] if good else [repr(found), *os.listdir(FOLDER)])
+    (FOLDER / "x.kts").unlink(missing_ok=True)
+
+
+COMMAND = ("--", "true")
+KEEP, DISCARD = packet(STREAM_END, b"\0"), packet(STREAM_END, b"\1")
+LOST = b"web1: expected a recording, got none"
+record_raw("a whole recording", sample() + KEEP, 0, kept=True)
+record_raw("no recording", KEEP, 0, expected=1, message=LOST)
+record_raw("no end of a recording", b"", 0, *COMMAND, expected=125, message=LOST)
+record_raw("a recording that is taken back without a word", sample() + DISCARD, 0, expected=1, message=LOST)
+record_raw("a spec may say that the disk keeps it", DISCARD, 0, "--spec", "x.json")
+record_raw("a recording that failed there", KEEP, 3, expected=3)
+for status in (0, 7):
+    record_raw(f"a recording that was cut, of a command with status {status}", sample(100) + KEEP, status, *COMMAND,
+               expected=125, message=b"x.kts: ", kept=True)
+for status in (0, 1, 4, 7):
+    record_raw(f"a damaged stream with status {status}", packet(STREAM, b"KTS" * 100) + KEEP, status,
+               expected=status if status not in (0, 4) else 1, message=b"x.kts: ")
+    record_raw(f"a damaged stream of a command with status {status}", packet(STREAM, b"KTS" * 100) + KEEP, status,
+               *COMMAND, expected=125, message=b"x.kts: ")
 found = run("raw", *RECORD, "-o", "old.kts",
             raw=hello() + packet(STREAM, b"x") + packet(STREAM_END, b"\1") + packet(EXIT, b"\3"))
 check("a recording that the far side takes back replaces nothing",
