@@ -1,13 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # completion.sh SOURCE-DIR: what bash and fish offer for words with a second verb in them, beside a ktracectl that has
-# two recordings and a saved session.
+# two recordings and a saved session. No name that they could offer is run.
 set -u
 folder=$(mktemp -d)
 home=$(mktemp -d)
 trap 'rm -rf "$folder" "$home"' EXIT
 cat >"$folder/ktracectl" <<'END'
 #!/bin/sh
+if [ -n "${EVIL:-}" ]; then # each list has a name that a shell could run
+        # shellcheck disable=SC2016
+        printf 'evil$(touch${IFS}%s/pwned)' "$FOLDER"
+        case "$*" in
+        *events) echo ;;
+        *) echo ' - - - -' ;;
+        esac
+        exit
+fi
 case "$*" in
 *'spool list') printf '0123456789abcdef web  session ended 0\nfedcba9876543210 -    boot    ended 0\n' ;;
 *'saved list') printf 'early flight system /etc/ktrace/sessions.d/early.json -\n' ;;
@@ -28,7 +37,14 @@ db1,192.0.2.1 ssh-ed25519 AAAA
 |1|aGFzaA==|aGFzaA== ssh-ed25519 AAAA
 [db2]:2222 ssh-ed25519 AAAA
 END
-PATH=$folder:$PATH
+# shellcheck disable=SC2016
+printf 'evil$(touch${IFS}%s/pwned) ssh-ed25519 AAAA\n' "$folder" >>"$home/.ssh/known_hosts"
+# shellcheck disable=SC2016
+printf 'Host evil$(touch${IFS}%s/pwned)\n' "$folder" >>"$home/.ssh/config"
+printf '#!/bin/sh\n[ -z "${EVIL:-}" ] || echo '\''evil$(touch${IFS}%s/pwned).service'\''\n' "$folder" >"$home/systemctl"
+chmod +x "$home/systemctl"
+export FOLDER=$folder
+PATH=$folder:$home:$PATH
 cd "$folder" || exit 1
 source "$1/units/completion/bash/ktracectl"
 unset -f _get_comp_words_by_ref __ltrim_colon_completions 2>/dev/null
@@ -49,12 +65,17 @@ compare() {
         echo "# offered: $got"
 }
 
-# offers LINE WORDS: what is offered at the end of the line, sorted.
-offers() {
+# complete_bash LINE: COMPREPLY is what bash offers at its end.
+complete_bash() {
         read -ra COMP_WORDS <<<"$1"
         [[ $1 != *' ' ]] || COMP_WORDS+=('')
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
         HOME=$home _ktracectl
+}
+
+# offers LINE WORDS: what is offered at the end of the line, sorted.
+offers() {
+        complete_bash "$1"
         compare bash "$1" "$2" "${COMPREPLY[@]}"
         if [ -z "$fish" ]; then
                 echo "ok $((n += 1)) - fish: $1 # SKIP no fish here"
@@ -62,6 +83,17 @@ offers() {
         fi
         mapfile -t words < <(HOME=$home fish --no-config -c "source $fish; complete -C '$1'" 2>&1 | cut -f1)
         compare fish "$1" "$2" "${words[@]}"
+}
+
+# runs_nothing LINE: no name is run when the line is completed.
+runs_nothing() {
+        EVIL=1 complete_bash "$1"
+        [ -z "$fish" ] || HOME=$home EVIL=1 fish --no-config -c "source $fish; complete -C '$1'" >/dev/null 2>&1
+        n=$((n + 1))
+        [ -e "$folder/pwned" ] || { echo "ok $n - $1: runs no name"; return; }
+        failed=1
+        echo "not ok $n - $1: a name was run"
+        rm "$folder/pwned"
 }
 
 offers 'ktracectl spo' 'spool'
@@ -81,5 +113,9 @@ offers 'ktracectl probes remove ' 'file_open'
 offers 'ktracectl create x --lifetime ' 'client linger linger: unit:'
 # Not less: fish 4 also offers words that have these letters in this order.
 offers 'ktracectl bootconfig --pers' '--persistent'
+for line in '-H' 'status' 'destroy' 'set' 'set evil' 'record -e' 'events' 'record --probe' 'probes remove' 'record -u' \
+        'spool fetch' 'saved run' 'saved check' 'summary'; do
+        runs_nothing "ktracectl $line evil"
+done
 echo "1..$n"
 exit $failed

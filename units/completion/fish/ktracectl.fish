@@ -36,7 +36,7 @@ function __ktracectl_hosts
     begin
         string match -rgi '^\s*host\s+(.*)' <~/.ssh/config | string split -n ' ' | string match -rv '[*?!]'
         string match -rg '^([^|@#\s\[]\S*)' <~/.ssh/known_hosts | string split ','
-    end 2>/dev/null
+    end 2>/dev/null | string match -r '^[A-Za-z0-9._:@%+-]+$'
 end
 
 function __ktracectl_units
