@@ -185,6 +185,27 @@ int isolation_wait(const char *name, pid_t child) {
         return KT_EXIT_FAILED;
 }
 
+int isolation_wait_or_signal(const char *name, pid_t child) {
+        static const int signals[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP };
+        sigset_t set;
+
+        (void)sigemptyset(&set);
+        for (size_t i = 0; i < ELEMENTSOF(signals); i++)
+                (void)sigaddset(&set, signals[i]);
+        for (;;) {
+                siginfo_t si = {};
+
+                if (waitid(P_PID, (id_t)child, &si, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+                                si.si_pid == child)
+                        return isolation_wait(name, child);
+                int number = sigwaitinfo(&set, NULL);
+                if (number > 0 && number != SIGCHLD) {
+                        isolation_stop(child);
+                        return -EINTR;
+                }
+        }
+}
+
 void isolation_stop(pid_t child) {
         (void)kill(child, SIGKILL);
         while (waitpid(child, NULL, 0) < 0 && errno == EINTR)

@@ -242,7 +242,8 @@ static int output_export_isolated(void *argument) {
         return KT_EXIT_OK;
 }
 
-/* A recording of another machine may be hostile. Its result comes in shared memory. */
+/* A recording of another machine may be hostile, and large. Its result comes in shared memory. The
+ * caller blocks signals. */
 static int output_export_foreign(OutputWork *work) {
         OutputWork *shared = mmap(NULL,
                         sizeof(*shared),
@@ -255,7 +256,11 @@ static int output_export_foreign(OutputWork *work) {
                 return -errno;
         *shared = *work;
         shared->result = KT_E_FAILED;
-        int status = isolation_run(work->output->path, output_export_isolated, shared);
+        const char *name = work->output->path;
+        pid_t child;
+        int status = isolation_start(name, output_export_isolated, shared, &child);
+        if (status == KT_EXIT_OK)
+                status = isolation_wait_or_signal(name, child);
         unsigned char complete; /* a hostile process may leave another number than a bool can have
                                  */
         memcpy(&complete, &shared->summary.complete, 1);
@@ -265,6 +270,8 @@ static int output_export_foreign(OutputWork *work) {
         work->result = status == KT_EXIT_OK ? shared->result : KT_E_FAILED;
         work->reason = shared->reason;
         work->reason.text[sizeof(work->reason.text) - 1] = '\0';
+        if (status == -EINTR)
+                work->result = reason_set(&work->reason, KT_E_FAILED, "interrupted");
         (void)munmap(shared, sizeof(*shared));
         return 0;
 }

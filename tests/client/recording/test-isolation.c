@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "recording/isolation.h"
+#include "recording/watch.h"
 #include "stream-fixture.h"
 
 static const char *plugins;
@@ -144,6 +145,28 @@ static void test_orphan(void) {
         close(ends[0]);
 }
 
+/* A signal of the user ends a reader that takes long, and a reader that ends is awaited. */
+static void test_signal(void) {
+        int ends[2], status = 3;
+        char byte;
+        pid_t child;
+        sigset_t mask;
+
+        g_assert_cmpint(watch_block_signals(&mask), ==, 0);
+        g_assert_cmpint(pipe(ends), ==, 0);
+        g_assert_cmpint(isolation_start("t.kts", work_wait, &ends[1], &child), ==, 0);
+        close(ends[1]);
+        g_assert_cmpint(read(ends[0], &byte, 1), ==, 1);
+        raise(SIGTERM);
+        g_assert_cmpint(isolation_wait_or_signal("t.kts", child), ==, -EINTR);
+        g_assert_cmpint(read(ends[0], &byte, 1), ==, 0);
+        g_assert_cmpint(waitpid(child, NULL, 0), ==, -1);
+        close(ends[0]);
+        g_assert_cmpint(isolation_start("t.kts", work_end, &status, &child), ==, 0);
+        g_assert_cmpint(isolation_wait_or_signal("t.kts", child), ==, 3);
+        g_assert_cmpint(sigprocmask(SIG_SETMASK, &mask, NULL), ==, 0);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         plugins = g_getenv("HOSTILE_PLUGINS");
@@ -152,5 +175,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/isolation/crash", test_crash);
         g_test_add_func("/isolation/status", test_status);
         g_test_add_func("/isolation/orphan", test_orphan);
+        g_test_add_func("/isolation/signal", test_signal);
         return g_test_run();
 }
