@@ -418,6 +418,9 @@ static int near_finish_stream(Near *near) {
 static int near_finish(Near *near) {
         int status = near_link_has_exit(near->link) ? near->status : near_get_failure(near);
 
+        /* A stuck terminal may take no message: then the next signal ends this process. */
+        if (near->must_leave)
+                (void)sigprocmask(SIG_SETMASK, &near->mask, NULL);
         if (near->write_error != 0 && near->write_error != EPIPE) {
                 message_print("cannot write to standard output: %s", strerror(near->write_error));
                 status = near_get_failure(near);

@@ -4,8 +4,9 @@
  * source of bytes. So the memory is limited to OUTLET_FULL and one packet or read.
  *
  * A shared descriptor must not become non-blocking for others. A pipe that reports POLLOUT accepts
- * PIPE_BUF bytes without blocking (pipe(7)). Regular files are never pollable (epoll: EPERM).
- * Owns the bytes, and the descriptor if it is not shared. */
+ * PIPE_BUF bytes without blocking (pipe(7)). A terminal makes no such promise (n_tty_write), so it
+ * is opened again, which another user's terminal may refuse: then a stuck one blocks. Regular files
+ * are never pollable (epoll: EPERM). Owns the bytes, and the descriptor if it is not shared. */
 
 #include "remote/outlet.h"
 
@@ -13,7 +14,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OUTLET_WRITES_PER_TURN 64 /* then other event sources run */
 
@@ -92,6 +95,16 @@ static int outlet_on_turn(sd_event_source *source, void *userdata) {
         return 0;
 }
 
+/* Returns a non-blocking descriptor of the same terminal, or -1. */
+static int outlet_reopen_terminal(int fd) {
+        char path[32];
+
+        if (!isatty(fd))
+                return -1;
+        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
 int outlet_new(sd_event *event,
                 int fd,
                 bool is_own,
@@ -99,11 +112,16 @@ int outlet_new(sd_event *event,
                 void *userdata,
                 Outlet **ret) {
         _cleanup_(outlet_free_cleanup) Outlet *outlet = calloc(1, sizeof(*outlet));
+        _cleanup_close_ int terminal_fd = is_own ? -1 : outlet_reopen_terminal(fd);
         int r;
 
         if (!outlet)
                 return -ENOMEM;
         *outlet = (Outlet){ .fd = -1, .handlers = *handlers, .userdata = userdata };
+        if (terminal_fd >= 0) {
+                fd = terminal_fd;
+                is_own = true;
+        }
         r = sd_event_add_io(event, &outlet->source, fd, EPOLLOUT, outlet_on_writable, outlet);
         outlet->is_pollable = r != -EPERM;
         if (r == -EPERM)
@@ -114,6 +132,7 @@ int outlet_new(sd_event *event,
                 r = -errno;
         if (r < 0)
                 return r;
+        terminal_fd = -1; /* the outlet owns it */
         outlet->fd = fd;
         outlet->is_own = is_own;
         *ret = TAKE_PTR(outlet);

@@ -147,7 +147,7 @@ ENVIRONMENT = os.environ | {"KTRACE_SSH": os.path.abspath(__file__), "LC_ALL": "
 def run(far, *words, raw=b"", **more):
     (FOLDER / "raw").write_bytes(raw)
     return subprocess.run([KTRACECTL, *words], cwd=FOLDER, env=ENVIRONMENT | {"FAR": far}, capture_output=True,
-                          timeout=30, check=False, **more)
+                          timeout=120, check=False, **more)
 
 
 def within(seconds, holds):
@@ -317,6 +317,21 @@ for far in ("notices", "flood"):
         process.stdout.close()
         check("a flood ends with its reader", [] if process.wait(10) == 128 + signal.SIGPIPE
               else [str(process.returncode)])
+
+main, terminal = pty.openpty()
+with subprocess.Popen([KTRACECTL, *LIST, "--no-pager"], env=ENVIRONMENT | {"FAR": "flood"}, stdin=subprocess.DEVNULL,
+                      stdout=terminal, stderr=terminal) as process:
+    time.sleep(2)
+    for _ in range(20):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        if process.poll() is not None:
+            break
+    check("^C ends it when the terminal is stuck", [] if process.returncode in (130, -signal.SIGINT)
+          else [str(process.returncode)])
+    process.kill()
+os.close(main)
+os.close(terminal)
 
 with subprocess.Popen([KTRACECTL, *LIST], env=ENVIRONMENT | {"FAR": "stuck"}, stderr=subprocess.PIPE) as process:
     within(10, (FOLDER / "ready").exists)
