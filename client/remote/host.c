@@ -109,8 +109,10 @@ int host_parse(const char *text, Host *ret, Reason *reason) {
         if (r != 0)
                 return r;
         bool is_bracketed = *name == '[';
-        if (end == name || name[is_bracketed] == '-')
+        if (end == name)
                 return host_refuse(text, name, "no host", reason);
+        if (name[is_bracketed] == '-')
+                return host_refuse(text, name + is_bracketed, "'-'", reason);
         if (asprintf(&target,
                             "%.*s%.*s",
                             (int)(name - text),

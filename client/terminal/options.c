@@ -129,15 +129,21 @@ static void options_find_host(Context *context,
         optind = 0;
 }
 
-/* Returns OPTIONS_END when the verb goes on here. */
+/* Returns OPTIONS_END when the verb goes on here. The far side does not rely on what the near side
+ * refuses. */
 static int options_end(const Context *context, int *ret_status) {
         const Verb *verb = context->verb;
 
-        if (!context->host || !verb)
+        if ((!context->host && !context->far) || !verb)
                 return OPTIONS_END;
         if (verb->at_home)
-                *ret_status = message_show_usage(
-                                context, "-H %s: %s", context->host, verb->at_home);
+                *ret_status = message_show_usage(context,
+                                "-H%s%s: %s",
+                                context->host ? " " : "",
+                                context->host ?: "",
+                                verb->at_home);
+        else if (context->far)
+                return OPTIONS_END;
         else if (verb->carries)
                 return OPTIONS_END;
         else

@@ -2,7 +2,6 @@
 /* ktracectl serve: the far side of -H. The other ktracectl starts it over ssh (remote/ssh.c). */
 
 #include "remote/far.h"
-#include "terminal/message.h"
 #include "verbs/verb.h"
 
 static int serve_run(Context *context, int argc, char **argv) {
@@ -10,8 +9,6 @@ static int serve_run(Context *context, int argc, char **argv) {
 
         if (options_parse(context, argc, argv, 0, 0, &status) != OPTIONS_END)
                 return status;
-        if (context->far)
-                return message_show_usage(context, "serve: it does not run for another -H");
         return far_run(context);
 }
 

@@ -38,8 +38,8 @@ static void test_bad(void) {
         } names[] = {
                 { "", "got \"\"" },
                 { "-oProxyCommand=x", "at character 1:" },
-                { "root@-oProxyCommand", "no host at character 6:" },
-                { "[-o]", "no host" },
+                { "root@-oProxyCommand", "'-' at character 6:" },
+                { "[-o]", "'-'" },
                 { "a b", "a blank at character 2:" },
                 { "a\tb", "a blank at character 2:" },
                 { "a\nb", "a control character at character 2:" },

@@ -90,6 +90,7 @@ check_served("its input comes, too",
              b"standard input: good")
 check_served("a stream that was wanted has an end", command("x", "--version", stream=True), STREAM_END, b"\0")
 check_served("serve does not serve", command("x", "serve"), EXIT, b"\x02")
+check_served("verbs of local files do not run", command("x", "convert", "x.kts", "-o", "/tmp/x.json"), EXIT, b"\x02")
 check_served("-H does not go on to another host", command("x", "-H", "web2", "--version"), OUTPUT, b"ktracectl ")
 check_served("nor after the verb", command("x", "list", "-H", "web2", "nosuch"), EXIT, b"\x02")
 check("ssh was not called", ["it was"] if (FOLDER / "called").exists() else [])
