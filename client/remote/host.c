@@ -30,6 +30,20 @@ static bool is_name_character(unsigned char c) {
                strchr("-._@:[]%+~", c) || c >= 0x80;
 }
 
+/* C1 control characters, and those that change the direction of text: U+200E, U+200F, U+202A to
+ * U+202E and U+2066 to U+2069. */
+static bool host_begins_with_control(const char *text) {
+        const unsigned char *p = (const unsigned char *)text;
+
+        if (p[0] == 0xc2)
+                return p[1] >= 0x80 && p[1] <= 0x9f;
+        if (p[0] != 0xe2)
+                return false;
+        if (p[1] == 0x80)
+                return p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xaa && p[2] <= 0xae);
+        return p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9;
+}
+
 /* Letters of other scripts are left to ssh, which asks the name service. */
 static int host_check_characters(const char *text, Reason *reason) {
         if (!*text)
@@ -46,7 +60,7 @@ static int host_check_characters(const char *text, Reason *reason) {
                         return host_refuse(text, p, "'/' (containers cannot be named)", reason);
                 if (*p == ' ' || *p == '\t')
                         return host_refuse(text, p, "a blank", reason);
-                if ((unsigned char)*p < 0x20 || *p == 0x7f)
+                if ((unsigned char)*p < 0x20 || *p == 0x7f || host_begins_with_control(p))
                         return host_refuse(text, p, "a control character", reason);
                 if (!is_name_character((unsigned char)*p))
                         return host_refuse(text, p, "an unexpected character", reason);

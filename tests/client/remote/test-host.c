@@ -44,6 +44,13 @@ static void test_bad(void) {
                 { "a\tb", "a blank at character 2:" },
                 { "a\nb", "a control character at character 2:" },
                 { "a\x1b[m", "a control character at character 2:" },
+                { "a\xc2\x9bm", "a control character at character 2:" },
+                { "a\xe2\x80\xae"
+                  "b",
+                                "a control character at character 2:" },
+                { "a\xe2\x81\xa6"
+                  "b",
+                                "a control character at character 2:" },
                 { "web1/box", "containers cannot be named" },
                 { "@web1", "no user before '@'" },
                 { "root@", "no host" },
