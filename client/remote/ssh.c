@@ -33,7 +33,7 @@ static _Noreturn void ssh_run(const Host *host,
                 const sigset_t *mask,
                 const int fds[static 3],
                 int outcome_fd) {
-        const char *argv[9] = { ssh_get_program(), "-xT" };
+        const char *argv[9] = { ssh_get_program(), "-axT" };
         size_t n = 2;
         int error = 0;
 

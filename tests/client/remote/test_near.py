@@ -167,7 +167,7 @@ RECORD = ("record", "-q", "-H", "web1", "-e", "a:b")
 
 found = run("words", "-H", "root@web1:22", "list", "--json")
 check("ssh gets a fixed command, and the command line comes in packets",
-      [] if json.loads(found.stdout) == [["-xT", "-p", "22", "--", "root@web1", "ktracectl", "serve"],
+      [] if json.loads(found.stdout) == [["-axT", "-p", "22", "--", "root@web1", "ktracectl", "serve"],
                                          [KTRACECTL, "-H", "root@web1:22", "list", "--json"]]
       else [repr(found)])
 check("the status is that of the verb there", [] if found.returncode == 7 else [repr(found)])
