@@ -36,18 +36,16 @@ typedef struct MetricsText {
         size_t size;
 } MetricsText;
 
+/* absent: what to do if nothing listens at the address. */
 static int metrics_fetch_from(const char *from,
                 const char *type,
+                const char *absent,
                 MetricsText *ret,
                 Reason *reason) {
         int r = metrics_fetch(from, type, &ret->data, &ret->size, reason);
 
         if (r == -ENOENT || r == -ECONNREFUSED)
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "%s: ktrace-metrics is not there; 'systemctl enable --now "
-                                "ktrace-metrics.socket' starts it",
-                                from);
+                return reason_set(reason, KT_E_FAILED, "%s: %s", from, absent);
         if (r < 0 && r != -ENOMEM)
                 return reason_set(reason, KT_E_FAILED, "%s: %s", from, strerror(-r));
         return r;
@@ -60,14 +58,23 @@ static int metrics_get(const MetricsOptions *options,
                 MetricsText *ret,
                 Reason *reason) {
         if (options->from)
-                return metrics_fetch_from(options->from, type, ret, reason);
+                return metrics_fetch_from(options->from,
+                                type,
+                                "nothing listens there: is ktrace-metrics.socket "
+                                "active, with this ListenStream=?",
+                                ret,
+                                reason);
         if (!options->output) {
                 int r = metrics_fetch(METRICS_SOCKET, type, &ret->data, &ret->size, reason);
 
                 if (r != -EACCES && r != -ENOENT && r != -ECONNREFUSED)
                         return r;
         }
-        return metrics_fetch_from(METRICS_ADDRESS, type, ret, reason);
+        return metrics_fetch_from(METRICS_ADDRESS,
+                        type,
+                        "ktrace-metrics is not running: see FIVE STEPS in ktrace-metrics(8)",
+                        ret,
+                        reason);
 }
 
 /* node_exporter reads the file at any time: it is complete when it gets its name. Its mode is like
