@@ -59,7 +59,8 @@ static int fetch_wait(const Fetch *fetch, short events) {
                 if (n == 0)
                         return reason_set(fetch->reason,
                                         KT_E_FAILED,
-                                        "%s: no complete answer within ten seconds",
+                                        "%s: no complete answer within ten seconds; the machine may "
+                                        "be busy, else 'journalctl -u ktrace-metrics' has the reason",
                                         fetch->address);
                 if (errno != EINTR)
                         return -errno;

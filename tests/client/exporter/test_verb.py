@@ -162,7 +162,8 @@ def check_hostile():
     check_run("JSON that is none", [f"--from=127.0.0.1:{liar.port}", "--json"], 1, "metrics")
     begin = time.monotonic()
     liar = Liar(HEAD, closes=False)
-    check_run("a server that never ends", [f"--from=127.0.0.1:{liar.port}"], 1, "within ten seconds")
+    check_run("a server that never ends", [f"--from=127.0.0.1:{liar.port}"], 1,
+              "within ten seconds; the machine may be busy, else 'journalctl -u ktrace-metrics' has the reason")
     took = time.monotonic() - begin
     check("is left after ten seconds", [] if 9 < took < 13 else [f"{took} s"])
 
