@@ -178,7 +178,7 @@ static void test_refused(void) {
                 { "{\n  \"metrics\": [\n", "x.json:3:1: expected a JSON value, got the end" },
                 { "[]", "x.json:1:1: expected an object, got a list of 0" },
                 { "{\"interval\": \"2h\", \"metrics\": []}",
-                                "x.json:1:14: interval: expected a time from 1s to 1h, such as \"10s\", got \"2h\"" },
+                                "x.json:1:14: interval: expected a time from 1s to 1h, such as \"10s\" or \"2min\", got \"2h\"" },
                 { "{}", "x.json:1:1: metrics: is missing" },
                 { "{\"metrics\": []}",
                                 "x.json:1:13: metrics: expected a list of 1 to 64 entries, got a list of 0" },

@@ -116,10 +116,6 @@ static void test_refused(void) {
         expect_refused(&f,
                         "etc/ktrace-metrics.json:1:11: sets[0]: expected letters, digits, '_' and "
                         "'-', got \"../a\"");
-        fixture_write(&f, "etc/ktrace-metrics.json", "{\"interval\": \"100ms\"}");
-        expect_refused(&f,
-                        "etc/ktrace-metrics.json:1:14: interval: expected a time from 1s to 1h, "
-                        "such as \"10s\", got \"100ms\"");
         fixture_write(&f, "etc/ktrace-metrics.json", "{\"set\": []}");
         expect_refused(&f, "etc/ktrace-metrics.json:1:2: set: no such key: did you mean \"sets\"?");
         fixture_write(&f, "etc/ktrace-metrics.json", "{\"sets\": [}");
@@ -130,6 +126,24 @@ static void test_refused(void) {
         expect_refused(&f,
                         "lib/metrics.d/b.json:1:21: metrics[0].name: \"a\" is already the name of "
                         "a metric of the set a");
+        fixture_clear(&f);
+}
+
+/* Each value is refused with the same text. */
+static void test_refused_intervals(void) {
+        static const char *const values[] = { "10", "\"100ms\"", "\"30sec\"", "null" };
+        Fixture f = fixture_new();
+
+        for (size_t i = 0; i < G_N_ELEMENTS(values); i++) {
+                g_autofree char *text = g_strdup_printf("{\"interval\": %s}", values[i]);
+                g_autofree char *message = g_strdup_printf(
+                                "etc/ktrace-metrics.json:1:14: interval: expected a time from 1s to 1h, "
+                                "such as \"10s\" or \"2min\", got %s",
+                                values[i]);
+
+                fixture_write(&f, "etc/ktrace-metrics.json", text);
+                expect_refused(&f, message);
+        }
         fixture_clear(&f);
 }
 
@@ -186,6 +200,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/settings/none", test_none);
         g_test_add_func("/settings/sets", test_sets);
         g_test_add_func("/settings/refused", test_refused);
+        g_test_add_func("/settings/refused-intervals", test_refused_intervals);
         g_test_add_func("/settings/secret", test_secret);
         g_test_add_func("/settings/missing", test_missing);
         g_test_add_func("/settings/trust", test_trust);
