@@ -360,17 +360,16 @@ static int metric_check_keys(const SetMetric *metric, const Place *place) {
 }
 
 static int metric_check_bound(const SetMetric *metric, const Place *place) {
-        Place at = place_of_key(place, "max-sets"), at_labels = place_of_key(place, "labels");
+        Place at = place_of_key(place, "max-sets");
 
         if (metric->has_max_sets && metric->n_labels == 0)
                 return place_refuse(&at, "requires labels");
         for (size_t i = 0; i < metric->n_labels; i++)
-                if (set_label_is_private(&metric->labels[i]) && !metric->has_max_sets) {
-                        Place entry = place_of_entry(&at_labels, i);
-
-                        return place_refuse(&entry,
-                                        "requires max-sets: tasks, users and units have no bound");
-                }
+                if (set_label_is_private(&metric->labels[i]) && !metric->has_max_sets)
+                        return place_refuse(&at,
+                                        "is missing, such as 1000: the label %s identifies tasks, "
+                                        "users or units, which have no bound",
+                                        quote(metric->labels[i].name).text);
         return 0;
 }
 

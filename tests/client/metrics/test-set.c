@@ -268,10 +268,10 @@ static void test_refused_metrics(void) {
                                 "x.json:3:70: metrics[0].labels[1].field: \"f\" already has a label: use each field once" },
                 { "counter",
                                 "\"event\":\"s:e\",\"labels\":[{\"name\":\"l\",\"decode\":\"comm\"}]",
-                                "x.json:3:25: metrics[0].labels[0]: requires max-sets: tasks, users and units have no bound" },
+                                "x.json:2:1: metrics[0].max-sets: is missing, such as 1000: the label \"l\" identifies tasks, users or units, which have no bound" },
                 { "counter",
                                 "\"event\":\"s:e\",\"labels\":[{\"name\":\"l\",\"field\":\"uid\"}]",
-                                "x.json:3:25: metrics[0].labels[0]: requires max-sets: tasks, users and units have no bound" },
+                                "x.json:2:1: metrics[0].max-sets: is missing, such as 1000: the label \"l\" identifies tasks, users or units, which have no bound" },
                 { "histogram",
                                 "\"event\":\"s:e\",\"value\":\"v\",\"buckets\":\"log2\",\"labels\":[{\"name\":\"a\",\"field\":\"a\"},"
                                 "{\"name\":\"b\",\"field\":\"b\"},{\"name\":\"c\",\"field\":\"c\"}]",
