@@ -156,7 +156,9 @@ static int settings_read_set(void *target, json_object *o, const Place *place) {
 }
 
 static int settings_read_sets(void *target, json_object *o, const Place *place) {
-        if (json_object_is_type(o, json_type_array) && json_object_array_length(o) == 0)
+        if (!json_object_is_type(o, json_type_array) || json_object_array_length(o) > SET_SETS_MAX)
+                return place_refuse_value(place, o, "a list of at most %d names", SET_SETS_MAX);
+        if (json_object_array_length(o) == 0)
                 return 0;
         return place_read_list(place, o, SET_SETS_MAX, settings_read_set, target);
 }

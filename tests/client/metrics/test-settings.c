@@ -116,6 +116,10 @@ static void test_refused(void) {
         expect_refused(&f,
                         "etc/ktrace-metrics.json:1:11: sets[0]: expected letters, digits, '_' and "
                         "'-', got \"../a\"");
+        fixture_write(&f, "etc/ktrace-metrics.json", "{\"sets\": \"a\"}");
+        expect_refused(&f,
+                        "etc/ktrace-metrics.json:1:10: sets: expected a list of at most 64 names, "
+                        "got \"a\"");
         fixture_write(&f, "etc/ktrace-metrics.json", "{\"set\": []}");
         expect_refused(&f, "etc/ktrace-metrics.json:1:2: set: no such key: did you mean \"sets\"?");
         fixture_write(&f, "etc/ktrace-metrics.json", "{\"sets\": [}");
