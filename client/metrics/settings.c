@@ -15,6 +15,7 @@
 #include "interfaces/json-place.h"
 #include "interfaces/json.h"
 #include "interfaces/names.h"
+#include "interfaces/nearest.h"
 #include "interfaces/override.h"
 #include "interfaces/place.h"
 #include "interfaces/quote.h"
@@ -91,11 +92,29 @@ static int settings_read_otlp(void *target, json_object *o, const Place *place) 
         return r;
 }
 
+#define GUESS_DISTANCE 3
+
 typedef struct SetSearch {
         const char *name;
+        const Place *place; /* where the settings name it */
         Settings *settings;
         Set *found;
+        uint32_t distance;                /* of the guess */
+        char guess[NEAREST_NAME_MAX + 1]; /* the set whose name is nearest; "": none is near */
 } SetSearch;
+
+static void settings_guess_set(SetSearch *search, const char *file) {
+        int length = (int)(strlen(file) - strlen(SUFFIX));
+        char name[sizeof(search->guess)];
+
+        if (snprintf(name, sizeof(name), "%.*s", length, file) >= (int)sizeof(name))
+                return;
+        uint32_t distance = nearest_distance(search->name, name, search->distance);
+        if (distance >= search->distance)
+                return;
+        search->distance = distance;
+        memcpy(search->guess, name, sizeof(name));
+}
 
 static int settings_visit_file(const OverrideFile *file, void *userdata, Reason *reason) {
         SetSearch *search = userdata;
@@ -103,11 +122,18 @@ static int settings_visit_file(const OverrideFile *file, void *userdata, Reason 
         size_t length = strlen(search->name), size = 0;
 
         if (strncmp(file->name, search->name, length) != 0 ||
-                        strcmp(file->name + length, SUFFIX) != 0)
+                        strcmp(file->name + length, SUFFIX) != 0) {
+                settings_guess_set(search, file->name);
                 return 0;
+        }
         int r = override_read(file, &text, &size, reason);
-        if (r != 0 || size == 0) /* an empty file masks the set */
+        if (r != 0)
                 return r;
+        if (size == 0)
+                return place_refuse(search->place,
+                                "the set %s is masked by the empty file %s: remove it from sets",
+                                quote(search->name).text,
+                                file->source);
         SetText input = {
                 .source = file->source,
                 .name = search->name,
@@ -119,10 +145,26 @@ static int settings_visit_file(const OverrideFile *file, void *userdata, Reason 
         return set_read(&input, &search->found, reason);
 }
 
+static int settings_refuse_set(const SettingsReading *reading, const SetSearch *search) {
+        Quoted name = quote(search->name);
+
+        if (*search->guess)
+                return place_refuse(search->place,
+                                "there is no set %s: did you mean %s?",
+                                name.text,
+                                quote(search->guess).text);
+        return place_refuse(search->place,
+                        "there is no set %s: sets are the files *" SUFFIX " in %s/" SETTINGS_SUBDIR
+                        " and %s/" SETTINGS_SUBDIR,
+                        name.text,
+                        reading->config_dir,
+                        reading->lib_dir);
+}
+
 static int settings_read_set(void *target, json_object *o, const Place *place) {
         SettingsReading *reading = target;
         Settings *settings = reading->settings;
-        SetSearch search = { .settings = settings };
+        SetSearch search = { .place = place, .settings = settings, .distance = GUESS_DISTANCE };
 
         int r = place_read_string(place, o, KT_NAME_MAX, &search.name);
         if (r != 0)
@@ -145,12 +187,7 @@ static int settings_read_set(void *target, json_object *o, const Place *place) {
         if (r != 0)
                 return r;
         if (!search.found)
-                return place_refuse(place,
-                                "no such set: expected %s" SUFFIX
-                                ", not empty, in %s/" SETTINGS_SUBDIR " or %s/" SETTINGS_SUBDIR,
-                                search.name,
-                                reading->config_dir,
-                                reading->lib_dir);
+                return settings_refuse_set(reading, &search);
         settings->sets[settings->n_sets++] = search.found;
         return 0;
 }

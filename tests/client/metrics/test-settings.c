@@ -171,18 +171,28 @@ static void test_secret(void) {
 
 static void test_missing(void) {
         Fixture f = fixture_new();
-        g_autofree char *message = g_strdup_printf(
-                        "etc/ktrace-metrics.json:1:11: sets[0]: no such set: expected a.json, not empty, in "
-                        "%s/metrics.d or %s/metrics.d",
+        g_autofree char *none = g_strdup_printf(
+                        "etc/ktrace-metrics.json:1:11: sets[0]: there is no set \"irqs\": sets are the "
+                        "files *.json in %s/metrics.d and %s/metrics.d",
                         f.etc,
                         f.lib);
+        g_autofree char *masked = g_strdup_printf(
+                        "etc/ktrace-metrics.json:1:11: sets[0]: the set \"irqs\" is masked by the empty "
+                        "file %s/metrics.d/irqs.json: remove it from sets",
+                        f.etc);
 
-        fixture_write(&f, "etc/ktrace-metrics.json", "{\"sets\": [\"a\"]}");
-        expect_refused(&f, message);
-        fixture_write(&f, "lib/metrics.d/a.json", SET_OF("a"));
+        fixture_write(&f, "etc/ktrace-metrics.json", "{\"sets\": [\"irqs\"]}");
+        expect_refused(&f, none);
+        fixture_write(&f, "lib/metrics.d/syscalls.json", SET_OF("b"));
+        expect_refused(&f, none);
+        fixture_write(&f, "lib/metrics.d/irqs.json", SET_OF("a"));
         settings_free(fixture_load(&f));
-        fixture_write(&f, "etc/metrics.d/a.json", ""); /* masks it */
-        expect_refused(&f, message);
+        fixture_write(&f, "etc/metrics.d/irqs.json", "");
+        expect_refused(&f, masked);
+        fixture_write(&f, "etc/ktrace-metrics.json", "{\"sets\": [\"syscall\"]}");
+        expect_refused(&f,
+                        "etc/ktrace-metrics.json:1:11: sets[0]: there is no set \"syscall\": did you "
+                        "mean \"syscalls\"?");
         fixture_clear(&f);
 }
 
