@@ -194,20 +194,35 @@ static void watcher_done(Watcher *watcher) {
         sd_event_unref(watcher->event);
 }
 
+static int watcher_refuse_kind(const Watcher *watcher, const char *kind) {
+        char known[256] = "";
+
+        for (size_t i = 0; i < ELEMENTSOF(watch_kinds); i++) {
+                size_t used = strlen(known);
+
+                (void)snprintf(known + used,
+                                sizeof(known) - used,
+                                "%s%s",
+                                i == 0 ? "" : ", ",
+                                watch_kinds[i]);
+        }
+        return message_show_usage(watcher->context,
+                        "--kind: expected one or more of %s; got \"%s\"",
+                        known,
+                        kind);
+}
+
 /* Reads a list of kinds. Replaces its commas by NULs. */
 static int watcher_select(Watcher *watcher, char *list, int *ret_status) {
-        char *rest;
+        char *kind;
 
-        for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        while ((kind = strsep(&list, ","))) {
                 size_t i = 0;
 
-                while (i < ELEMENTSOF(watch_kinds) && strcmp(watch_kinds[i], word) != 0)
+                while (i < ELEMENTSOF(watch_kinds) && strcmp(watch_kinds[i], kind) != 0)
                         i++;
                 if (i == ELEMENTSOF(watch_kinds)) {
-                        *ret_status = message_show_usage(watcher->context,
-                                        "--kind: expected a kind of notice such as ended or "
-                                        "lost-events, got \"%s\"",
-                                        word);
+                        *ret_status = watcher_refuse_kind(watcher, kind);
                         return OPTIONS_EXIT;
                 }
                 watcher->kinds[i] = watcher->has_kinds = true;

@@ -139,7 +139,10 @@ case_watch_output() { # text on a terminal, lines of JSON elsewhere; the end of 
 
 case_watch_usage() { # wrong kinds are refused; ^C ends a watch with status 0; all sessions are not for everybody
         trap watch_end EXIT
-        refused 2 'expected a kind of notice' ktracectl watch --kind lost
+        local kind
+        for kind in lost '' ended, ,ended; do
+                refused 2 'expected one or more of state, ended, .*, spool-waits; got ' ktracectl watch --kind "$kind"
+        done
         refused 3 'polkit|another user|authentication' stranger ktracectl watch --all-users
         refused 3 'polkit|another user|authentication' stranger ktracectl --varlink watch -a
         watching json ktracectl watch
