@@ -118,7 +118,8 @@ int ktrace_session_take_notice(ktrace_session *session, char **ret);
 
 /* Readers */
 
-/* Opens a recording: .kts or trace.dat. -EINVAL: it is none. */
+/* Opens a recording: .kts or trace.dat. -EINVAL: it is none. The text of an error does
+ * not contain the path. */
 int ktrace_reader_open(const char *path, ktrace_reader **ret, ktrace_error *error);
 /* Reads a descriptor: a regular file is a recording, anything else a stream that arrives. The
  * caller keeps its descriptor. */

@@ -111,13 +111,10 @@ static int reader_new(int fd, ktrace_reader **ret, Reason *reason) {
 
 int ktrace_reader_open(const char *path, ktrace_reader **ret, ktrace_error *error) {
         Reason reason = {};
-        int r, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
         *ret = NULL;
-        if (fd < 0)
-                r = reason_set(&reason, -errno, "%s: %s", path, strerror(errno));
-        else
-                r = reader_new(fd, ret, &reason);
+        int r = fd < 0 ? -errno : reader_new(fd, ret, &reason);
         return failure_take(r, &reason, error);
 }
 

@@ -242,10 +242,11 @@ try:
     connection.find("nobody")
 except ValueError as error:
     print(error)
-try:
-    ktrace.Reader("/etc/passwd")
-except ktrace.Error as error:
-    print(error)
+for path in "/etc/passwd", "/etc", "/no/such/file":
+    try:
+        ktrace.Reader(path)
+    except ktrace.Error as error:
+        print(error)
 END
         expect 0 user "${PYTHON[@]}" t.py
         same "AccessDenied EACCES True
@@ -254,7 +255,9 @@ UnknownKey EINVAL True
 NoSuchSession
 org.ktrace1.trace-system
 the connection is closed
-/etc/passwd: not a ktrace stream and not a trace.dat of trace-cmd" "$(cat out)" "errors"
+/etc/passwd: not a ktrace stream and not a trace.dat of trace-cmd
+/etc: Is a directory
+/no/such/file: No such file or directory" "$(cat out)" "errors"
 }
 
 case_python_session() { # a flight recorder: its states, marks, statistics, snapshots and notices
