@@ -334,9 +334,10 @@ static int find_layout(ktrace_reader *reader,
                 *ret = reader_find_event(reader, event);
                 if (!*ret)
                         r = reason_set(&reason,
-                                        -ENOENT,
-                                        "%.128s: the trace has no such event: expected SYSTEM:NAME",
-                                        event);
+                                        KT_E_NO_SUCH_EVENT,
+                                        "the trace has no event %.128s%s",
+                                        event,
+                                        strchr(event, ':') ? "" : ": expected SYSTEM:NAME");
         }
         return failure_take(r, &reason, error);
 }

@@ -190,9 +190,10 @@ static void test_refused(void) {
                         ==,
                         -ENOENT);
         g_assert_null(table);
-        g_assert_cmpstr(error.text,
-                        ==,
-                        "test:no: the trace has no such event: expected SYSTEM:NAME");
+        g_assert_cmpstr(error.name, ==, "org.ktrace1.Error.NoSuchEvent");
+        g_assert_cmpstr(error.text, ==, "the trace has no event test:no");
+        g_assert_cmpint(ktrace_reader_read_table(reader, "no", 1, &table, &error), ==, -ENOENT);
+        g_assert_cmpstr(error.text, ==, "the trace has no event no: expected SYSTEM:NAME");
         table = read_table(reader, "test:bytes", 1);
         g_assert_cmpuint(ktrace_table_count_rows(table), ==, 1);
         ktrace_table_free(table);
