@@ -366,6 +366,20 @@ END
         expect 0 "${PYTHON[@]}" t.py
 }
 
+case_python_documented() { # pydoc has a text for each member that a program can use
+        needs_module
+        cat >t.py <<'END'
+import inspect, ktrace
+for name in ktrace.__all__:
+    one = getattr(ktrace, name)
+    members = vars(one).items() if inspect.isclass(one) else []
+    print(*[f"{name}.{key}" for key, member in [("", one), *members] if not key.startswith("_") and
+            (callable(member) or isinstance(member, property)) and not inspect.getdoc(member)], end="")
+END
+        expect 0 "${PYTHON[@]}" t.py
+        same '' "$(cat out)" "members without a text"
+}
+
 case_python_installs() { # pip installs the module from its source without a compiler
         needs_module
         /usr/bin/python3 -c 'import setuptools, pip' 2>/dev/null || skip "no pip and setuptools"

@@ -7,7 +7,8 @@
         for record in session:
             print(record)
 
-Sessions are described as in ktrace-session(5). Who may trace what is decided by policy: ktrace-policy(5).
+A spec describes a session: a dict with the keys of ktrace-session(5), not a text. Who may trace what is decided by
+policy: ktrace-policy(5).
 
 Recordings are read with ktrace.Reader("trace.dat"), also into data frames:
 ktrace.Reader("trace.dat").to_pandas("sched:sched_switch").

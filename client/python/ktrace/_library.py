@@ -20,6 +20,7 @@ class Error(OSError):
 
     name: ktraced's name for it without prefix, such as "AccessDenied" (org.ktrace1(5)); "Failed" for what has no
     name there, and "Ended" when a stream ends early. errno: as in libktrace(3).
+    It is an OSError, but none of its subclasses: a missing file is not a FileNotFoundError, but has errno ENOENT.
     str() is one line: what failed, and what to do.
     """
 

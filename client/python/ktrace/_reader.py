@@ -131,6 +131,7 @@ class Table:
 
     @property
     def columns(self) -> dict[str, list[Value]]:
+        """The values of each column by its name. Each use makes new lists."""
         result: dict[str, list[Value]] = {}
         for name, (kind, rows, values) in self._columns.items():
             if kind in (_STRING, _ARRAY):

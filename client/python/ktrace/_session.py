@@ -103,6 +103,7 @@ class Connection:
             return answer
 
     def create(self, spec: Spec) -> Session:
+        """Makes a session as the spec describes it (ktrace-session(5)). It is started by start()."""
         with self._lock:
             return self._add(make(lib.create, self._get(), json.dumps(spec).encode()))
 
@@ -222,6 +223,7 @@ class Session:
         self._order(lib.session_stop)
 
     def destroy(self) -> None:
+        """Ends the session and removes its tracing: Destroy in org.ktrace1(5)."""
         self._order(lib.session_destroy)
 
     def mark(self, text: str) -> None:
@@ -229,14 +231,17 @@ class Session:
         self._order(lib.session_mark, encode(text))
 
     def configure(self, changes: Spec) -> None:
+        """Changes the session, by a dict as for Configure in org.ktrace1(5)."""
         self._order(lib.session_configure, json.dumps(changes).encode())
 
     def describe(self) -> dict[str, Any]:
+        """What was granted, and the state: Describe in org.ktrace1(5)."""
         with self.connection._lock:
             answer: dict[str, Any] = fetch_json(lib.session_describe, self._get())
             return answer
 
     def statistics(self) -> dict[str, Any]:
+        """Sizes, and the numbers of records and losses: GetStatistics in org.ktrace1(5)."""
         with self.connection._lock:
             answer: dict[str, Any] = fetch_json(lib.session_get_statistics, self._get())
             return answer
