@@ -36,6 +36,20 @@ case_library_switches() { # libktrace(3), switches: a field by its handle, from 
         grep -q '^/etc/passwd: not a ktrace stream' err || fail "$(cat err)"
 }
 
+case_library_notices() { # libktrace(3), notices: a user gets what happens to a session of another program
+        background user "$EXAMPLES/notices"
+        within 30 has_seen_end || fail "$(cat background.out background.err)"
+        same box "$(jq -r .name background.out | sort -u)" "the sessions"
+}
+# The watch begins when it can.
+has_seen_end() {
+        expect 0 stranger ktracectl create hidden -e raw_syscalls:sys_enter --scope own
+        expect 0 stranger ktracectl destroy hidden
+        expect 0 user ktracectl create box -e raw_syscalls:sys_enter --scope own
+        expect 0 user ktracectl destroy box
+        grep -q '"state":"gone"' background.out
+}
+
 case_library_killed() { # libktrace(3), agent: a killed daemon loses none of its records
         calls_after user go
         calls_after user again

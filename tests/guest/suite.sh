@@ -18,7 +18,8 @@ cp "$build/tests/kernel/test-guard" "$build/tests/kernel/test-contract" "$build/
         "$build/tests/e2e/target" "$build/tests/e2e/silent-fuse" "$build/tests/e2e/probed" \
         "$build/tests/e2e/probed-fixed" "$build/tests/e2e/app" "$build/tests/auth/test-facts" \
         "$build/tests/client/trace/compare-events" "$build/tests/client/library/agent" \
-        "$build/tests/client/library/switches" "$build/tests/client/library/loops" "$job/tools/"
+        "$build/tests/client/library/notices" "$build/tests/client/library/switches" \
+        "$build/tests/client/library/loops" "$job/tools/"
 # A small Java runtime, with the library that Debian's programs use: jlink's is another file.
 java=/usr/lib/jvm/default-java
 case ${TAP_DEEP:-}/${TAP_CASE:-} in
