@@ -143,6 +143,7 @@ static int on_credentials(sd_bus_message *m, void *userdata, sd_bus_error *ret_e
         if (r == 0) {
                 entry->known = true;
                 entry->peer.start = facts_read_start(entry->peer.pid, entry->peer.subject.uid);
+                entry->peer.place = place_read(entry->peer.pid);
                 r = requeue_held(entry);
         }
         if (r < 0) {
@@ -384,6 +385,7 @@ bool auth_is_idle(const Auth *auth) {
 int auth_add_socket(Auth *auth, int fd, char **ret_name) {
         _cleanup_(entry_free_cleanup) Entry *entry = NULL;
         _cleanup_free_ char *name = NULL;
+        PeerProcess process;
 
         if (auth->n_entries == PEERS_MAX)
                 return -EUSERS;
@@ -395,9 +397,12 @@ int auth_add_socket(Auth *auth, int fd, char **ret_name) {
         if (r < 0)
                 return r;
         entry->is_socket = true;
-        r = credentials_read_socket(fd, &entry->peer.subject, &entry->peer.pid, &entry->peer.start);
+        r = credentials_read_socket(fd, &entry->peer.subject, &process);
         if (r < 0)
                 return r;
+        entry->peer.pid = process.pid;
+        entry->peer.start = process.start;
+        entry->peer.place = process.place;
         entry->known = true;
         entry = NULL; /* owned by the table */
         *ret_name = TAKE_PTR(name);

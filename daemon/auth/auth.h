@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
 
+#include "auth/place.h"
 #include "auth/polkit.h"
 #include "policy/policy.h"
 
@@ -16,6 +17,7 @@ typedef struct Peer {
         Subject subject;       /* is_active and unit are as of the current message */
         pid_t pid;             /* as reported when the peer was first seen; informative only */
         uint64_t start;        /* start time of that process, see facts.h; 0: not known */
+        Place place;           /* of that process, when the peer was first seen */
         bool is_administrator; /* polkit has allowed this connection to manage sessions */
 } Peer;
 

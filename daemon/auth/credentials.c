@@ -7,7 +7,8 @@
  * process that made it acts as that process, as with any descriptor. A pid may have been reused.
  * Where the kernel provides a pidfd of the peer (SO_PEERPIDFD, since 6.5), the start time is that
  * of the process that connected. On older kernels it is that of the process that has the pid at
- * accept(2), with the same uid (facts.c). The bus has no better information either. */
+ * accept(2), with the same uid (facts.c). The bus has no better information either. The place of a
+ * peer (place.c) is read at the same moment, and is as certain. */
 #include "auth/credentials.h"
 
 #include <errno.h>
@@ -159,21 +160,24 @@ static int groups_from_socket(int fd, Subject *subject, gid_t gid) {
         return append_group(subject, gid);
 }
 
-/* Returns 0 if the process has ended or may not be read. */
-static uint64_t read_start(int fd, const struct ucred *peer) {
+static PeerProcess read_process(int fd, const struct ucred *peer) {
+        PeerProcess process = { .pid = peer->pid };
         _cleanup_close_ int pidfd = -1;
         socklen_t size = sizeof(pidfd);
         struct pollfd ended = { .events = POLLIN };
 
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) < 0)
-                return errno == ENOPROTOOPT ? facts_read_start(peer->pid, peer->uid) : 0;
-        uint64_t start = facts_read_start(peer->pid, peer->uid);
-        /* The process is still alive after the read, so the pid was not reused. */
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) < 0 && errno != ENOPROTOOPT)
+                return process;
+        process.start = facts_read_start(peer->pid, peer->uid);
+        process.place = place_read(peer->pid);
+        /* The process is still alive after the reads, so the pid was not reused. */
         ended.fd = pidfd;
-        return poll(&ended, 1, 0) == 0 ? start : 0;
+        if (pidfd >= 0 && poll(&ended, 1, 0) != 0)
+                return (PeerProcess){ .pid = peer->pid };
+        return process;
 }
 
-int credentials_read_socket(int fd, Subject *subject, pid_t *ret_pid, uint64_t *ret_start) {
+int credentials_read_socket(int fd, Subject *subject, PeerProcess *ret) {
         struct ucred peer;
         socklen_t size = sizeof(peer);
 
@@ -185,7 +189,6 @@ int credentials_read_socket(int fd, Subject *subject, pid_t *ret_pid, uint64_t *
         if (r < 0)
                 return r;
         subject->uid = peer.uid;
-        *ret_pid = peer.pid;
-        *ret_start = read_start(fd, &peer);
+        *ret = read_process(fd, &peer);
         return 0;
 }

@@ -3,13 +3,20 @@
 
 #include <systemd/sd-bus.h>
 
+#include "auth/place.h"
 #include "policy/policy.h"
 
 /* Reads the reply of GetConnectionCredentials. The groups come from the user database if the reply
  * contains none. */
 int credentials_read_message(sd_bus_message *m, Subject *subject, pid_t *pid);
-/* Reads the credentials of the process that connected this socket. *ret_start is its start time,
- * see facts.h; 0 if the process cannot be identified. */
-int credentials_read_socket(int fd, Subject *subject, pid_t *ret_pid, uint64_t *ret_start);
+
+/* The process that connected a socket. */
+typedef struct PeerProcess {
+        pid_t pid;
+        uint64_t start; /* see facts.h; 0: it cannot be identified */
+        Place place;
+} PeerProcess;
+
+int credentials_read_socket(int fd, Subject *subject, PeerProcess *ret);
 /* Reads the groups of subject->uid from the user database. An unknown uid has no groups. */
 int credentials_find_groups(Subject *subject);

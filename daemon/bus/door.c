@@ -19,6 +19,8 @@ static int door_on_message(sd_bus_message *m, void *userdata, sd_bus_error *ret_
         if (!sd_bus_message_is_method_call(m, NULL, NULL) || !peer)
                 return 0;
         int r = desk_admit(door->desk, peer->subject.uid, &reason);
+        /* For all that is not a method of ours, such as properties. */
+        r = r ?: place_check(peer->place, &reason);
         if (r == 0)
                 return 0;
         desk_count_refusal(door->desk, r);

@@ -146,8 +146,10 @@ int method_call_wait(MethodCall *call, Reason *reason) {
 
 static int method_call_begin(MethodCall *call, Reason *reason) {
         const Method *method = call->method;
-        int r = 0;
+        int r = call->peer ? place_check(call->peer->place, reason) : 0;
 
+        if (r != 0)
+                return r;
         if (method->is_of_session)
                 r = desk_find_session(call->desk,
                                 call->peer,

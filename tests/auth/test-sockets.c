@@ -91,6 +91,7 @@ static void test_peer(void) {
         g_assert_cmpint(peer->pid, ==, child);
         g_assert_cmpuint(peer->start, >, 0);
         g_assert_cmpuint(peer->start, ==, facts_read_start(child, UID));
+        g_assert_cmpint(peer->place, ==, PLACE_HERE);
         g_assert_cmpuint(peer->subject.n_gids, ==, 3);
         g_assert_true(has_group(&peer->subject, 7) && has_group(&peer->subject, 9));
         g_assert_true(has_group(&peer->subject, GID)); /* its own, which is no supplementary one */
@@ -140,6 +141,7 @@ static void test_polkit(void) {
         /* One that had ended before we looked is never known. */
         g_assert_cmpint(auth_add_socket(auth, fd, &late), ==, 0);
         g_assert_cmpuint(auth_find_peer(auth, late)->start, ==, 0);
+        g_assert_cmpint(auth_find_peer(auth, late)->place, ==, PLACE_UNKNOWN);
         g_assert_cmpuint(auth_find_peer(auth, late)->subject.uid, ==, UID);
         auth_remove_socket(auth, name);
         g_assert_cmpint(ask(auth, name, &reason), ==, KT_E_CANCELLED);

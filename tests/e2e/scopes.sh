@@ -162,26 +162,6 @@ case_scope_unit_shadowed() { # -u ignores a user's cgroups of the same name, als
         ends_well 20
 }
 
-case_scope_container() { # -p in a pid namespace takes the pid in that namespace
-        (within 60 recorded 20 && touch enough) &
-        started+=($!)
-        expect 0 unshare --pid --fork --mount-proc setpriv --reuid="$USER_UID" --regid="$USER_UID" --clear-groups \
-                --no-new-privs sh -c '"$0" paced 2000 50000 & target=$!
-                ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -p $target & recording=$!
-                while kill -0 $recording && [ ! -e enough ]; do sleep 0.1; done
-                kill -INT $recording; wait $recording; s=$?; echo $target; kill $target; exit $s' "$TARGET"
-        [ "$(cat out)" -lt 20 ] || fail "not a namespace: pid $(cat out)"
-        [ "$(count t.kts ".fields.id == $GETPPID")" -gt 3 ] || fail "too few"
-        same 1 "$(ktracectl convert t.kts --to json |
-                jq -n '[inputs | select(.event != null) | .pid] | unique | length')" "processes seen"
-        # A pid of the host is unknown in the namespace.
-        paced
-        expect 0 unshare --pid --fork --mount-proc setpriv --reuid="$USER_UID" --regid="$USER_UID" \
-                --clear-groups sh -c \
-                'ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -p $0 2>&1; [ $? = 1 ]' "$BACKGROUND"
-        grep -q 'you have no process with this number' out || fail "$(cat out)"
-}
-
 case_scope_user_namespace() { # a process in its own user namespace is refused because it has capabilities there
         user unshare -Ur true || skip "no user namespaces for users"
         background user unshare -Ur setpriv --no-new-privs "$TARGET" paced 2000 50000
