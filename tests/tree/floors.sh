@@ -29,6 +29,7 @@ varlink          door session base interfaces
 bus              door session base interfaces
 manager          bus varlink session probes scope policy base interfaces
 client/call      interfaces
+client/container interfaces
 client/terminal  client/call interfaces
 client/spec      client/terminal interfaces
 client/program   interfaces
