@@ -77,6 +77,7 @@ static void write_help(FILE *out) {
                         "  --no-legend                no headings and no counts\n"
                         "  --varlink                  call ktraced over its own socket, without the bus\n"
                         "  -H, --host=[USER@]HOST     trace on another machine, over ssh\n"
+                        "  -M, --machine=CONTAINER    trace the processes of a container\n"
                         "  -q, --quiet                print only errors and results\n"
                         "  -h, --help                 this text; after a verb: the help of the verb\n"
                         "  --version\n"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "interfaces/glob.h"
+#include "spec/rule-hint.h"
 #include "terminal/message.h"
 
 #define NAME_SIZE 256
@@ -75,5 +76,6 @@ int caret_report_failure(json_object *spec,
         text = text ?: caret_find(spec, reason, &column);
         if (text)
                 message_show_place(text, column);
+        rule_hint_print(spec, origins, code);
         return status;
 }

@@ -25,6 +25,7 @@ void spec_options_done(SpecOptions *options) {
         free(options->functions);
         free(options->pids);
         free(options->unit);
+        free(options->container);
         *options = (SpecOptions){};
 }
 
@@ -95,7 +96,7 @@ static int set_once(const char **word, const char *text, const char *option, Rea
         return 0;
 }
 
-/* option: -a, -u or --scope, with its text as the user typed it. */
+/* option: -a, -u, -M or --scope, with its text as the user typed it. */
 static int spec_options_set_scope_text(SpecOptions *options,
                 const char *scope,
                 const char *option,
@@ -125,6 +126,22 @@ static int spec_options_set_unit(SpecOptions *options, const char *name, Reason 
         if (asprintf(&scope, "unit:%s%s", name, strchr(name, '.') ? "" : ".service") < 0)
                 return -ENOMEM;
         options->scope = options->unit = scope;
+        return 0;
+}
+
+int spec_options_set_container(SpecOptions *options,
+                const char *name,
+                const char *cgroup,
+                Reason *reason) {
+        int r = spec_options_set_scope_text(options, name, "-M", name, reason);
+
+        if (r != 0)
+                return r;
+        if (asprintf(&options->container, "cgroup:%s", cgroup) < 0) {
+                options->container = NULL;
+                return -ENOMEM;
+        }
+        options->scope = options->container;
         return 0;
 }
 

@@ -22,10 +22,11 @@ typedef struct SpecOptions {
         size_t n_triggers;
         const char *where;
         const char *scope;
-        const char *scope_option; /* -a, -u or --scope; NULL: none of them */
+        const char *scope_option; /* -a, -u, -M or --scope; NULL: none of them */
         const char *scope_text;   /* its text; NULL: it has none */
         char *pids;               /* of all -p options, joined */
         char *unit;               /* the scope from -u */
+        char *container;          /* the scope from -M */
         const char *buffer;
         const char *clock;
         const char *compression;
@@ -102,6 +103,11 @@ void spec_options_done(SpecOptions *options);
 /* Takes one of the options above. Returns 0, -ENOMEM, or KT_E_INVALID_SPEC with reason. text is
  * borrowed. */
 int spec_options_take(SpecOptions *options, int option, const char *text, Reason *reason);
+/* The scope of -M: the container's name, and its cgroup. name is borrowed. As above. */
+int spec_options_set_container(SpecOptions *options,
+                const char *name,
+                const char *cgroup,
+                Reason *reason);
 /* Makes a spec from all options. command: the process that is not released yet, 0: none. It is the
  * scope unless an option sets another. name and lifetime are used when not NULL; another lifetime
  * in the options wins. The spec is not yet complete (spec_complete). Errors name words of the

@@ -34,7 +34,9 @@ struct Context {
         bool administrator; /* also sessions of other users, for verbs that manage sessions */
         ProxyDoor door;     /* how ktraced is reached */
 
-        const char *host;  /* -H: the machine where the verb runs; NULL: this one */
+        const char *host; /* -H: the machine where the verb runs; NULL: this one */
+        /* -M: the container whose processes the verb traces, on that machine; NULL: none */
+        const char *container;
         const FarEnd *far; /* NULL: not the far side of -H */
         int n_words;       /* the whole command line, as main got it */
         char **words;
@@ -60,6 +62,7 @@ struct Verb {
         bool manages; /* with --administrator also sessions of other users */
         /* With -H: it writes its output itself, and calls near.h for the rest. */
         bool carries;
+        bool traces;         /* it makes a session of processes: with -M of those of a container */
         const char *at_home; /* why it refuses -H, and what to do instead; NULL: it does not */
         /* argv[0] is the verb's name. Returns the exit status. */
         int (*run)(Context *context, int argc, char **argv);

@@ -75,6 +75,11 @@ static bool options_take_global(Context *context, int option, int *ret_status) {
                 /* The far side gets the command line of the near side: it is the host. */
                 context->host = context->far ? NULL : optarg;
                 return true;
+        case 'M':
+                if (context->container)
+                        *ret_status = message_show_usage(context, "-M is given twice");
+                context->container = optarg;
+                return true;
         case OPTION_NO_LEGEND:
                 context->legend = false;
                 return true;
@@ -134,6 +139,13 @@ static void options_find_host(Context *context,
 static int options_end(const Context *context, int *ret_status) {
         const Verb *verb = context->verb;
 
+        if (context->container && verb && !verb->traces) {
+                *ret_status = message_show_usage(context,
+                                "-M %s: it is for verbs that trace processes: record, calls, "
+                                "summary, top, hist and create",
+                                context->container);
+                return OPTIONS_EXIT;
+        }
         if ((!context->host && !context->far) || !verb)
                 return OPTIONS_END;
         if (verb->at_home)
@@ -163,7 +175,7 @@ int options_next(Context *context,
         /* With the colon, getopt distinguishes a missing value from an unknown option. */
         (void)snprintf(accepted,
                         sizeof(accepted),
-                        "%s:H:%s",
+                        "%s:H:M:%s",
                         ordered ? "+" : "",
                         short_options + ordered);
         opterr = 0;

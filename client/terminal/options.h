@@ -26,6 +26,7 @@ enum {
         { "no-legend",       no_argument,       NULL, OPTION_NO_LEGEND },       \
         { "varlink",         no_argument,       NULL, OPTION_VARLINK },         \
         { "host",            required_argument, NULL, 'H' },                    \
+        { "machine",         required_argument, NULL, 'M' },                    \
         { "quiet",           no_argument,       NULL, 'q' },                    \
         { "help",            no_argument,       NULL, OPTION_HELP },            \
         { "version",         no_argument,       NULL, OPTION_VERSION }

@@ -41,6 +41,7 @@ typedef struct Top {
         const Context *context;
         Proxy *proxy;
         Watch watch;
+        json_object *spec; /* of the session */
         char *session;
         int stream_fd;
         LiveTrace *live;
@@ -264,12 +265,11 @@ static int on_resize(sd_event_source *source, const struct signalfd_siginfo *si,
 
 static int top_create(Top *top, Reason *reason) {
         _cleanup_spec_ Spec *spec = NULL;
-        _cleanup_json_ json_object *object = NULL;
         int r = spec_options_build(&top->options->spec, 0, NULL, NULL, &spec, reason);
 
         r = r ?: spec_complete(spec, reason);
-        r = r ?: spec_to_json(spec, &object);
-        r = r ?: proxy_create(top->proxy, object, &top->session, reason);
+        r = r ?: spec_to_json(spec, &top->spec);
+        r = r ?: proxy_create(top->proxy, top->spec, &top->session, reason);
         r = r ?: watch_set_session(&top->watch, top->session);
         r = r
                             ?: proxy_open_fd(top->proxy,
@@ -408,7 +408,12 @@ int top_run(const TopOptions *options, const Context *context) {
 
         r = r ?: top_conduct(&top);
         top_done(&top);
-        if (r == 0 || r == -EPIPE) /* the reader of the output has seen enough */
-                return KT_EXIT_OK;
-        return caret_report_failure(NULL, options->spec.origins, r, &top.reason);
+        /* With -EPIPE, the reader of the output has seen enough. */
+        int status = r == 0 || r == -EPIPE ? KT_EXIT_OK
+                                           : caret_report_failure(top.spec,
+                                                             options->spec.origins,
+                                                             r,
+                                                             &top.reason);
+        json_object_put(top.spec);
+        return status;
 }

@@ -16,6 +16,7 @@
 #include "recording/selection-options.h"
 #include "terminal/message.h"
 #include "verbs/activity.h"
+#include "verbs/container-scope.h"
 #include "verbs/record.h"
 #include "verbs/verb.h"
 
@@ -116,6 +117,7 @@ static int calls_choose(Calls *calls,
                 int *ret_status) {
         bool is_command = optind < argc && strcmp(argv[optind - 1], "--") == 0;
         bool is_file = !is_command && optind == argc - 1;
+        bool has_target = calls->has_target || context->container;
 
         if (context->json != JSON_OFF) {
                 *ret_status = message_show_usage(context,
@@ -132,14 +134,13 @@ static int calls_choose(Calls *calls,
         }
         if (is_file)
                 calls->file = argv[optind];
-        if (is_file ? !calls->has_target
+        if (is_file ? !has_target
                     : !calls->has_part && (is_command || (optind == argc &&
-                                                                         (calls->has_target ||
-                                                                                         calls->has_pids))))
+                                                                         (has_target || calls->has_pids))))
                 return OPTIONS_END;
         *ret_status = message_show_usage(context,
                         calls->has_part ? "--from, --until and --last are for a FILE"
-                                        : "expected '-- CMD', '-p PID', -a, -u UNIT or one FILE");
+                                        : "expected '-- CMD', '-p PID', -a, -u UNIT, -M CONTAINER or one FILE");
         return OPTIONS_EXIT;
 }
 
@@ -230,10 +231,13 @@ static int calls_add_paths(Calls *calls, const Context *context, Reason *reason)
 
 static int calls_record(Calls *calls, Context *context) {
         Reason reason = {};
-        int r = context->host ? 0 : calls_add_events(calls, &reason);
+        int r = 0;
 
-        if (!context->host)
+        if (!context->host) {
+                r = container_scope_take(&calls->record.spec, context, &reason);
+                r = r ?: calls_add_events(calls, &reason);
                 r = r ?: calls_add_paths(calls, context, &reason);
+        }
         if (r != 0)
                 return message_fail(r, &reason);
         /* The list is the result: no line with the number of events follows. */
@@ -332,5 +336,6 @@ const Verb verb_calls = {
                 "\n"
                 "Exit status: as record; for a FILE 4 if its end is missing.\n",
         .carries = true,
+        .traces = true,
         .run = calls_run,
 };

@@ -11,6 +11,7 @@
 #include "spec/caret.h"
 #include "spec/spec-options.h"
 #include "terminal/table.h"
+#include "verbs/container-scope.h"
 #include "verbs/verb.h"
 
 static int create_parse(SpecOptions *spec,
@@ -79,7 +80,9 @@ static int create_execute(SpecOptions *options, const Context *context, const ch
         Reason reason = {};
 
         options->origins = &origins;
-        int r = spec_options_build(options, 0, name, "linger", &spec, &reason);
+        int r = container_scope_take(options, context, &reason);
+
+        r = r ?: spec_options_build(options, 0, name, "linger", &spec, &reason);
 
         if (r == 0 && spec->lifetime == LIFETIME_CLIENT)
                 r = reason_set(&reason,
@@ -123,5 +126,6 @@ const Verb verb_create = {
                 "the session\n"
                 "would end with this command.\n",
         .print_more = spec_options_print_help,
+        .traces = true,
         .run = create_run,
 };

@@ -15,6 +15,7 @@
 #include "terminal/hist-table.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
+#include "verbs/container-scope.h"
 #include "verbs/verb.h"
 
 #define WIDTH_DEFAULT 80
@@ -198,7 +199,7 @@ static int hist_execute(HistJob *job, Context *context, int argc, char **argv) {
         Reason reason = {};
         int status;
 
-        if (!is_new && job->is_of_new)
+        if (!is_new && (job->is_of_new || context->container))
                 return message_show_usage(
                                 context, "no event to count: use -e EVENT, or --latency FROM..TO");
         if (!is_new)
@@ -211,7 +212,9 @@ static int hist_execute(HistJob *job, Context *context, int argc, char **argv) {
         if (job->verb)
                 return message_show_usage(
                                 context, "--clear, --pause and --continue are for a session's");
-        int r = hist_spec_check(&job->hist, &reason);
+        int r = container_scope_take(&job->hist.spec, context, &reason);
+
+        r = r ?: hist_spec_check(&job->hist, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
         return hist_run(context,
@@ -273,5 +276,6 @@ const Verb verb_hist = {
                 "terminal\n"
                 "\n"
                 "Exit status: as for 'record'.\n",
+        .traces = true,
         .run = verb_run_hist,
 };

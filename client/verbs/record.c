@@ -17,6 +17,7 @@
 #include "spec/caret.h"
 #include "spec/spec-options.h"
 #include "terminal/message.h"
+#include "verbs/container-scope.h"
 #include "verbs/record.h"
 #include "verbs/verb.h"
 
@@ -315,6 +316,13 @@ int record_conduct(RecordOptions *record, const Context *context) {
                         trial->compression == COMPRESSION_NONE);
 }
 
+static int record_run_here(RecordOptions *record, const Context *context) {
+        Reason reason = {};
+        int r = container_scope_take(&record->spec, context, &reason);
+
+        return r == 0 ? record_conduct(record, context) : message_fail(r, &reason);
+}
+
 static int record_run(Context *context, int argc, char **argv) {
         RecordOptions record;
         int status, r = record_init(&record);
@@ -323,7 +331,7 @@ static int record_run(Context *context, int argc, char **argv) {
                 return message_fail(r, NULL);
         if (record_parse(&record, context, argc, argv, &status) == OPTIONS_END)
                 status = context->host ? record_conduct_near(&record, context)
-                                       : record_conduct(&record, context);
+                                       : record_run_here(&record, context);
         record_done(&record);
         return status;
 }
@@ -365,5 +373,6 @@ const Verb verb_record = {
                 "later. Lost events are reported on stderr and in the file.\n",
         .print_more = spec_options_print_help,
         .carries = true,
+        .traces = true,
         .run = record_run,
 };

@@ -20,6 +20,7 @@
 #include "terminal/message.h"
 #include "terminal/table.h"
 #include "verbs/activity.h"
+#include "verbs/container-scope.h"
 #include "verbs/record.h"
 #include "verbs/verb.h"
 
@@ -406,6 +407,7 @@ static int summary_record(const SummaryOptions *o, const Context *context, int f
         record.command = o->command;
         quiet.quiet = true;
         r = o->is_all ? spec_options_take(&record.spec, 'a', NULL, &reason) : 0;
+        r = r ?: container_scope_take(&record.spec, context, &reason);
         r = r ?: activity_add_events(&record.spec, &quiet, true, o->is_all, &reason);
         status = r == 0 ? record_conduct(&record, &quiet) : message_fail(r, &reason);
         record_done(&record);
@@ -437,9 +439,9 @@ static int summary_run(Context *context, int argc, char **argv) {
 
         if (summary_parse(context, argc, argv, &o, &status) != OPTIONS_END)
                 return status;
-        if (optind >= argc || (o.is_all && !o.command))
+        if (optind >= argc || ((o.is_all || context->container) && !o.command))
                 return message_show_usage(context,
-                                "expected a FILE, '-' for standard input, a SESSION, or [-a] -- CMD");
+                                "expected a FILE, '-' for standard input, a SESSION, or [-a] [-M CONTAINER] -- CMD");
         if (strcmp(o.by, "call") != 0 && strcmp(o.by, "thread") != 0)
                 return message_show_usage(
                                 context, "--by: expected call or thread, got \"%s\"", o.by);
@@ -474,5 +476,6 @@ const Verb verb_summary = {
                 "  -a, --all            with CMD: record the whole system\n"
                 "\n"
                 "The exit status is 4 if the trace was cut. With CMD it is as with 'record'.\n",
+        .traces = true,
         .run = summary_run,
 };

@@ -11,6 +11,7 @@
 #include "top/top-run.h"
 #include "top/top-terminal.h"
 #include "verbs/activity.h"
+#include "verbs/container-scope.h"
 #include "verbs/verb.h"
 
 #define INTERVAL_USEC UINT64_C(3000000)
@@ -91,17 +92,18 @@ static int top_set_times(TopOptions *top, const TopWords *words, Reason *reason)
 /* Without a target: root sees the whole system, other users their own processes. */
 static int top_set_target(TopOptions *top, const Context *context, Reason *reason) {
         SpecOptions *spec = &top->spec;
-        int r = 0;
+        int r = container_scope_take(spec, context, reason);
 
-        if (!spec->scope && !spec->pids)
+        if (r == 0 && !spec->scope && !spec->pids)
                 r = geteuid() == 0 ? spec_options_take(spec, 'a', NULL, reason)
                                    : spec_options_take(spec, OPTION_SCOPE, "own", reason);
         bool is_all = spec->scope && strcmp(spec->scope, "system") == 0;
 
-        top->scope = is_all       ? "the whole system"
-                     : spec->pids ? "chosen processes"
-                     : spec->unit ? spec->unit
-                                  : "own processes";
+        top->scope = is_all            ? "the whole system"
+                     : spec->container ? context->container
+                     : spec->pids      ? "chosen processes"
+                     : spec->unit      ? spec->unit
+                                       : "own processes";
         r = r ?: activity_add_events(spec, context, false, is_all, reason);
         /* Exec events have the names of short programs. */
         r = r
@@ -216,5 +218,6 @@ const Verb verb_top = {
                 "\n"
                 "Lost events are shown: then the numbers are too small.\n",
         .at_home = "it needs a terminal there: use 'ssh -t HOST ktracectl top'",
+        .traces = true,
         .run = top_verb_run,
 };

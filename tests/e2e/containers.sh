@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What a process in a container can do with the host's bus and socket: nothing. unshare(1) makes the namespaces.
+# What a process in a container can do with the host's bus and socket: nothing; unshare(1) makes the namespaces. And -M,
+# with engines that the cases make.
 
 # denied_in NAMESPACE COMMAND...: COMMAND runs its arguments in another namespace of that kind, where every call is
 # refused.
@@ -56,4 +57,110 @@ END
         within 10 [ -s out ] || fail "no answer"
         same org.ktrace1.AccessDenied "$(jq -r .error out)" error
         grep -q 'has ended' out || fail "$(cat out)"
+}
+
+# in_container ID COMMAND...: starts a process of the user in the cgroup that podman makes. Its pid is in $CONTAINED.
+in_container() {
+        new_cgroup /machine.slice
+        new_cgroup "/machine.slice/libpod-$1.scope"
+        shift
+        background user setpriv --no-new-privs "$@"
+        CONTAINED=$BACKGROUND
+        echo "$CONTAINED" >"$CGROUP/cgroup.procs"
+}
+# engine NAME SCRIPT: what -M calls as podman or docker, first in PATH.
+engine() {
+        install -d -m 755 "$T.engines"
+        printf '#!/bin/sh\n%s\n' "$2" >"$T.engines/$1"
+        chmod 755 "$T.engines/$1"
+        PATH=$T.engines:$PATH
+}
+CONTAINER_ID=$(printf '%064d' 7)
+
+case_container_record() { # -M records the processes of a container, by its name and by its id
+        engine podman "[ \"\$*\" = 'container inspect --format {{.Id}} -- web' ] && echo $CONTAINER_ID"
+        in_container "$CONTAINER_ID" "$TARGET" paced 2000 50000
+        recording user ktracectl record -q -M web -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts
+        ends_well 4
+        same "$CONTAINED" "$(ktracectl convert t.kts --to json | jq -n '[inputs | select(.event) | .pid] | unique[]')" \
+                "processes"
+        expect 0 user ktracectl summary -M "$CONTAINER_ID" -- sleep 0.5
+        expect 0 user ktracectl top -M web -b -n 1 -d 0.2
+        expect 0 user ktracectl create -M web -e raw_syscalls:sys_enter --lifetime linger:60s mine
+        user ktracectl show mine --json=short | grep -q "cgroup:/machine.slice/libpod-$CONTAINER_ID.scope" ||
+                fail "another scope"
+        refused 2 'for verbs that trace processes' user ktracectl -M web list
+        refused 2 'for verbs that trace processes' user ktracectl -M web stream mine
+        refused 2 '-a and -M exclude' user ktracectl record -M web -a -e 'raw_syscalls:*'
+        refused 2 '-p and -M exclude' user ktracectl record -M web -p 1 -e 'raw_syscalls:*'
+        refused 2 'given twice' user ktracectl -M web record -M web2 -e 'raw_syscalls:*'
+        user ktracectl destroy mine
+}
+
+case_container_names() { # -M takes no hostile name, and no engine gets one
+        local name
+        engine podman "echo called >'$T/called'"
+        engine docker "echo called >'$T/called'"
+        for name in ../x -oX '' 'a b' "$(printf 'a\tb')" "$(printf 'a\033[0m')" a/b 'a;b' 'a$(b)' \
+                "$(printf '%0200d' 0)"; do
+                refused 2 '^ktracectl: -M.*(expected|at most)' user ktracectl record -M "$name" -e 'raw_syscalls:*'
+        done
+        [ ! -e called ] || fail "an engine was called"
+        refused 1 'no such container: systemd-machined: .*; podman: its answer is not an id; docker: ' \
+                user ktracectl record -M web -e 'raw_syscalls:*'
+}
+
+case_container_ambiguous() { # -M refuses a name that two engines have
+        engine podman "echo $CONTAINER_ID"
+        engine docker "echo $(printf '%064d' 8)"
+        in_container "$CONTAINER_ID" sleep 100
+        new_cgroup /docker
+        new_cgroup "/docker/$(printf '%064d' 8)"
+        refused 2 'two containers have this name: use --scope cgroup:/machine' \
+                user ktracectl record -M web -e 'raw_syscalls:*'
+}
+
+case_container_rule() { # -M prints the rule that a user needs for a container of others, and this rule allows it
+        engine podman "echo $CONTAINER_ID"
+        new_cgroup /machine.slice
+        new_cgroup "/machine.slice/libpod-$CONTAINER_ID.scope"
+        background stranger "$TARGET" paced 2000 50000
+        echo "$BACKGROUND" >"$CGROUP/cgroup.procs"
+        expect 1 user ktracectl record -M web -e raw_syscalls:sys_enter -o t.kts
+        grep -q 'an administrator can write this' err || fail "$(cat err)"
+        mkdir -p "$CONFIG_DIR/policy.d"
+        grep '^  {' err >"$CONFIG_DIR/policy.d/40-containers.json" || fail "no rule: $(cat err)"
+        jq . "$CONFIG_DIR/policy.d/40-containers.json"
+        ktracectl policy reload || fail "the rule is broken"
+        recording user ktracectl record -q -M web -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts
+        ends_well 4
+        rm "$CONFIG_DIR/policy.d/40-containers.json"
+        ktracectl policy reload
+}
+
+case_container_vanishes() { # a recording of a container that vanishes ends well, with what it has
+        engine podman "echo $CONTAINER_ID"
+        in_container "$CONTAINER_ID" "$TARGET" paced 2000 50000
+        recording user ktracectl record -q -M web -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts
+        within 20 recorded 4 || fail "nothing was recorded"
+        kill "$CONTAINED"
+        within 10 rmdir "$CGROUP"
+        sleep 1.5 # the daemon looks for newcomers once a second
+        ends_well 4
+        refused 1 'it is not running|no such container' user ktracectl record -M web -e 'raw_syscalls:*' -o x.kts
+}
+
+case_container_there() { # -H HOST/CONTAINER traces a container of the host, and summary reads no file there
+        engine podman "echo $CONTAINER_ID"
+        in_container "$CONTAINER_ID" "$TARGET" paced 2000 50000
+        printf '#!/bin/sh\nexec ktracectl serve\n' >ssh-program
+        chmod 755 ssh-program
+        export KTRACE_SSH=$T/ssh-program
+        recording user ktracectl record -q -H web1/web -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts
+        ends_well 4
+        [ "$(count t.kts '.fields.id == 110')" -ge 4 ] || fail "no calls"
+        refused 2 'for verbs that trace processes' user ktracectl -H web1/web list
+        refused 2 'given twice' user ktracectl -H web1/web record -M web -e 'raw_syscalls:*'
+        refused 2 'files are read here' user ktracectl summary -H web1 ./t.kts
+        refused 1 't.kts: no such' user ktracectl summary -H web1 t.kts
 }

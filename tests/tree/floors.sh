@@ -43,14 +43,14 @@ client/perfetto  client/trace client/names interfaces
 client/export    client/ctf client/page client/perfetto client/analysis client/trace client/names interfaces
 client/recording client/call client/export client/ctf client/analysis client/trace client/spec client/terminal \
                  interfaces
-client/remote    client/recording client/export client/terminal client/call interfaces
+client/remote    client/container client/recording client/export client/terminal client/call interfaces
 client/view      client/terminal interfaces
 client/top       client/recording client/call client/export client/analysis client/trace client/spec \
                  client/terminal interfaces
 client/metrics   client/library client/trace client/names interfaces
 client/exporter  client/metrics client/trace interfaces
-client/verbs     client/top client/view client/remote client/recording client/call client/export client/analysis \
-                 client/trace client/program client/spec client/terminal interfaces
+client/verbs     client/container client/top client/view client/remote client/recording client/call client/export \
+                 client/analysis client/trace client/program client/spec client/terminal interfaces
 client           client/verbs client/remote client/call client/terminal interfaces
 "
 flags=$(pkg-config --cflags libsystemd json-c libbpf libseccomp libtraceevent libzstd)

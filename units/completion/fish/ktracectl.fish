@@ -31,6 +31,13 @@ function __ktracectl_probes
     __ktracectl_ask probes list | string replace -r ' .*' ''
 end
 
+# Containers of -M.
+function __ktracectl_containers
+    machinectl list --no-legend --no-pager 2>/dev/null | string match -r '^\S+'
+    podman ps --format '{{.Names}}' 2>/dev/null
+    docker ps --format '{{.Names}}' 2>/dev/null
+end
+
 # Hosts of -H: what ssh's configuration names, and known hosts that are not hashed.
 function __ktracectl_hosts
     begin
@@ -91,6 +98,7 @@ set -l options \
     'all|--no-legend||-|print no headings and no counts' \
     'all|--varlink||-|call ktraced over its own socket, without the bus' \
     'all|--host|H|(__ktracectl_hosts)|trace on another machine, over ssh' \
+    'all|--machine|M|(__ktracectl_containers)|trace the processes of a container' \
     'all|--quiet|q|-|print only errors and results' \
     'all|--help|h|-|print help' \
     'all|--version||-|print the version' \
