@@ -4,6 +4,8 @@
  * else: an option, several words, control characters. What is left is a name for ssh, which looks
  * it up in its configuration. No shell sees it.
  *
+ * The name of a container after a '/' is checked as that of -M.
+ *
  * An IPv6 address with a port is in brackets, as ssh://[::1]:22 has it. An address without them has
  * more than one colon and no port. */
 
@@ -13,12 +15,14 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "container/container.h"
+
 #define PORT_MAX 65535
 
 static int host_refuse(const char *text, const char *place, const char *why, Reason *reason) {
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
-                        "-H %.*s: %s at character %zu: expected [USER@]HOST[:PORT]",
+                        "-H %.*s: %s at character %zu: expected [USER@]HOST[:PORT][/CONTAINER]",
                         HOST_MAX,
                         text,
                         why,
@@ -56,8 +60,6 @@ static int host_check_characters(const char *text, Reason *reason) {
         if (*text == '-')
                 return host_refuse(text, text, "'-'", reason);
         for (const char *p = text; *p; p++) {
-                if (*p == '/')
-                        return host_refuse(text, p, "'/' (containers cannot be named)", reason);
                 if (*p == ' ' || *p == '\t')
                         return host_refuse(text, p, "a blank", reason);
                 if ((unsigned char)*p < 0x20 || *p == 0x7f || host_begins_with_control(p))
@@ -107,7 +109,7 @@ static int host_split(const char *text,
         return 0;
 }
 
-int host_parse(const char *text, Host *ret, Reason *reason) {
+static int host_parse_machine(const char *text, Host *ret, Reason *reason) {
         _cleanup_free_ char *target = NULL, *port = NULL;
         const char *end = NULL, *port_text = NULL;
         int r = host_check_characters(text, reason);
@@ -141,7 +143,28 @@ int host_parse(const char *text, Host *ret, Reason *reason) {
         return 0;
 }
 
+int host_parse(const char *text, Host *ret, Reason *reason) {
+        const char *slash = strchr(text, '/');
+        _cleanup_free_ char *machine = slash ? strndup(text, (size_t)(slash - text)) : NULL;
+        _cleanup_free_ char *container = slash ? strdup(slash + 1) : NULL;
+        Host host = {};
+
+        if (slash && (!machine || !container))
+                return -ENOMEM;
+        int r = host_parse_machine(machine ?: text, &host, reason);
+        if (r == 0 && container)
+                r = container_check_name(container, reason);
+        if (r == 0) {
+                host.container = TAKE_PTR(container);
+                *ret = host;
+        } else {
+                host_done(&host);
+        }
+        return r;
+}
+
 void host_done(Host *host) {
+        free(host->container);
         free(host->target);
         free(host->port);
         *host = (Host){};

@@ -5,13 +5,14 @@
 
 /* The machine of -H. */
 typedef struct Host {
-        char *target; /* [USER@]NAME, as ssh takes it; never begins with '-' */
-        char *port;   /* NULL: as ssh's configuration says */
+        char *target;    /* [USER@]NAME, as ssh takes it; never begins with '-' */
+        char *port;      /* NULL: as ssh's configuration says */
+        char *container; /* on this machine, as of -M; NULL: none */
 } Host;
 
 #define HOST_MAX 300 /* bytes: a name of DNS, a user and a port */
 
-/* Reads HOST, USER@HOST, HOST:PORT or [ADDRESS]:PORT. Returns 0, -ENOMEM, or KT_E_INVALID_SPEC with
- * a reason that names the character. */
+/* Reads HOST, USER@HOST, HOST:PORT or [ADDRESS]:PORT, each with or without /CONTAINER. Returns 0,
+ * -ENOMEM, or KT_E_INVALID_SPEC with a reason that names the character. */
 int host_parse(const char *text, Host *ret, Reason *reason);
 void host_done(Host *host);

@@ -8,7 +8,7 @@
 
 static void test_good(void) {
         static const struct {
-                const char *text, *target, *port;
+                const char *text, *target, *port, *container;
         } names[] = {
                 { "web1", "web1", NULL },
                 { "root@web1", "root@web1", NULL },
@@ -19,6 +19,8 @@ static void test_good(void) {
                 { "fe80::1", "fe80::1", NULL },
                 { "a@b@web1", "a@b@web1", NULL },
                 { "m\xc3\xbcnchen", "m\xc3\xbcnchen", NULL },
+                { "root@web1:22/box-1", "root@web1", "22", "box-1" },
+                { "[::1]/box", "::1", NULL, "box" },
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
@@ -28,6 +30,7 @@ static void test_good(void) {
                 g_assert_cmpint(host_parse(names[i].text, &host, &reason), ==, 0);
                 g_assert_cmpstr(host.target, ==, names[i].target);
                 g_assert_cmpstr(host.port, ==, names[i].port);
+                g_assert_cmpstr(host.container, ==, names[i].container);
                 host_done(&host);
         }
 }
@@ -51,7 +54,12 @@ static void test_bad(void) {
                 { "a\xe2\x81\xa6"
                   "b",
                                 "a control character at character 2:" },
-                { "web1/box", "containers cannot be named" },
+                { "web1/", "expected the name of a container" },
+                { "web1/../x", "-M ../x: unexpected character 1" },
+                { "web1/-oX", "unexpected character 1" },
+                { "web1/a\x1b", "unexpected character 2" },
+                { "/box", "got \"\"" },
+                { "-oX/box", "at character 1:" },
                 { "@web1", "no user before '@'" },
                 { "root@", "no host" },
                 { ":22", "no host" },
