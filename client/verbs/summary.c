@@ -385,10 +385,11 @@ static int summary_read_session(SummaryWork *work, const char *name) {
         return r != 0 ? message_fail(r, &reason) : summary_print_file(work, fd, name);
 }
 
-/* A file comes first. A path is never the name of a session. */
-static bool is_session(int n, char **names) {
+/* A file comes first. A path is never the name of a session. With -H, files are not those of the
+ * host: only its sessions can be meant. */
+static bool is_session(const Context *context, int n, char **names) {
         return n == 1 && strcmp(names[0], "-") != 0 && !strchr(names[0], '/') &&
-               access(names[0], F_OK) < 0 && errno == ENOENT;
+               (context->far || (access(names[0], F_OK) < 0 && errno == ENOENT));
 }
 
 /* Records the command into a file without a name. Returns the status of record. */
@@ -453,9 +454,13 @@ static int summary_run(Context *context, int argc, char **argv) {
         work.source.by_thread = strcmp(o.by, "thread") == 0;
         if (o.command)
                 return summary_run_command(&work, &o);
-        return is_session(argc - optind, argv + optind)
-                               ? summary_read_session(&work, argv[optind])
-                               : summary_read(&work, argc - optind, argv + optind);
+        if (is_session(context, argc - optind, argv + optind))
+                return summary_read_session(&work, argv[optind]);
+        if (context->far)
+                return message_show_usage(context,
+                                "-H: files are read here: expected a SESSION or [-a] -- CMD of the "
+                                "host, or summary without -H");
+        return summary_read(&work, argc - optind, argv + optind);
 }
 
 const Verb verb_summary = {
