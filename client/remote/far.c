@@ -255,6 +255,9 @@ static _Noreturn void far_run_child(Far *far, const int fds[static 5], pid_t par
                 (void)snprintf(columns, sizeof(columns), "%u", far->there.columns);
                 (void)setenv("COLUMNS", columns, true);
         }
+        message_set_no_password("-H: no password can be asked over this connection: run the "
+                                "command there with 'ssh -t', or ask an administrator for a rule "
+                                "without polkit, see ktrace-policy(5)");
         int status = far->context->run_here(&context, far->n_words, far->words);
         (void)fflush(NULL);
         _exit(status);

@@ -19,6 +19,7 @@
 
 static void (*message_before)(void *userdata);
 static void *message_userdata;
+static const char *message_no_password;
 
 void message_set_before(void (*before)(void *userdata), void *userdata) {
         message_before = before;
@@ -114,6 +115,10 @@ void message_show_place(const char *text, size_t column) {
                         "");
 }
 
+void message_set_no_password(const char *text) {
+        message_no_password = text;
+}
+
 int message_fail(int code, const Reason *reason) {
         const ErrorEntry *entry = error_get(code);
 
@@ -123,5 +128,7 @@ int message_fail(int code, const Reason *reason) {
                 message_print("%s", strerror(-code));
         else
                 message_print("%s", entry->text);
+        if (code == KT_E_AUTH_REQUIRED && message_no_password)
+                message_print("%s", message_no_password);
         return entry->exit_status;
 }

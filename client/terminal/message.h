@@ -12,6 +12,8 @@ typedef struct Context Context;
 void message_print(const char *format, ...) _printf_(1, 2);
 /* Prints the reason or, if it is empty, the text of the code or errno. Returns the exit status. */
 int message_fail(int code, const Reason *reason);
+/* Sets what message_fail adds when a password is required. Borrowed. */
+void message_set_no_password(const char *text);
 /* Prints the text that the last message refers to, with a caret under the character at `column`. */
 void message_show_place(const char *text, size_t column);
 /* Replaces control characters of `text` by '?', so that a terminal can show it. */
