@@ -43,6 +43,7 @@ struct Collector {
         size_t n_runs;
         ktrace *connection;     /* NULL: none now */
         char trouble[512];      /* why there is none; "": there is one */
+        bool is_unanswered;     /* ktraced did not answer over the last one */
         char *stale[STALE_MAX]; /* probes of sets that are off, to be removed */
         size_t n_stale;
         struct timespec published; /* the last snapshot: CLOCK_MONOTONIC */
@@ -76,6 +77,14 @@ static void collector_open(Collector *collector) {
 static bool collector_is_connected(Collector *collector) {
         return ktrace_process(collector->connection) == 0 &&
                ktrace_call(collector->connection, NULL, "GetStatus", NULL, NULL, NULL) == 0;
+}
+
+/* Sets after the one that found this are not tried, so none of them logs it. */
+static void collector_lose(Collector *collector) {
+        if (!collector->is_unanswered)
+                log_print(LOG_WARNING, "ktraced does not answer: no set is counted until it does");
+        collector->is_unanswered = true;
+        collector_close(collector);
 }
 
 /* Returns false if the connection has ended, or ktraced does not answer. */
@@ -328,11 +337,13 @@ static void collector_turn(Collector *collector) {
                 collector_open(collector);
         for (size_t i = 0; collector->connection && i < collector->n_runs; i++) {
                 if (!collector_read(collector, collector->runs[i]))
-                        collector_close(collector);
+                        collector_lose(collector);
                 collector_publish_late(collector);
         }
-        if (collector->connection)
+        if (collector->connection) {
+                collector->is_unanswered = false;
                 collector_remove_probes(collector);
+        }
         collector_publish(collector);
         (void)malloc_trim(0); /* the answer with a large table takes megabytes for a moment */
 }

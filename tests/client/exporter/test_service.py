@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 from server import free_port, read_all, wait_until
 from tap import check, end
@@ -204,6 +205,30 @@ def check_push():
     tcp.close()
 
 
+METRIC = {"name": "m", "help": "h", "type": "gauge", "status": "sessions"}
+
+
+def check_unanswered():
+    """A bus that has no ktraced."""
+    sets, address = os.path.join(FOLDER.name, "etc/metrics.d"), f"unix:path={FOLDER.name}/bus"
+    os.makedirs(sets)
+    for name in "ab":
+        with open(os.path.join(sets, f"{name}.json"), "w", encoding="utf-8") as file:
+            json.dump({"metrics": [{**METRIC, "name": name}]}, file)
+    with subprocess.Popen(["dbus-daemon", "--session", f"--address={address}", "--nofork", "--nopidfile"],
+                          stderr=subprocess.DEVNULL) as bus:
+        wait_until(lambda: os.path.exists(f"{FOLDER.name}/bus"))
+        service = Service(f"--listen={FOLDER.name}/unanswered", settings={"sets": ["a", "b"], "interval": "1s"},
+                          DBUS_SYSTEM_BUS_ADDRESS=address)
+        wait_until(lambda: "no set is counted" in service.text())
+        time.sleep(3)
+        lines = service.text().splitlines()
+        check("no ktraced: one set has the reason, and one line is about all", [] if len(lines) == 2 and
+              "set a: ktraced is not running" in lines[0] and "no set is counted" in lines[1] else lines)
+        service.end()
+        bus.terminate()
+
+
 check_sockets()
 check_refused("a socket of another name is refused", [("other", socket.create_server(("127.0.0.1", 0)))])
 check_refused("a report over TCP is refused", [("report", socket.create_server(("127.0.0.1", 0)))])
@@ -211,5 +236,6 @@ check_refused("a socket that does not listen is refused", [("http", socket.socke
 check_refused("too many sockets are refused", [("http", socket.create_server(("127.0.0.1", 0))) for _ in range(17)],
               "expected at most 16 sockets for HTTP")
 check_options()
+check_unanswered()
 check_push()
 end()
