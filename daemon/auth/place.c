@@ -9,8 +9,9 @@
  * - status has the numbers of the process in each of its pid namespaces, ours first (NSpid, since
  *   Linux 4.1). A process in our namespace has one number.
  * - uid_map, gid_map and projid_map are the maps of its user namespace. The maps of the first
- *   namespace cover all ids. A new namespace has empty maps. A privileged process can write maps of
- *   all ids too, but nothing writes a projid_map.
+ *   namespace cover all ids. A new namespace has empty maps, and only a process with CAP_SETUID
+ *   outside of it can map all ids. Then the projid_map still differs, until a process in the
+ *   namespace writes that. A user namespace with all ids that does so counts as ours.
  *
  * All reads go through one descriptor of /proc/PID, which the kernel never gives to another
  * process. What cannot be read counts as unknown, and is refused. */
