@@ -6,9 +6,9 @@
  * The near side is the user who has logged in: it may run any command, so this file protects only
  * its own memory and the machine from a connection that is gone. When the connection ends, or when
  * no packet has come for 30 s, the child gets SIGHUP, and 2 s later SIGKILL. The child also dies
- * with this process. ktraced ends the sessions of a client that is gone, so the lease of a recording
- * is its child. The command of a recording is a child of that child, which passes signals to it and
- * to its group (child.c). It may ignore them and go on, as a command of ssh may.
+ * with this process. ktraced ends the sessions of a client that is gone, so the lease of a
+ * recording is its child. The command of a recording is a child of that child, which passes signals
+ * to it and to its group (child.c). It may ignore them and go on, as a command of ssh may.
  *
  * The child cannot ask for a password: it has no terminal. The far side never sends names of files
  * to be written. Owns the child, its pipes and the carrier. */
