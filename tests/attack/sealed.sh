@@ -530,7 +530,8 @@ case_watch_flood() { # make others wait, or the daemon grow, by 10000 calls of W
         defended_by
         user ktracectl list >/dev/null
         before=$(daemon_pid)
-        background user sh -c 'while :; do
+        user touch flooding
+        background user sh -c 'while [ -e flooding ]; do
                 ktracectl -q create flood --scope own -e raw_syscalls:sys_enter && ktracectl -q destroy flood; done'
         attack >said 2>&1 <<'EOS'
 from attack import *
@@ -562,6 +563,8 @@ EOS
         rss=$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$before/status")
         echo "RSS $rss kB"
         [ "$rss" -lt 65536 ] || fail "the daemon has grown to $rss kB"
+        rm flooding
+        wait "$BACKGROUND" || true
 }
 
 case_watch_stubborn() { # keep the daemon from applying new rules, or from ending, by a watch that reads nothing
