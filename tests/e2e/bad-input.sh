@@ -359,26 +359,13 @@ case_silent_fuse_program() { # a FUSE file that does not answer blocks only the 
         [ -e "$TRACEFS/uprobe_events" ] || skip "this kernel has no uprobes"
         /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
         # ktracectl would hang before it calls the daemon.
-        cat >give.py <<'PY'
-import dbus, os, socket, sys
-bus = dbus.SystemBus()
-manager = dbus.Interface(bus.get_object("org.ktrace1", "/org/ktrace1"), "org.ktrace1.Manager")
-ticket, end = manager.OpenProbeFile()
-file = os.open(sys.argv[1], os.O_RDONLY)
-with socket.socket(fileno=end.take()) as s:
-    socket.send_fds(s, [b"\0"], [file])
-    try:
-        manager.AddProbe({"name": "hang", "on": sys.argv[1] + ":0x10", "file": ticket})
-    except dbus.DBusException as e:
-        print(e.get_dbus_message(), flush=True)
-PY
         mkdir fuse
         chmod 777 fuse
         install -o "$USER_UID" -g "$USER_UID" -m 755 "$PROBED" prog
         background "$SILENT_FUSE" "$T/fuse"
         server=$BACKGROUND
         within 20 grep -q mounted background.out || skip "FUSE cannot be mounted here: $(cat background.err)"
-        user /usr/bin/python3 "$T/give.py" "$T/fuse/file" >silent.out 2>&1 &
+        user /usr/bin/python3 - hang "$T/fuse/file:0x10" "$T/fuse/file" <"$here/give-probe.py" >silent.out 2>&1 &
         hanging=$!
         within 30 grep -q "its file system does not answer" silent.out || fail "$(cat silent.out)"
         expect 0 user timeout 30 ktracectl probes add fine --on ./prog:probed_add

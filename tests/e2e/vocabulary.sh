@@ -223,6 +223,14 @@ another() { # PID: who answers is another one
         ktracectl status >/dev/null && [ "$(daemon_pid)" != "$1" ]
 }
 
+# give_probe PATH FILE PATTERN: the user defines a probe in PATH, with a descriptor of FILE, and is refused.
+give_probe() {
+        local offset
+        offset=$(ktracectl --json probes resolve "$PROBED:probed_add" | jq '.[0].offset')
+        expect 3 user /usr/bin/python3 - bad "$1:$(printf '%#x' "$offset")" "$2" <"$here/give-probe.py"
+        grep -q -- "$3" err || fail "$(cat err)"
+}
+
 wait_clean() {
         within 20 ktracectl verify || fail "verify: $(ktracectl verify 2>&1)"
 }

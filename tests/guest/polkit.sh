@@ -293,8 +293,9 @@ case_polkit_programs_disguised() { # a root file under another path in a user's 
         echo 'polkit.addRule(function(action, subject) {
                 if (action.id == "org.ktrace1.define-probe") return polkit.Result.YES; });' >"$POLKIT_RULES"
         systemctl restart polkit.service
-        denied 'its own mount namespace' out user unshare -Urm sh -c '
-                mount --bind /usr/local/bin/ktrace-probed harmless/prog &&
-                        exec ktracectl --no-ask-password probes add mine --on ./harmless/prog:probed_add'
+        background user unshare -Urm sh -c '
+                mount --bind /usr/local/bin/ktrace-probed harmless/prog && : >mounted && exec sleep 60'
+        within 20 test -e mounted || fail "$(cat background.err)"
+        give_probe "$T/harmless/prog" "/proc/$BACKGROUND/root$T/harmless/prog" 'its own mount namespace'
         rm /usr/local/bin/ktrace-probed
 }
