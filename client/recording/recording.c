@@ -19,6 +19,7 @@
 
 #include "call/proxy-session.h"
 #include "call/proxy.h"
+#include "recording/gate.h"
 #include "recording/live-counts.h"
 #include "recording/transfer.h"
 #include "recording/watch.h"
@@ -156,8 +157,12 @@ static int recording_open(Recording *recording, Reason *reason) {
         /* The output is held back: a recording that is refused at its start prints nothing. */
         if (r == 0 && recording->transfer)
                 transfer_hold(recording->transfer);
+        if (r == 0 && recording->options->gate_fd >= 0)
+                r = gate_await(recording->options->gate_fd, &recording->watch, reason);
         if (r == 0)
                 r = proxy_order(recording->proxy, recording->id, "Start", NULL, reason);
+        if (r == 0 && recording->options->gate_fd >= 0)
+                gate_report_start(recording->options->gate_fd);
         if (r == 0 && recording->transfer)
                 transfer_continue(recording->transfer);
         if (r == 0)

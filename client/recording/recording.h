@@ -18,6 +18,7 @@ typedef struct RecordingOptions {
         bool quiet;
         ProxyDoor door;
         bool ask_password; /* when policy requires one */
+        int gate_fd;       /* where it waits for its start; -1: it does not */
 } RecordingOptions;
 
 /* Records from CreateSession to Destroy and reports all errors. Returns the exit status. */

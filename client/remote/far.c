@@ -10,6 +10,10 @@
  * recording is its child. The command of a recording is a child of that child, which passes signals
  * to it and to its group (child.c). It may ignore them and go on, as a command of ssh may.
  *
+ * When the near side has several machines, the recording waits at a gate (recording/gate.h) until
+ * the near side says when it starts, and the exit status waits until the near side has compared the
+ * clocks for the last time.
+ *
  * The child cannot ask for a password: it has no terminal. The far side never sends names of files
  * to be written. Owns the child, its pipes and the carrier. */
 
@@ -21,8 +25,11 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 
+#include "recording/gate.h"
 #include "remote/carrier.h"
 #include "remote/hello.h"
 #include "terminal/message.h"
@@ -32,6 +39,9 @@
 #define FAR_ACCURACY_USEC ((uint64_t)100 * 1000)
 #define FAR_WORDS_MAX     4096
 #define FAR_BYTES_MAX     ((size_t)1024 * 1024) /* of all words */
+
+/* Descriptors of the child: 0 to 2, the stream, the eventfd, the gate. */
+#define FAR_FDS ((size_t)6)
 
 /* One of the child's pipes that this process reads. */
 typedef struct FarPipe {
@@ -58,12 +68,14 @@ typedef struct Far {
         size_t n_bytes;
         pid_t child;
         int child_status;
-        bool is_child_gone, is_broken, is_finished;
+        bool is_child_gone, is_broken, is_stream_ended, may_leave, is_finished;
         FarPipe pipes[_FAR_PIPE_N];
         Outlet *input;  /* of the child */
         size_t n_input; /* bytes of input that were not yet reported as taken */
         size_t n_taken; /* of these, bytes that the child has */
         int discard_fd;
+        int gate_fd; /* -1: the recording does not wait */
+        sd_event_source *gate;
 } Far;
 
 static void far_advance(Far *far);
@@ -81,7 +93,10 @@ static void far_done(Far *far) {
         carrier_free(far->carrier);
         sd_event_source_disable_unref(far->timer);
         sd_event_source_disable_unref(far->child_source);
+        sd_event_source_disable_unref(far->gate);
         sd_event_unref(far->event);
+        if (far->gate_fd >= 0)
+                close(far->gate_fd);
         if (far->discard_fd >= 0)
                 close(far->discard_fd);
         for (int i = 0; i < far->n_words; i++)
@@ -151,14 +166,20 @@ static bool far_has_pipes(const Far *far) {
         return false;
 }
 
-static void far_finish(Far *far) {
+static void far_end_stream(Far *far) {
         uint64_t n = 0;
-        uint8_t is_discarded, status = (uint8_t)far->child_status;
+        uint8_t is_discarded;
 
-        far->is_finished = true;
+        far->is_stream_ended = true;
         is_discarded = far->discard_fd >= 0 && read(far->discard_fd, &n, sizeof(n)) == sizeof(n);
         if (far->there.wants_stream)
                 (void)carrier_send(far->carrier, PACKET_STREAM_END, &is_discarded, 1);
+}
+
+static void far_finish(Far *far) {
+        uint8_t status = (uint8_t)far->child_status;
+
+        far->is_finished = true;
         (void)carrier_send(far->carrier, PACKET_EXIT, &status, 1);
 }
 
@@ -197,7 +218,9 @@ static void far_advance(Far *far) {
                                         pipe->source, is_full ? SD_EVENT_OFF : SD_EVENT_ON);
         }
         far_report_input(far);
-        if (far->is_child_gone && !far_has_pipes(far) && !far->is_finished)
+        if (far->is_child_gone && !far_has_pipes(far) && !far->is_stream_ended)
+                far_end_stream(far);
+        if (far->is_stream_ended && !far->is_finished && (far->may_leave || !far->there.waits))
                 far_finish(far);
         if (far->is_finished && carrier_is_empty(far->carrier))
                 (void)sd_event_exit(far->event, 0);
@@ -222,13 +245,46 @@ static void far_on_input_written(Outlet *outlet, size_t size, void *userdata) {
 static void far_on_input_empty(Outlet *outlet, int error, void *userdata) {
 }
 
+/* Passes on what the recording says at its gate: that it is armed, or when it has started. */
+static int far_on_gate(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        Far *far = userdata;
+        GateTime time = 0;
+        ssize_t n = recv(fd, &time, sizeof(time), MSG_DONTWAIT);
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+                return 0;
+        if (n <= 0) {
+                far->gate = sd_event_source_disable_unref(far->gate);
+        } else if (n == sizeof(time)) {
+                uint8_t data[8];
+
+                packet_write_number(data, time, sizeof(data));
+                (void)carrier_send(far->carrier, PACKET_STARTED, data, sizeof(data));
+        } else {
+                (void)carrier_send(far->carrier, PACKET_ARMED, NULL, 0);
+        }
+        far_advance(far);
+        return 0;
+}
+
+static int far_open_gate(Far *far, int *ret_child_fd) {
+        int fds[2];
+
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+                return -errno;
+        far->gate_fd = fds[0];
+        *ret_child_fd = fds[1];
+        return sd_event_add_io(far->event, &far->gate, far->gate_fd, EPOLLIN, far_on_gate, far);
+}
+
 /* Never returns. Only what it needs stays open. */
-static _Noreturn void far_run_child(Far *far, const int fds[static 5], pid_t parent) {
+static _Noreturn void far_run_child(Far *far, const int fds[static FAR_FDS], pid_t parent) {
         FarEnd end = { .stream_fd = fds[3] >= 0 ? 3 : -1,
                 .discard_fd = fds[3] >= 0 ? 4 : -1,
+                .gate_fd = fds[5] >= 0 ? 5 : -1,
                 .is_terminal = far->there.is_terminal };
         Context context = { .legend = true, .far = &end };
-        int moved[5];
+        int moved[FAR_FDS], last = 2;
         sigset_t mask;
 
         /* The session must end with the connection, even if this process is killed. */
@@ -238,14 +294,14 @@ static _Noreturn void far_run_child(Far *far, const int fds[static 5], pid_t par
         /* First above the numbers that are their places. */
         for (size_t i = 0; i < ELEMENTSOF(moved); i++)
                 moved[i] = fds[i] >= 0 ? fcntl(fds[i], F_DUPFD, 10) : -1;
-        for (int i = 0; i < (int)ELEMENTSOF(moved); i++)
-                if (moved[i] >= 0 && dup2(moved[i], i) < 0)
+        for (int i = 0; i < (int)ELEMENTSOF(moved); i++) {
+                if (moved[i] < 0)
+                        continue;
+                if (dup2(moved[i], i) < 0 || (i > 2 && fcntl(i, F_SETFD, FD_CLOEXEC) < 0))
                         _exit(KT_EXIT_FAILED);
-        (void)close_range(end.stream_fd >= 0 ? 5 : 3, ~0U, 0);
-        if (end.stream_fd >= 0) {
-                (void)fcntl(end.stream_fd, F_SETFD, FD_CLOEXEC);
-                (void)fcntl(end.discard_fd, F_SETFD, FD_CLOEXEC);
+                last = i;
         }
+        (void)close_range((unsigned)last + 1, ~0U, 0);
         (void)sigemptyset(&mask);
         (void)sigprocmask(SIG_SETMASK, &mask, NULL);
         (void)signal(SIGPIPE, SIG_DFL);
@@ -295,7 +351,7 @@ static int far_open_input(Far *far, int *ret_child_fd) {
         return r;
 }
 
-static int far_fork(Far *far, const int fds[static 5]) {
+static int far_fork(Far *far, const int fds[static FAR_FDS]) {
         pid_t parent = getpid();
 
         far->child = fork();
@@ -308,7 +364,7 @@ static int far_fork(Far *far, const int fds[static 5]) {
 }
 
 static int far_start(Far *far) {
-        int fds[5] = { -1, -1, -1, -1, -1 };
+        int fds[FAR_FDS] = { -1, -1, -1, -1, -1, -1 };
         int r = far_open_input(far, &fds[0]);
 
         if (r >= 0)
@@ -322,10 +378,12 @@ static int far_start(Far *far) {
                 fds[4] = far->discard_fd;
                 r = far->discard_fd < 0 ? -errno : 0;
         }
+        if (r >= 0 && far->there.wants_stream && far->there.waits)
+                r = far_open_gate(far, &fds[5]);
         if (r >= 0)
                 r = far_fork(far, fds);
-        for (size_t i = 0; i < 4; i++) /* the eventfd is this process's own */
-                if (fds[i] >= 0)
+        for (size_t i = 0; i < FAR_FDS; i++)
+                if (fds[i] >= 0 && i != 4) /* the eventfd is this process's own */
                         close(fds[i]);
         return r;
 }
@@ -389,6 +447,34 @@ static void far_take_signal(Far *far, const Packet *packet) {
                         (void)kill(far->child, signals[i]);
 }
 
+static uint64_t far_read_clock(clockid_t clock) {
+        struct timespec now;
+
+        (void)clock_gettime(clock, &now);
+        return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Without room for the answer, the near side asks again later. */
+static void far_answer_clock(Far *far, const Packet *packet) {
+        uint8_t data[28];
+
+        if (carrier_is_full(far->carrier))
+                return;
+        memcpy(data, packet->data, 4);
+        packet_write_number(data + 4, far_read_clock(CLOCK_MONOTONIC), 8);
+        packet_write_number(data + 12, far_read_clock(CLOCK_BOOTTIME), 8);
+        packet_write_number(data + 20, far_read_clock(CLOCK_REALTIME), 8);
+        (void)carrier_send(far->carrier, PACKET_CLOCK_TIMES, data, sizeof(data));
+}
+
+/* A recording that is gone needs no time. */
+static void far_take_start(Far *far, const Packet *packet) {
+        GateTime time = packet_get_u64(packet, 0);
+
+        if (far->gate)
+                (void)!send(far->gate_fd, &time, sizeof(time), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 static void far_on_packet(Carrier *carrier, const Packet *packet, void *userdata) {
         Far *far = userdata;
 
@@ -414,6 +500,15 @@ static void far_on_packet(Carrier *carrier, const Packet *packet, void *userdata
                 break;
         case PACKET_SIGNAL:
                 far_take_signal(far, packet);
+                break;
+        case PACKET_CLOCK:
+                far_answer_clock(far, packet);
+                break;
+        case PACKET_START:
+                far_take_start(far, packet);
+                break;
+        case PACKET_LEAVE:
+                far->may_leave = true;
                 break;
         case PACKET_PING:
                 if (!carrier_is_full(far->carrier))
@@ -468,7 +563,7 @@ static int far_prepare(Far *far) {
 }
 
 int far_run(Context *context) {
-        Far far = { .context = context, .discard_fd = -1 };
+        Far far = { .context = context, .discard_fd = -1, .gate_fd = -1 };
         int r;
 
         for (size_t i = 0; i < ELEMENTSOF(far.pipes); i++)

@@ -6,7 +6,7 @@
 
 #include "interfaces/json.h"
 
-#define HELLO_PROTOCOL    1 /* the newest that this program speaks */
+#define HELLO_PROTOCOL    2 /* the newest that this program speaks */
 #define HELLO_OLDEST      1 /* the oldest */
 #define HELLO_VERSION_MAX 64
 #define HELLO_COLUMNS_MAX 10000
@@ -18,6 +18,7 @@ typedef struct Hello {
         /* Of the near side. */
         bool wants_stream; /* it writes the output: the far side sends the stream */
         bool is_terminal;  /* its standard output */
+        bool waits;        /* the recording arms, and starts with PACKET_START */
         uint32_t columns;  /* of the terminal; 0: none */
 } Hello;
 
@@ -31,3 +32,5 @@ int hello_parse(const char *text, size_t size, Hello *ret, Reason *reason);
 /* Returns 0, or KT_E_FAILED with a reason that names the side that is too old. */
 int hello_check_there(const Hello *there, Reason *reason);
 bool hello_is_spoken(const Hello *other);
+/* Whether it knows Hello.waits and its packets. */
+bool hello_can_wait(const Hello *other);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
+
 #include "interfaces/error.h"
 
 /* The machine of -H. */
 typedef struct Host {
-        char *target;    /* [USER@]NAME, as ssh takes it; never begins with '-' */
-        char *port;      /* NULL: as ssh's configuration says */
-        char *container; /* on this machine, as of -M; NULL: none */
+        char *target;        /* [USER@]NAME, as ssh takes it; never begins with '-' */
+        char *port;          /* NULL: as ssh's configuration says */
+        char *container;     /* on this machine, as of -M; NULL: none */
+        bool is_one_of_many; /* ssh must not ask for a password: many would ask at once */
 } Host;
 
 #define HOST_MAX 300 /* bytes: a name of DNS, a user and a port */

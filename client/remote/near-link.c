@@ -26,6 +26,7 @@ struct NearLink {
         Ssh ssh;
         Carrier *carrier;
         sd_event_source *timer, *ssh_errors;
+        Hello there;
         NearLinkHandlers handlers;
         void *userdata;
         uint64_t seen_usec;
@@ -59,11 +60,10 @@ void near_link_refuse(NearLink *link, const char *text) {
 
 static void near_link_take_hello(NearLink *link, const Packet *packet) {
         Reason reason = {};
-        Hello there;
-        int r = hello_parse((const char *)packet->data, packet->size, &there, &reason);
+        int r = hello_parse((const char *)packet->data, packet->size, &link->there, &reason);
 
         link->has_hello = true;
-        r = r ?: hello_check_there(&there, &reason);
+        r = r ?: hello_check_there(&link->there, &reason);
         if (r != 0)
                 near_link_refuse(link, reason.text[0] ? reason.text : strerror(-r));
 }
@@ -216,23 +216,37 @@ int near_link_new(sd_event *event,
 NearLink *near_link_free(NearLink *link) {
         if (!link)
                 return NULL;
-        sd_event_source_disable_unref(link->timer);
-        sd_event_source_disable_unref(link->ssh_errors);
-        carrier_free(link->carrier);
+        near_link_close(link);
         (void)ssh_end(&link->ssh);
         free(link);
         return NULL;
 }
 
-int near_link_send_command(NearLink *link, const Hello *hello, int n_words, char **words) {
+void near_link_close(NearLink *link) {
+        link->timer = sd_event_source_disable_unref(link->timer);
+        link->ssh_errors = sd_event_source_disable_unref(link->ssh_errors);
+        link->carrier = carrier_free(link->carrier);
+        ssh_hang_up(&link->ssh);
+}
+
+int near_link_send_hello(NearLink *link, const Hello *hello) {
         _cleanup_free_ char *text = hello_to_text(hello);
-        int r = text ? near_link_send(link, PACKET_HELLO, text, strlen(text)) : -ENOMEM;
+
+        return text ? near_link_send(link, PACKET_HELLO, text, strlen(text)) : -ENOMEM;
+}
+
+int near_link_send_words(NearLink *link, int n_words, char **words, Reason *reason) {
+        int r = 0;
 
         for (int i = 0; r >= 0 && i < n_words; i++) {
                 size_t size = strlen(words[i]);
 
-                r = size > PACKET_DATA_MAX ? -E2BIG
-                                           : near_link_send(link, PACKET_ARGUMENT, words[i], size);
+                if (size > PACKET_DATA_MAX)
+                        return reason_set(reason,
+                                        KT_E_INVALID_SPEC,
+                                        "-H: an argument has at most %zu bytes",
+                                        PACKET_DATA_MAX);
+                r = near_link_send(link, PACKET_ARGUMENT, words[i], size);
         }
         return r < 0 ? r : near_link_send(link, PACKET_RUN, NULL, 0);
 }
@@ -261,6 +275,10 @@ bool near_link_has_hello(const NearLink *link) {
         return link->has_hello;
 }
 
+bool near_link_can_wait(const NearLink *link) {
+        return link->has_hello && hello_can_wait(&link->there);
+}
+
 bool near_link_has_exit(const NearLink *link) {
         return link->has_exit;
 }
@@ -273,11 +291,15 @@ bool near_link_is_over(const NearLink *link) {
         return link->is_broken && !link->ssh_errors;
 }
 
+bool near_link_try_leave(NearLink *link) {
+        near_link_close(link);
+        return ssh_has_left(&link->ssh);
+}
+
 const char *near_link_explain(NearLink *link) {
         int status;
 
-        link->ssh_errors = sd_event_source_disable_unref(link->ssh_errors);
-        link->carrier = carrier_free(link->carrier);
+        near_link_close(link);
         status = ssh_end(&link->ssh);
         if (link->why.text[0])
                 return link->why.text;

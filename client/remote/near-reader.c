@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "export/export-live.h"
 #include "recording/isolation.h"
@@ -23,7 +24,7 @@
 struct NearReader {
         pid_t pid; /* 0: it has ended */
         Output *output;
-        int stream_fd, close_fd;
+        int stream_fd;
         NearResult *shared;
         /* In the process. */
         int out_fd;
@@ -75,6 +76,12 @@ static int near_reader_copy(const NearReader *reader, LiveExport *live, Reason *
         }
 }
 
+static int near_reader_get_sink_fd(const NearReader *reader) {
+        int fd = output_get_sink_fd(reader->output);
+
+        return fd >= 0 ? fd : output_get_fd(reader->output);
+}
+
 static int near_reader_read(NearReader *reader, ExportSummary *summary, Reason *reason) {
         static const cookie_io_functions_t functions = { .write = near_reader_print };
         int sink_fd = output_get_sink_fd(reader->output);
@@ -86,7 +93,7 @@ static int near_reader_read(NearReader *reader, ExportSummary *summary, Reason *
         if (!out)
                 return -ENOMEM;
         (void)setvbuf(out, NULL, _IOFBF, NEAR_READER_SIZE);
-        reader->out_fd = sink_fd >= 0 ? sink_fd : output_get_fd(reader->output);
+        reader->out_fd = near_reader_get_sink_fd(reader);
         reader->is_clean = format != EXPORT_KTS && isatty(reader->out_fd);
         r = live_export_new(format, out, &live);
         if (r < 0)
@@ -105,13 +112,31 @@ static int near_reader_read(NearReader *reader, ExportSummary *summary, Reason *
         return r;
 }
 
+/* The connections to hosts must not stay open here: neither may a stream that has taken over this
+ * process write to them, nor may a pipe of another stream lack its end. */
+static void near_reader_close_others(const NearReader *reader) {
+        int first = reader->stream_fd, second = near_reader_get_sink_fd(reader);
+
+        if (first > second) {
+                first = second;
+                second = reader->stream_fd;
+        }
+        if (first > STDERR_FILENO + 1)
+                (void)close_range(STDERR_FILENO + 1, (unsigned)first - 1, 0);
+        if (second > MAX_OF(first, STDERR_FILENO) + 1)
+                (void)close_range((unsigned)MAX_OF(first, STDERR_FILENO) + 1,
+                                (unsigned)second - 1,
+                                0);
+        (void)close_range((unsigned)second + 1, ~0U, 0);
+}
+
 /* In the isolated process. */
 static int near_reader_work(void *argument) {
         NearReader *reader = argument;
         NearResult *shared = reader->shared;
         ExportSummary summary = {};
 
-        close(reader->close_fd);
+        near_reader_close_others(reader);
         shared->code = near_reader_read(reader, &summary, &shared->reason);
         shared->n_events = summary.n_events;
         shared->n_lost = summary.n_lost;
@@ -120,7 +145,7 @@ static int near_reader_work(void *argument) {
         return KT_EXIT_OK;
 }
 
-int near_reader_new(Output *output, int stream_fd, int close_fd, NearReader **ret) {
+int near_reader_new(Output *output, int stream_fd, NearReader **ret) {
         _cleanup_(near_reader_free_cleanup) NearReader *reader = calloc(1, sizeof(*reader));
         void *shared = mmap(NULL,
                         sizeof(NearResult),
@@ -135,7 +160,6 @@ int near_reader_new(Output *output, int stream_fd, int close_fd, NearReader **re
                 return -ENOMEM;
         reader->output = output;
         reader->stream_fd = stream_fd;
-        reader->close_fd = close_fd;
         if (isolation_start(output_get_name(output), near_reader_work, reader, &reader->pid) !=
                         KT_EXIT_OK)
                 return -EAGAIN; /* reported */

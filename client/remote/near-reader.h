@@ -16,8 +16,8 @@ typedef struct NearResult {
 } NearResult;
 
 /* Starts it. It reads stream_fd up to its end, and writes to the sink of the output or to the
- * output itself. close_fd: a descriptor that it must not hold open. Both stay the caller's. */
-int near_reader_new(Output *output, int stream_fd, int close_fd, NearReader **ret);
+ * output itself. Both stay the caller's. */
+int near_reader_new(Output *output, int stream_fd, NearReader **ret);
 /* Ends it if it still runs. */
 NearReader *near_reader_free(NearReader *reader);
 DEFINE_CLEANUP(NearReader, near_reader_free);

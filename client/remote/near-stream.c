@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "recording/recording.h"
-#include "remote/near-reader.h"
 #include "terminal/message.h"
 
 struct NearStream {
@@ -74,7 +73,7 @@ int near_stream_new(sd_event *event,
         *stream = (NearStream){ .output = output, .on_change = on_change, .userdata = userdata };
         r = output_begin(output, reason);
         r = r ?: near_stream_open_pipe(stream, event, &fd);
-        r = r ?: near_reader_new(output, fd, outlet_get_fd(stream->pipe), &stream->reader);
+        r = r ?: near_reader_new(output, fd, &stream->reader);
         r = r
                             ?: sd_event_add_child(event,
                                                &stream->source,
@@ -117,6 +116,10 @@ bool near_stream_is_done(const NearStream *stream) {
 
 bool near_stream_has_bytes(const NearStream *stream) {
         return stream->has_bytes;
+}
+
+const NearResult *near_stream_get_result(const NearStream *stream) {
+        return stream->has_bytes ? &stream->result : NULL;
 }
 
 void near_stream_discard(NearStream *stream) {

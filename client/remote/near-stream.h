@@ -2,6 +2,7 @@
 #pragma once
 
 #include "recording/output.h"
+#include "remote/near-reader.h"
 #include "remote/outlet.h"
 
 /* The stream of the far side of -H on its way into an output here. */
@@ -26,5 +27,7 @@ bool near_stream_has_bytes(const NearStream *stream);
 /* Completes the output and reports what is in it. may_lack_end: a stream without an end is no
  * failure, or is already reported. Returns the exit status. */
 int near_stream_finish(NearStream *stream, bool is_quiet, bool may_lack_end);
+/* After near_stream_finish(). NULL: nothing came. */
+const NearResult *near_stream_get_result(const NearStream *stream);
 /* Removes what came of it: the far side says that it is no recording. */
 void near_stream_discard(NearStream *stream);

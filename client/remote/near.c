@@ -311,14 +311,17 @@ static uint32_t near_get_columns(void) {
         return n > 0 ? MIN_OF((uint32_t)n, (uint32_t)HELLO_COLUMNS_MAX) : 0;
 }
 
-static int near_send_command(Near *near) {
+static int near_send_command(Near *near, Reason *reason) {
         const Context *context = near->options->context;
         Hello hello = hello_make();
+        int r;
 
         hello.wants_stream = near->options->output;
         hello.is_terminal = isatty(STDOUT_FILENO);
         hello.columns = near_get_columns();
-        return near_link_send_command(near->link, &hello, context->n_words, context->words);
+        r = near_link_send_hello(near->link, &hello);
+        return r < 0 ? r
+                     : near_link_send_words(near->link, context->n_words, context->words, reason);
 }
 
 static int near_open_text(Near *near, int fd, bool is_clean, NearText *text) {
@@ -371,12 +374,7 @@ static int near_open(Near *near, const Host *host, Reason *reason) {
                                                        &near->link,
                                                        reason);
         if (r == 0)
-                r = near_send_command(near);
-        if (r == -E2BIG)
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "-H: an argument has at most %zu bytes",
-                                PACKET_DATA_MAX);
+                r = near_send_command(near, reason);
         return r;
 }
 

@@ -197,10 +197,6 @@ void outlet_end(Outlet *outlet) {
                 outlet_close(outlet, 0);
 }
 
-int outlet_get_fd(const Outlet *outlet) {
-        return outlet->fd;
-}
-
 size_t outlet_get_size(const Outlet *outlet) {
         return outlet->end - outlet->start;
 }

@@ -37,7 +37,6 @@ void outlet_commit(Outlet *outlet, size_t size);
 int outlet_put(Outlet *outlet, const void *data, size_t size);
 /* No more bytes will come: closes an own descriptor when all are written. */
 void outlet_end(Outlet *outlet);
-int outlet_get_fd(const Outlet *outlet);
 /* What is not yet written. */
 size_t outlet_get_size(const Outlet *outlet);
 /* Whether bytes are still accepted. */

@@ -29,6 +29,12 @@ static const PacketRule packet_rules[_PACKET_N] = {
         [PACKET_STREAM_END] = { "stream-end", { false, true }, 1, 1 },
         [PACKET_EXIT] = { "exit", { false, true }, 1, 1 },
         [PACKET_ERROR] = { "error", { false, true }, 1, 1024 },
+        [PACKET_CLOCK] = { "clock", { true, false }, 4, 4 },
+        [PACKET_CLOCK_TIMES] = { "clock-times", { false, true }, 28, 28 },
+        [PACKET_ARMED] = { "armed", { false, true }, 0, 0 },
+        [PACKET_START] = { "start", { true, false }, 8, 8 },
+        [PACKET_STARTED] = { "started", { false, true }, 8, 8 },
+        [PACKET_LEAVE] = { "leave", { true, false }, 0, 0 },
 };
 
 static uint32_t read_u32(const uint8_t *p) {
@@ -40,12 +46,21 @@ void packet_write_head(uint8_t out[static PACKET_HEAD_SIZE], PacketType type, si
         out[1] = 'T';
         out[2] = (uint8_t)type;
         out[3] = 0;
-        for (size_t i = 0; i < 4; i++)
-                out[4 + i] = (uint8_t)(size >> 8 * i);
+        packet_write_number(out + 4, size, 4);
+}
+
+void packet_write_number(uint8_t *out, uint64_t number, size_t n_bytes) {
+        for (size_t i = 0; i < n_bytes; i++)
+                out[i] = (uint8_t)(number >> 8 * i);
 }
 
 uint32_t packet_get_u32(const Packet *packet) {
         return read_u32(packet->data);
+}
+
+uint64_t packet_get_u64(const Packet *packet, size_t offset) {
+        return (uint64_t)read_u32(packet->data + offset) |
+               (uint64_t)read_u32(packet->data + offset + 4) << 32;
 }
 
 uint8_t *packet_reader_get_space(PacketReader *reader, size_t *ret_size) {
@@ -105,6 +120,14 @@ static int check_head(const PacketReader *reader, const uint8_t *head, Reason *r
         return 0;
 }
 
+/* Notes a packet that comes at most once, after another one. */
+static bool packet_admit_once(bool may_come, bool *has_come) {
+        bool is_good = may_come && !*has_come;
+
+        *has_come = true;
+        return is_good;
+}
+
 /* Whether the packet may come now; notes what it changes. */
 static bool packet_reader_admit(PacketReader *reader, PacketType type, size_t size) {
         if (reader->is_over || reader->has_hello == (type == PACKET_HELLO))
@@ -116,10 +139,7 @@ static bool packet_reader_admit(PacketReader *reader, PacketType type, size_t si
         case PACKET_ARGUMENT:
                 return !reader->has_command;
         case PACKET_RUN:
-                if (reader->has_command)
-                        return false;
-                reader->has_command = true;
-                return true;
+                return packet_admit_once(true, &reader->has_command);
         case PACKET_INPUT:
                 if (!reader->has_command || reader->has_input_end)
                         return false;
@@ -130,10 +150,15 @@ static bool packet_reader_admit(PacketReader *reader, PacketType type, size_t si
         case PACKET_STREAM:
                 return !reader->has_stream_end;
         case PACKET_STREAM_END:
-                if (reader->has_stream_end)
-                        return false;
-                reader->has_stream_end = true;
-                return true;
+                return packet_admit_once(true, &reader->has_stream_end);
+        case PACKET_START:
+                return packet_admit_once(reader->has_command, &reader->has_start);
+        case PACKET_LEAVE:
+                return packet_admit_once(reader->has_command, &reader->may_leave);
+        case PACKET_ARMED:
+                return packet_admit_once(!reader->has_stream_end, &reader->is_armed);
+        case PACKET_STARTED:
+                return packet_admit_once(reader->is_armed, &reader->has_started);
         case PACKET_EXIT:
         case PACKET_ERROR:
                 reader->is_over = true;

@@ -30,6 +30,14 @@ typedef enum PacketType {
         PACKET_STREAM_END,  /* far: 0 keep it, 1 discard it (u8) */
         PACKET_EXIT,        /* far, last: exit status (u8) */
         PACKET_ERROR,       /* far, last: a line of text: it does not run the command */
+        /* Of protocol 2, for a recording that begins with others, see Hello.waits. */
+        PACKET_CLOCK,       /* near: asks for the clocks; a number that comes back (u32) */
+        PACKET_CLOCK_TIMES, /* far: the number (u32), CLOCK_MONOTONIC, CLOCK_BOOTTIME and
+                               CLOCK_REALTIME in ns (u64 each) */
+        PACKET_ARMED,       /* far: the session is ready to start */
+        PACKET_START,       /* near: when it starts: CLOCK_MONOTONIC there in ns (u64) */
+        PACKET_STARTED,     /* far: since when events are recorded: CLOCK_MONOTONIC in ns (u64) */
+        PACKET_LEAVE,       /* near: after the stream's end: the exit status may come */
         _PACKET_N,
 } PacketType;
 
@@ -48,6 +56,7 @@ typedef struct Packet {
 typedef struct PacketReader {
         PacketSide from;
         bool has_hello, has_command, has_input_end, has_stream_end, is_over;
+        bool has_start, is_armed, has_started, may_leave;
         size_t start, end; /* of what is not yet read */
         uint8_t buffer[2 * (PACKET_HEAD_SIZE + PACKET_DATA_MAX)];
 } PacketReader;
@@ -59,3 +68,6 @@ void packet_reader_add(PacketReader *reader, size_t size);
 int packet_reader_take(PacketReader *reader, Packet *ret, Reason *reason);
 void packet_write_head(uint8_t out[static PACKET_HEAD_SIZE], PacketType type, size_t size);
 uint32_t packet_get_u32(const Packet *packet);
+/* offset: in the data, which has eight bytes from there on. */
+uint64_t packet_get_u64(const Packet *packet, size_t offset);
+void packet_write_number(uint8_t *out, uint64_t number, size_t n_bytes);

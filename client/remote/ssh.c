@@ -14,14 +14,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#define SSH_TERM_MSEC 200 /* then SIGTERM: ssh may have to restore the terminal */
-#define SSH_KILL_MSEC 800
+/* After ssh was hung up. */
+#define SSH_TERM_USEC ((uint64_t)200 * 1000) /* SIGTERM: ssh may have to restore the terminal */
+#define SSH_KILL_USEC ((uint64_t)1000 * 1000)
 
 static const char *ssh_get_program(void) {
         const char *program = getenv("KTRACE_SSH");
@@ -33,10 +34,12 @@ static _Noreturn void ssh_run(const Host *host,
                 const sigset_t *mask,
                 const int fds[static 3],
                 int outcome_fd) {
-        const char *argv[9] = { ssh_get_program(), "-axT" };
+        const char *argv[10] = { ssh_get_program(), "-axT" };
         size_t n = 2;
         int error = 0;
 
+        if (host->is_one_of_many)
+                argv[n++] = "-oBatchMode=yes";
         if (host->port) {
                 argv[n++] = "-p";
                 argv[n++] = host->port;
@@ -118,30 +121,54 @@ static void ssh_close(int *fd) {
                 close(TAKE_FD(*fd));
 }
 
-/* Returns whether the process has ended within the time. */
-static bool ssh_await_end(int pid_fd, int msec) {
+static uint64_t ssh_now(void) {
+        struct timespec now;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* Returns whether the process has ended at this time. */
+static bool ssh_await_end(int pid_fd, uint64_t usec) {
         struct pollfd pollfd = { .fd = pid_fd, .events = POLLIN };
         int r;
 
-        do
-                r = poll(&pollfd, 1, msec);
-        while (r < 0 && errno == EINTR);
+        do {
+                uint64_t now = ssh_now();
+
+                r = poll(&pollfd, 1, now < usec ? (int)((usec - now) / 1000) : 0);
+        } while (r < 0 && errno == EINTR);
         return r > 0;
+}
+
+void ssh_hang_up(Ssh *ssh) {
+        ssh_close(&ssh->in_fd);
+        ssh_close(&ssh->out_fd);
+        ssh_close(&ssh->errors_fd);
+        if (ssh->hung_up_usec == 0)
+                ssh->hung_up_usec = ssh_now();
+}
+
+bool ssh_has_left(const Ssh *ssh) {
+        siginfo_t info = {};
+
+        if (ssh->pid <= 0 || ssh_now() >= ssh->hung_up_usec + SSH_KILL_USEC)
+                return true;
+        return waitid(P_PID, (id_t)ssh->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+               info.si_pid != 0;
 }
 
 int ssh_end(Ssh *ssh) {
         _cleanup_close_ int pid_fd = -1;
         int status = 0;
 
-        ssh_close(&ssh->in_fd);
-        ssh_close(&ssh->out_fd);
-        ssh_close(&ssh->errors_fd);
+        ssh_hang_up(ssh);
         if (ssh->pid <= 0)
                 return 0;
         pid_fd = (int)syscall(SYS_pidfd_open, ssh->pid, 0);
-        if (pid_fd < 0 || !ssh_await_end(pid_fd, SSH_TERM_MSEC)) {
+        if (pid_fd < 0 || !ssh_await_end(pid_fd, ssh->hung_up_usec + SSH_TERM_USEC)) {
                 (void)kill(ssh->pid, SIGTERM);
-                if (pid_fd < 0 || !ssh_await_end(pid_fd, SSH_KILL_MSEC))
+                if (pid_fd < 0 || !ssh_await_end(pid_fd, ssh->hung_up_usec + SSH_KILL_USEC))
                         (void)kill(ssh->pid, SIGKILL);
         }
         while (waitpid(ssh->pid, &status, 0) < 0 && errno == EINTR)

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "call/proxy.h"
@@ -18,8 +19,9 @@ typedef enum JsonMode {
 
 /* What the far side of -H has for its verb. */
 typedef struct FarEnd {
-        int stream_fd;    /* a pipe that takes the stream, in place of an output; -1: none */
-        int discard_fd;   /* an eventfd: written when the stream must not be kept; -1: none */
+        int stream_fd;  /* a pipe that takes the stream, in place of an output; -1: none */
+        int discard_fd; /* an eventfd: written when the stream must not be kept; -1: none */
+        int gate_fd;    /* a recording waits there for its start, see recording/gate.h; -1: none */
         bool is_terminal; /* the near side prints on a terminal */
 } FarEnd;
 
@@ -51,6 +53,11 @@ static inline bool context_is_terminal(const Context *context) {
         return context->far ? context->far->is_terminal : isatty(STDOUT_FILENO);
 }
 
+/* Whether -H names several machines: a,b or @FILE. */
+static inline bool context_has_many_hosts(const Context *context) {
+        return context->host && (*context->host == '@' || strchr(context->host, ','));
+}
+
 /* One command. Each verb's file defines its own as `const Verb verb_NAME`; main.c lists them. */
 struct Verb {
         const char *name;
@@ -63,6 +70,7 @@ struct Verb {
         /* With -H: it writes its output itself, and calls near.h for the rest. */
         bool carries;
         bool traces;         /* it makes a session of processes: with -M of those of a container */
+        bool carries_many;   /* also with several machines */
         const char *at_home; /* why it refuses -H, and what to do instead; NULL: it does not */
         /* argv[0] is the verb's name. Returns the exit status. */
         int (*run)(Context *context, int argc, char **argv);

@@ -177,6 +177,12 @@ static int record_build_spec(RecordOptions *record, pid_t child, Spec **ret, int
                 r = reason_set(&reason,
                                 KT_E_INVALID_SPEC,
                                 "--flight: record -H carries one stream: use 'ktracectl -H HOST create --mode flight' and 'snapshot'");
+        if (r == 0 && record->waits && strcmp(spec->clock, "mono") != 0 &&
+                        strcmp(spec->clock, "boot") != 0)
+                r = reason_set(&reason,
+                                KT_E_INVALID_SPEC,
+                                "clock: the clocks of several machines are compared: expected mono or boot, got \"%s\"",
+                                spec->clock);
         if (r == 0 && record->has_moments && spec->mode != MODE_FLIGHT)
                 r = reason_set(&reason, KT_E_INVALID_SPEC, "--snapshot-on requires --flight");
         if (r == 0)
@@ -211,7 +217,8 @@ static int record_execute(RecordOptions *record,
         RecordingOptions options = { .output = output,
                 .quiet = context->quiet,
                 .door = context->door,
-                .ask_password = context->ask_password };
+                .ask_password = context->ask_password,
+                .gate_fd = context->far ? context->far->gate_fd : -1 };
         Reason reason = {};
         int status, r = watch_block_signals(&child_options.mask);
 
@@ -306,6 +313,7 @@ int record_conduct(RecordOptions *record, const Context *context) {
         int status;
 
         record->is_carried = context->far;
+        record->waits = context->far && context->far->gate_fd >= 0;
         if (record_build_spec(record, getpid(), &trial, &status) != 0)
                 return status;
         if (record_set_output(record, trial, context) != 0)

@@ -18,6 +18,7 @@ typedef struct RecordOptions {
         bool has_moments; /* --snapshot-on was given */
         Origins origins;  /* of the last spec that was built */
         bool is_carried;  /* to the near side of -H */
+        bool waits;       /* for the other machines of -H */
         bool is_spooled;  /* with -H: --spool was given */
         bool is_plain;    /* with -H: --compression none was given */
 } RecordOptions;

@@ -1,46 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # ktracectl -H, over a real sshd on the loopback that runs as the user.
 
-# with_sshd: the host web1 is this machine. ssh is a program of the case, because its configuration is not in $HOME.
-with_sshd() {
-        local port sshd=/usr/sbin/sshd
-        [ -x $sshd ] || skip "no sshd here"
-        port=$(free_port)
-        user ssh-keygen -q -t ed25519 -N '' -f host-key
-        user ssh-keygen -q -t ed25519 -N '' -f key
-        echo "[127.0.0.1]:$port $(cut -d' ' -f1,2 host-key.pub)" >known-hosts
-        cat >sshd-config <<END
-ListenAddress 127.0.0.1:$port
-HostKey $T/host-key
-AuthorizedKeysFile $T/key.pub
-PidFile none
-StrictModes no
-UsePAM no
-SetEnv PATH=$PATH ${DBUS_SYSTEM_BUS_ADDRESS:+DBUS_SYSTEM_BUS_ADDRESS=$DBUS_SYSTEM_BUS_ADDRESS} \
-        ${KTRACE_VARLINK_ADDRESS:+KTRACE_VARLINK_ADDRESS=$KTRACE_VARLINK_ADDRESS}
-END
-        cat >ssh-config <<END
-Host web1
-        HostName 127.0.0.1
-        Port $port
-        HostKeyAlias [127.0.0.1]:$port
-        IdentityFile $T/key
-        UserKnownHostsFile $T/known-hosts
-        GlobalKnownHostsFile none
-        StrictHostKeyChecking yes
-        BatchMode yes
-END
-        use_ssh "exec ssh -F '$T/ssh-config' \"\$@\""
-        background user $sshd -D -e -f "$T/sshd-config"
-        within 10 user "$KTRACE_SSH" -- web1 true || fail "no sshd: $(cat background.err)"
-}
-# use_ssh SCRIPT: what -H calls as ssh. It notes its pid.
-use_ssh() {
-        printf '#!/bin/sh\necho $$ >%s/ssh-pid\n%s\n' "$T" "$1" >ssh-program
-        chmod 755 ssh-program
-        export KTRACE_SSH=$T/ssh-program
-}
-no_session() { [ "$(ktracectl list --json=short)" = '[]' ]; }
+. "$here/machines.sh"
 
 case_remote_command() { # [smoke] -H runs a command there, with its input, output, errors and status
         with_sshd
@@ -202,7 +163,7 @@ END
                 ! grep -q "$(printf '\033')" err || fail "a control character in $(cat -v err)"
         done <<'END'
 0 0 no range of protocols
-9 2 do not understand each other: the one here is too old
+9 3 do not understand each other: the one here is too old
 1 1 the connection broke
 END
 }

@@ -77,6 +77,22 @@ typedef struct Bad {
         const char *words;
 } Bad;
 
+/* A size that the packet may have. */
+static size_t get_size(PacketType type) {
+        static const size_t sizes[_PACKET_N] = { [PACKET_HELLO] = 2,
+                [PACKET_ARGUMENT] = 1,
+                [PACKET_INPUT] = 1,
+                [PACKET_SIGNAL] = 1,
+                [PACKET_OUTPUT] = 1,
+                [PACKET_STREAM] = 1,
+                [PACKET_STREAM_END] = 1,
+                [PACKET_EXIT] = 1,
+                [PACKET_START] = 8,
+                [PACKET_STARTED] = 8 };
+
+        return type < _PACKET_N ? sizes[type] : 1;
+}
+
 static void test_order(void) {
         static const Bad bads[] = {
                 { PACKET_NEAR, { PACKET_RUN }, "run, which may not come now" },
@@ -95,6 +111,17 @@ static void test_order(void) {
                 { PACKET_FAR,
                                 { PACKET_HELLO, PACKET_STREAM_END, PACKET_STREAM_END },
                                 "stream-end" },
+                { PACKET_NEAR, { PACKET_HELLO, PACKET_START }, "start, which may not" },
+                { PACKET_NEAR, { PACKET_HELLO, PACKET_LEAVE }, "leave, which may not" },
+                { PACKET_NEAR,
+                                { PACKET_HELLO, PACKET_RUN, PACKET_START, PACKET_START },
+                                "start, which may not" },
+                { PACKET_NEAR, { PACKET_HELLO, PACKET_ARMED }, "armed, which this side" },
+                { PACKET_NEAR, { PACKET_HELLO, PACKET_CLOCK_TIMES }, "clock-times, which this" },
+                { PACKET_FAR, { PACKET_HELLO, PACKET_CLOCK }, "clock, which this side" },
+                { PACKET_FAR, { PACKET_HELLO, PACKET_STARTED }, "started, which may not" },
+                { PACKET_FAR, { PACKET_HELLO, PACKET_ARMED, PACKET_ARMED }, "armed, which" },
+                { PACKET_FAR, { PACKET_HELLO, PACKET_STREAM_END, PACKET_ARMED }, "armed, which" },
                 { PACKET_FAR, { PACKET_HELLO, _PACKET_N }, "unknown type" },
                 { PACKET_FAR, { PACKET_HELLO, 255 }, "unknown type" },
         };
@@ -106,12 +133,7 @@ static void test_order(void) {
                 for (size_t j = 0; j < G_N_ELEMENTS(bads[i].types) && bads[i].types[j]; j++) {
                         PacketType type = bads[i].types[j];
 
-                        put(bytes,
-                                        type,
-                                        "{}",
-                                        type == PACKET_HELLO                        ? 2
-                                        : type == PACKET_RUN || type == PACKET_PONG ? 0
-                                                                                    : 1);
+                        put(bytes, type, "{}{}{}{}{}{}{}{}", get_size(type));
                 }
                 g_assert_cmpint(feed(bads[i].from, bytes, 5, NULL, &reason), ==, -EBADMSG);
                 if (!strstr(reason.text, bads[i].words))
