@@ -154,6 +154,11 @@ static int options_end(const Context *context, int *ret_status) {
                                 context->host ? " " : "",
                                 context->host ?: "",
                                 verb->at_home);
+        else if (context_has_many_hosts(context) && verb->carries && !verb->carries_many)
+                *ret_status = message_show_usage(context,
+                                "-H %s: %s writes one output: expected one machine; 'record' takes several",
+                                context->host,
+                                verb->name);
         else if (context->far)
                 return OPTIONS_END;
         else if (verb->carries)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fleet/fleet-record.h"
 #include "interfaces/spec-json.h"
 #include "recording/child.h"
 #include "recording/output.h"
@@ -296,6 +297,32 @@ int record_conduct_near(RecordOptions *record, const Context *context) {
         return near_run(&near);
 }
 
+/* Several machines need a file for each. */
+static int record_conduct_many(const RecordOptions *record, const Context *context) {
+        _cleanup_(host_list_free_cleanup) HostList *hosts = NULL;
+        Reason reason = {};
+        int r;
+
+        if (record->is_spooled || record->format)
+                return message_show_usage(context,
+                                "-H %s: expected no %s: each machine has a .kts file in the directory of -o",
+                                context->host,
+                                record->is_spooled ? "--spool" : "--to");
+        if (!record->path || strcmp(record->path, "-") == 0)
+                return message_show_usage(context,
+                                "-H %s: expected -o DIRECTORY, for a file of each machine",
+                                context->host);
+        r = host_list_parse(context->host, &hosts, &reason);
+        if (r == KT_E_INVALID_SPEC)
+                return message_show_usage(context, "%s", reason.text);
+        if (r != 0)
+                return message_fail(r, &reason);
+        return fleet_record(&(FleetRecordOptions){ .context = context,
+                        .hosts = hosts,
+                        .directory = record->path,
+                        .has_command = record->command });
+}
+
 int record_init(RecordOptions *record) {
         *record = (RecordOptions){};
         record->spec.origins = &record->origins;
@@ -338,8 +365,9 @@ static int record_run(Context *context, int argc, char **argv) {
         if (r < 0)
                 return message_fail(r, NULL);
         if (record_parse(&record, context, argc, argv, &status) == OPTIONS_END)
-                status = context->host ? record_conduct_near(&record, context)
-                                       : record_run_here(&record, context);
+                status = context_has_many_hosts(context) ? record_conduct_many(&record, context)
+                         : context->host                 ? record_conduct_near(&record, context)
+                                                         : record_run_here(&record, context);
         record_done(&record);
         return status;
 }
@@ -382,5 +410,6 @@ const Verb verb_record = {
         .print_more = spec_options_print_help,
         .carries = true,
         .traces = true,
+        .carries_many = true,
         .run = record_run,
 };

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One machine of a recording of several, for fleet-record.c: its connection, its stream into a file
+ * here, its state, and the comparison of its clocks with those here.
+ *
+ * After both hellos the command line goes there, and the clocks are compared for the first time.
+ * The machine is armed when both are done. The clocks are compared again from time to time, and a
+ * last time at the end of the stream: the exit status waits there for PACKET_LEAVE. Of several
+ * questions the answer with the shortest round trip counts.
+ *
+ * A machine may fail at any time and in any way: that ends only this member. Owns the link and the
+ * stream. */
+
+#include "fleet/member.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "terminal/message.h"
+
+#define MEMBER_CONNECT_USEC ((uint64_t)30 * 1000 * 1000)
+/* A comparison takes at most so long; then the answers that have come count. */
+#define MEMBER_ANSWER_NSEC ((int64_t)2 * 1000 * 1000 * 1000)
+#define MEMBER_QUESTIONS   8 /* of a comparison */
+
+static void member_advance(Member *member);
+
+int64_t member_now(void) {
+        struct timespec now;
+
+        (void)clock_gettime(CLOCK_BOOTTIME, &now);
+        return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static uint64_t member_get_usec(void) {
+        struct timespec now;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+const char *member_state_to_string(MemberState state) {
+        static const char *const names[_MEMBER_STATE_N] = { [MEMBER_CONNECTING] = "connecting",
+                [MEMBER_ARMING] = "arming",
+                [MEMBER_ARMED] = "armed",
+                [MEMBER_RECORDING] = "recording",
+                [MEMBER_ENDING] = "ending",
+                [MEMBER_DONE] = "done",
+                [MEMBER_FAILED] = "failed" };
+
+        return names[state];
+}
+
+bool member_is_final(const Member *member) {
+        return member->state == MEMBER_DONE || member->state == MEMBER_FAILED;
+}
+
+static void member_set_why(Member *member, const char *text, size_t size) {
+        (void)snprintf(member->why, sizeof(member->why), "%.*s", (int)size, text);
+        message_clean(member->why);
+}
+
+static void member_set_state(Member *member, MemberState state) {
+        if (member->state >= state)
+                return;
+        member->state = state;
+        member->group->on_change(member);
+}
+
+void member_fail(Member *member, const char *why) {
+        if (member->link)
+                near_link_refuse(member->link, why);
+        if (member_is_final(member) || member->link)
+                return;
+        member_set_why(member, why, strlen(why));
+        member_set_state(member, MEMBER_FAILED);
+}
+
+/* Without room it asks later. */
+static void member_ask(Member *member) {
+        uint8_t data[4];
+
+        if (near_link_is_full(member->link))
+                return;
+        packet_write_number(data, ++member->question, sizeof(data));
+        member->asked_at = member_now();
+        (void)near_link_send(member->link, PACKET_CLOCK, data, sizeof(data));
+}
+
+static void member_end_comparison(Member *member) {
+        member->n_questions = 0;
+        member->asked_at = 0;
+        if (member->has_best && clock_track_add(&member->clock, &member->best) < 0) {
+                near_link_refuse(member->link, "its clocks run backwards");
+                return;
+        }
+        member->has_best = false;
+        if (member->has_stream_end)
+                (void)near_link_send(member->link, PACKET_LEAVE, NULL, 0);
+        member_advance(member);
+}
+
+void member_compare_clocks(Member *member) {
+        if (member->n_questions > 0 || !member->link || near_link_is_broken(member->link) ||
+                        !near_link_can_wait(member->link) || near_link_has_exit(member->link))
+                return;
+        member->n_questions = MEMBER_QUESTIONS;
+        member->asked_at = 0;
+        member_ask(member);
+}
+
+/* An answer that came too late has the number of an older question. */
+static void member_take_clock(Member *member, const Packet *packet) {
+        const uint64_t there[_CLOCK_KIND_N] = {
+                packet_get_u64(packet, 4), packet_get_u64(packet, 12), packet_get_u64(packet, 20)
+        };
+        ClockPoint point;
+
+        if (member->asked_at == 0 || packet_get_u32(packet) != member->question)
+                return;
+        if (clock_point_make(member->asked_at, member_now(), there, &point) < 0) {
+                near_link_refuse(member->link, "its clocks have times that no clock has");
+                return;
+        }
+        if (!member->has_best || point.bound < member->best.bound)
+                member->best = point;
+        member->has_best = true;
+        member->asked_at = 0;
+        if (--member->n_questions > 0)
+                member_ask(member);
+        else
+                member_end_comparison(member);
+}
+
+static void member_take_started(Member *member, const Packet *packet) {
+        int64_t bound;
+
+        (void)clock_track_convert(&member->clock,
+                        CLOCK_KIND_MONO,
+                        packet_get_u64(packet, 0),
+                        &member->started,
+                        &bound);
+        member_set_state(member, MEMBER_RECORDING);
+}
+
+static void member_take_stream(Member *member, const Packet *packet) {
+        member->n_bytes += packet->size;
+        if (near_stream_put(member->stream, packet->data, packet->size) < 0)
+                near_link_refuse(member->link, strerror(ENOMEM));
+}
+
+static void member_take_stream_end(Member *member, const Packet *packet) {
+        member->is_discarded = packet->data[0] != 0;
+        member->has_stream_end = true;
+        near_stream_end(member->stream);
+        member_set_state(member, MEMBER_ENDING);
+        if (member->n_questions == 0)
+                member_compare_clocks(member);
+}
+
+/* Text of an error is the best reason of a failure. */
+static void member_take_text(Member *member, bool is_error, const void *data, size_t size) {
+        static const char prefix[] = "ktracectl: ";
+        const char *text = data;
+        size_t n = size;
+
+        while (n > 0 && text[n - 1] == '\n')
+                n--;
+        const char *line = memrchr(text, '\n', n);
+        size_t start = line ? (size_t)(line - text) + 1 : 0;
+        if (n - start > strlen(prefix) && memcmp(text + start, prefix, strlen(prefix)) == 0)
+                start += strlen(prefix);
+        if (is_error && n > start)
+                member_set_why(member, text + start, n - start);
+        member->group->on_text(member, is_error, data, size);
+}
+
+static void member_on_packet(NearLink *link, const Packet *packet, void *userdata) {
+        Member *member = userdata;
+
+        switch (packet->type) {
+        case PACKET_OUTPUT:
+        case PACKET_ERRORS:
+                member_take_text(member, packet->type == PACKET_ERRORS, packet->data, packet->size);
+                break;
+        case PACKET_STREAM:
+                member_take_stream(member, packet);
+                break;
+        case PACKET_STREAM_END:
+                member_take_stream_end(member, packet);
+                break;
+        case PACKET_CLOCK_TIMES:
+                member_take_clock(member, packet);
+                break;
+        case PACKET_ARMED:
+                member->is_armed = true;
+                break;
+        case PACKET_STARTED:
+                member_take_started(member, packet);
+                break;
+        case PACKET_EXIT:
+                member->status = packet->data[0];
+                near_stream_end(member->stream);
+                break;
+        default: /* it gets no input */
+                break;
+        }
+}
+
+static void member_on_notice(NearLink *link, const uint8_t *data, size_t size, void *userdata) {
+        member_take_text(userdata, true, data, size);
+}
+
+static void member_on_link_change(NearLink *link, void *userdata) {
+        member_advance(userdata);
+}
+
+static void member_on_stream_change(void *userdata) {
+        member_advance(userdata);
+}
+
+/* The far side has said hello. */
+static void member_arm(Member *member) {
+        Reason reason = {};
+        int r;
+
+        if (!near_link_can_wait(member->link)) {
+                near_link_refuse(member->link,
+                                "ktracectl there is too old to record together with other machines");
+                return;
+        }
+        r = near_link_send_words(
+                        member->link, member->group->n_words, member->group->words, &reason);
+        if (r >= 0 && r == 0)
+                r = near_link_send(member->link, PACKET_INPUT, NULL, 0);
+        if (r != 0) {
+                near_link_refuse(member->link, reason.text[0] ? reason.text : strerror(-r));
+                return;
+        }
+        member_set_state(member, MEMBER_ARMING);
+        member_compare_clocks(member);
+}
+
+static bool member_has_failed(const Member *member) {
+        if (member->is_discarded || member->started == 0 || member->n_bytes == 0)
+                return true;
+        if (member->group->has_command)
+                return member->status == KT_EXIT_RECORDING;
+        return member->status != KT_EXIT_OK && member->status != KT_EXIT_LOST;
+}
+
+static void member_advance(Member *member) {
+        if (!member->link || member_is_final(member))
+                return;
+        if (near_link_is_broken(member->link)) {
+                near_stream_end(member->stream);
+                member_set_state(member, MEMBER_ENDING);
+                return; /* member_tick() goes on */
+        }
+        if (near_link_has_hello(member->link) && member->state == MEMBER_CONNECTING)
+                member_arm(member);
+        if (member->is_armed && member->clock.n > 0 && member->state == MEMBER_ARMING)
+                member_set_state(member, MEMBER_ARMED);
+        near_link_hold(member->link, member->is_held || near_stream_is_full(member->stream));
+        /* Its output has failed: a full disk ends the recording there. */
+        if (near_stream_is_done(member->stream) && !member->has_stream_end)
+                member_send_signal(member, SIGINT);
+        if (near_link_has_exit(member->link) && near_stream_is_done(member->stream))
+                member_set_state(member, member_has_failed(member) ? MEMBER_FAILED : MEMBER_DONE);
+}
+
+static void member_tick_clocks(Member *member) {
+        if (member->asked_at != 0 && member_now() - member->asked_at > MEMBER_ANSWER_NSEC)
+                member_end_comparison(member);
+        else if (member->n_questions > 0 && member->asked_at == 0)
+                member_ask(member);
+}
+
+/* What ssh or the login has said last is a part of the reason. */
+static void member_explain(Member *member) {
+        const char *why = near_link_explain(member->link);
+        char text[2 * sizeof(member->why)];
+        bool is_known = near_link_has_hello(member->link) || !member->why[0];
+        int n = snprintf(text,
+                        sizeof(text),
+                        "%s%s%s",
+                        why,
+                        is_known ? "" : ": ",
+                        is_known ? "" : member->why);
+
+        member_set_why(member, text, MIN_OF((size_t)n, sizeof(text) - 1));
+        member_set_state(member, MEMBER_FAILED);
+}
+
+void member_tick(Member *member) {
+        if (!member->link)
+                return;
+        if (member_is_final(member)) {
+                near_link_close(member->link);
+                return;
+        }
+        if (member->state == MEMBER_CONNECTING &&
+                        member_get_usec() - member->began_usec > MEMBER_CONNECT_USEC)
+                near_link_refuse(member->link, "no connection within 30 s");
+        if (!near_link_is_broken(member->link))
+                member_tick_clocks(member);
+        else if (near_link_is_over(member->link) && near_stream_is_done(member->stream) &&
+                        near_link_try_leave(member->link))
+                member_explain(member);
+}
+
+void member_start_recording(Member *member, int64_t at) {
+        const ClockPoint *point = &member->clock.points[member->clock.n - 1];
+        uint8_t data[8];
+
+        packet_write_number(data, (uint64_t)(at + point->offsets[CLOCK_KIND_MONO]), sizeof(data));
+        (void)near_link_send(member->link, PACKET_START, data, sizeof(data));
+}
+
+/* Before the far side has the command line, there is nothing to end. */
+void member_send_signal(Member *member, uint8_t number) {
+        if (member->is_asked_to_end || !member->link || near_link_is_broken(member->link) ||
+                        near_link_has_exit(member->link))
+                return;
+        member->is_asked_to_end = true;
+        if (member->state == MEMBER_CONNECTING)
+                near_link_refuse(member->link, "interrupted before its start");
+        else
+                (void)near_link_send(member->link, PACKET_SIGNAL, &number, 1);
+}
+
+void member_hold(Member *member, bool is_held) {
+        if (member->is_held == is_held)
+                return;
+        member->is_held = is_held;
+        member_advance(member);
+}
+
+static int member_open(Member *member, Reason *reason) {
+        static const NearLinkHandlers handlers = {
+                member_on_packet, member_on_notice, member_on_link_change
+        };
+        Hello hello = hello_make();
+        int r = near_stream_new(member->group->event,
+                        member->output,
+                        member_on_stream_change,
+                        member,
+                        &member->stream,
+                        reason);
+
+        hello.wants_stream = true;
+        hello.waits = true;
+        r = r
+                            ?: near_link_new(member->group->event,
+                                               member->host,
+                                               &member->group->mask,
+                                               &handlers,
+                                               member,
+                                               &member->link,
+                                               reason);
+        return r ?: near_link_send_hello(member->link, &hello);
+}
+
+void member_init(Member *member, const MemberGroup *group, const struct HostListEntry *entry) {
+        *member = (Member){
+                .group = group, .name = entry->name, .host = &entry->host, .status = -1
+        };
+}
+
+void member_start(Member *member, Output *output) {
+        Reason reason = {};
+        int r;
+
+        member->output = output;
+        member->began_usec = member_get_usec();
+        r = member_open(member, &reason);
+        if (r == 0)
+                return;
+        member->link = near_link_free(member->link);
+        member_fail(member, reason.text[0] ? reason.text : strerror(r < 0 ? -r : EIO));
+}
+
+void member_done(Member *member) {
+        near_stream_free(member->stream);
+        near_link_free(member->link);
+}

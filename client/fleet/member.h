@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "fleet/clock-track.h"
+#include "fleet/host-list.h"
+#include "remote/near-link.h"
+#include "remote/near-stream.h"
+
+typedef enum MemberState {
+        MEMBER_CONNECTING,
+        MEMBER_ARMING,
+        MEMBER_ARMED,
+        MEMBER_RECORDING,
+        MEMBER_ENDING, /* the stream is at its end, or the connection broke */
+        MEMBER_DONE,
+        MEMBER_FAILED,
+        _MEMBER_STATE_N,
+} MemberState;
+
+typedef struct Member Member;
+
+/* What all members share. */
+typedef struct MemberGroup {
+        sd_event *event;
+        sigset_t mask; /* the signals of ssh */
+        int n_words;   /* the command line */
+        char **words;
+        bool has_command; /* the status of a machine is that of its command */
+        /* Text of the machine. is_error: of standard error, or of ssh. */
+        void (*on_text)(Member *member, bool is_error, const void *data, size_t size);
+        /* Its state has changed, or there is room again. */
+        void (*on_change)(Member *member);
+        void *userdata;
+} MemberGroup;
+
+/* One machine of a recording. */
+struct Member {
+        const MemberGroup *group;
+        const char *name;
+        const Host *host;
+        Output *output; /* NULL: it has no file */
+        NearLink *link;
+        NearStream *stream;
+        MemberState state;
+        char why[256]; /* the last thing that was said about it; "": nothing */
+        bool is_armed, is_asked_to_end, has_stream_end, is_discarded, is_held;
+        int status; /* of the verb there; -1: none yet */
+        uint64_t n_bytes;
+        uint64_t began_usec; /* CLOCK_MONOTONIC, when ssh was started */
+        int64_t started;     /* here; 0: no event was recorded */
+        ClockTrack clock;
+        /* The comparison of clocks that runs now. */
+        unsigned n_questions; /* that are left */
+        uint32_t question;
+        int64_t asked_at; /* 0: no answer is awaited */
+        bool has_best;
+        ClockPoint best;
+};
+
+void member_init(Member *member, const MemberGroup *group, const struct HostListEntry *entry);
+void member_done(Member *member);
+/* Starts ssh. A failure becomes the state. output: borrowed. */
+void member_start(Member *member, Output *output);
+/* Checks time limits. Call it a few times in a second. */
+void member_tick(Member *member);
+/* at: here. */
+void member_start_recording(Member *member, int64_t at);
+void member_send_signal(Member *member, uint8_t number);
+/* Compares the clocks once more. */
+void member_compare_clocks(Member *member);
+/* Holds the connection, because text of it has no room. */
+void member_hold(Member *member, bool is_held);
+/* Breaks the connection, with this reason. */
+void member_fail(Member *member, const char *why);
+bool member_is_final(const Member *member);
+const char *member_state_to_string(MemberState state);
+/* CLOCK_BOOTTIME of this machine. */
+int64_t member_now(void);

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# ktracectl -H a,b: several machines, each with a network and an sshd of its own.
+. "$here/machines.sh"
+
+# of FILTER: a value of the manifest.
+of() { jq -r "$1" t/manifest.json; }
+
+case_fleet_command() { # [smoke] -H a,b,c runs a command on each machine and makes a file of each
+        local i
+        with_machines 3
+        expect 0 user ktracectl -H web1,web2,web3 record -o t -e raw_syscalls:sys_enter -f 'id == 1000' -- \
+                sh -c "echo \"it is \$MACHINE\"; exec '$TARGET' calls 70 1000"
+        same 'web1: it is web1 web2: it is web2 web3: it is web3' "$(sort out | xargs)" output
+        same '1 true true' "$(of '"\(.version) \(.start < .end) \(.machines | all(.state == "complete"))"')" manifest
+        for i in 1 2 3; do
+                same 70 "$(count "t/web$i.kts" '.fields.id == 1000')" "calls of web$i"
+                same "web$i web$i.kts 70 0 0" \
+                        "$(of ".machines[$i - 1] | \"\(.host) \(.file) \(.events) \(.lost) \(.status)\"")" "web$i"
+                # One kernel, so one clock: the offset is within the bound.
+                same true "$(of ".machines[$i - 1] | .clock | length >= 2 and
+                        all(.bound > 0 and .bound < 1e9 and (.boot | fabs) <= .bound)")" "clock of web$i: $(of .)"
+        done
+        # All began at one time: the spread is what Start takes.
+        same true "$(of '[.machines[].started - .start] | all(. > -1e6 and . < 3e9)')" "$(of .)"
+}
+
+case_fleet_partial() { # machines that fail, or are slow, do not delay the others, and each is named
+        with_machines 2
+        # web3 cannot be reached, web4 is old, web5 never answers, and web6 may not record this.
+        use_ssh "case \"\$*\" in
+*web3*) echo 'no route to web3' >&2; exit 255 ;;
+*web4*) printf 'KT\\001\\000\\060\\000\\000\\000{\"protocol\": 1, \"oldest\": 1, \"version\": \"0.0.1\"}'; sleep 100 ;;
+*web5*) exec sleep 100 ;;
+*web6*) exec ssh -F '$T/ssh-config' -xT -- web2 env -u DBUS_SYSTEM_BUS_ADDRESS DBUS_SYSTEM_BUS_ADDRESS=unix:path=/x \
+        ktracectl serve ;;
+*) exec ssh -F '$T/ssh-config' \"\$@\" ;;
+esac"
+        printf '# all machines\n web1 \nweb2 # two\n\nweb3\nweb4\nweb5\nweb6\n' >hosts
+        SECONDS=0
+        expect 4 user ktracectl -H @hosts record -o t -e raw_syscalls:sys_enter -f 'id == 1000' -- "$TARGET" calls 70 1000
+        grep -q '^ktracectl: web3: ssh cannot connect: no route to web3$' err || fail "web3: $(cat err)"
+        grep -q '^ktracectl: web4: .*too old' err || fail "web4: $(cat err)"
+        grep -q '^ktracectl: web5: no connection within 30 s$' err || fail "web5: $(cat err)"
+        grep -q '^ktracectl: web6: ' err || fail "web6: $(cat err)"
+        same 'complete complete failed failed failed failed' "$(of '.machines[].state' | xargs)" states
+        same 70 "$(count t/web2.kts '.fields.id == 1000')" calls
+        same 'manifest.json web1.kts web2.kts' "$(ls t | xargs)" files
+        # web5 takes 30 s to fail. The others waited 5 s for it.
+        same true "$(of '(.start - .machines[0].clock[0].at) / 1e9 | . > 4 and . < 9')" "$(of .)"
+        [ "$SECONDS" -lt 45 ] || fail "it took $SECONDS s"
+}
+
+case_fleet_interrupt() { # ^C ends the recording on all machines
+        with_machines 2
+        calls_after user start
+        recording user ktracectl -H web1,web2 record -e raw_syscalls:sys_enter -f 'id == 1000' -p "$BACKGROUND" -o t
+        within 30 sh -c '[ "$(grep -c ": recording$" background.err)" = 2 ]' || fail "$(cat background.err)"
+        : >start
+        ends_well 70
+        same 140 "$(jq '[.machines[].events] | add' t/manifest.json)" events
+        same 'arming armed recording ending done' \
+                "$(sed -n 's/^ktracectl: web1: //p' background.err | xargs)" "states of web1"
+        within 10 no_session || fail "a session stays"
+}
+
+case_fleet_broken() { # a machine that is cut off keeps what came, and the others go on
+        with_machines 2
+        calls_after user start
+        recording user ktracectl -H web1,web2 record -e raw_syscalls:sys_enter -p "$BACKGROUND" -o t
+        within 30 sh -c '[ "$(grep -c ": recording$" background.err)" = 2 ]' || fail "$(cat background.err)"
+        : >start
+        within 30 recorded 70 || fail "few events"
+        sleep 1
+        kill -KILL "$(pgrep -f "ssh.* web2 ktracectl serve" -u "$USER_UID" | head -1)"
+        within 20 grep -q 'web2: failed: the connection broke' background.err || fail "$(cat background.err)"
+        kill -INT "$RECORDING"
+        wait "$RECORDING" && fail "it succeeds" || same 4 $? status
+        same 'complete cut' "$(of '.machines[].state' | xargs)" states
+        [ "$(count t/web2.kts '.event == "sys_enter"')" -gt 0 ] || fail "the events are lost"
+        within 10 no_session || fail "a session stays"
+}
+
+case_fleet_refused() { # lists of machines, directories and options that make no sense are refused
+        local words
+        use_ssh "echo called >'$T/called'"
+        set -- record -e 'raw_syscalls:*'
+        user mkdir full
+        user touch full/file
+        : >empty
+        for words in '-H a,' '-H ,a' '-H a,a' '-H a,-oX' '-H a,b/c' '-H @empty' '-H a,b --to dat' '-H a,b --spool'; do
+                # shellcheck disable=SC2086 # several words
+                refused 2 '^ktracectl: -H.*expected' user ktracectl "$@" $words -o t -- true
+        done
+        refused 2 'expected -o DIRECTORY' user ktracectl "$@" -H a,b -- true
+        refused 2 'expected -o DIRECTORY' user ktracectl "$@" -H a,b -o - -- true
+        refused 1 'cannot be read: No such file' user ktracectl "$@" -H @nosuch -o t -- true
+        refused 1 'full: it is not empty' user ktracectl "$@" -H a,b -o full -- true
+        refused 1 'empty: Not a directory' user ktracectl "$@" -H a,b -o empty -- true
+        refused 2 'expected one machine' user ktracectl calls -H a,b -- true
+        [ ! -e called ] || fail "ssh was called"
+        [ ! -e t ] || fail "a directory is left"
+        use_ssh 'exit 255'
+        refused 125 "b%c:22: ssh cannot connect" user ktracectl -H "a,b%c:22" "$@" -o t -- true
+}
