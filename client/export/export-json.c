@@ -37,7 +37,9 @@ static void add_wall(Printer *printer, uint64_t ts) {
 }
 
 static void export_json_add_time(Printer *printer, uint64_t ts) {
-        text_block_add(&printer->block, "{\"ts\":", 6);
+        text_block_add_char(&printer->block, '{');
+        printer_add_lead(printer);
+        text_block_add(&printer->block, "\"ts\":", 5);
         text_block_add_decimal(&printer->block, ts);
         if (printer->decode->has_wall)
                 add_wall(printer, ts);
@@ -78,11 +80,13 @@ void json_record(Printer *printer, const PrinterLine *line) {
 }
 
 void json_loss(Printer *printer, const Record *at, int64_t lost, const char *buffer) {
+        text_block_add_char(&printer->block, '{');
+        printer_add_lead(printer);
         if (lost > 0)
                 text_block_add_format(
-                                &printer->block, "{\"lost\":%" PRId64 ",\"cpu\":%u", lost, at->cpu);
+                                &printer->block, "\"lost\":%" PRId64 ",\"cpu\":%u", lost, at->cpu);
         else
-                text_block_add_format(&printer->block, "{\"lost\":null,\"cpu\":%u", at->cpu);
+                text_block_add_format(&printer->block, "\"lost\":null,\"cpu\":%u", at->cpu);
         export_json_add_buffer(printer, buffer);
         text_block_add(&printer->block, "}\n", 2);
 }

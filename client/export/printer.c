@@ -39,6 +39,11 @@ static int printer_write(Printer *printer) {
         return printer->block.used < BLOCK_SIZE ? 0 : printer_flush(printer);
 }
 
+void printer_add_lead(Printer *printer) {
+        if (printer->lead)
+                text_block_add(&printer->block, printer->lead, strlen(printer->lead));
+}
+
 static void text_buffer(Printer *printer, const char *buffer) {
         if (printer->name_width > 0)
                 text_block_add_format(&printer->block,
@@ -104,6 +109,7 @@ int printer_add(Printer *printer, const PrinterLine *line) {
                         json_loss(printer, &line->record, line->lost, line->buffer);
                 return 0;
         }
+        printer_add_lead(printer);
         text_buffer(printer, line->buffer);
         if (line->lost == 0)
                 return text_record(printer, line);

@@ -28,11 +28,13 @@ typedef struct PrinterLine {
 typedef struct Printer {
         ExportFormat format; /* EXPORT_TEXT, EXPORT_JSON or EXPORT_CALLS; EXPORT_KTS only counts */
         FILE *out;
-        Decode *decode;  /* borrowed */
-        bool is_wall;    /* text: print the time of day; wall_clock_check() has succeeded */
-        bool is_escaped; /* text: escape characters that a terminal interprets */
-        bool has_names;  /* text: names of calls, flags, errors and signals */
-        int name_width;  /* width of the longest instance name; 0: only one buffer */
+        Decode *decode;   /* borrowed */
+        bool is_wall;     /* text: print the time of day; wall_clock_check() has succeeded */
+        bool is_escaped;  /* text: escape characters that a terminal interprets */
+        bool has_names;   /* text: names of calls, flags, errors and signals */
+        const char *lead; /* begins each line: text, or members of the JSON object with a comma
+                             after each. Borrowed. NULL: none. Not for EXPORT_CALLS */
+        int name_width;   /* width of the longest instance name; 0: only one buffer */
         uint64_t n_events, n_lost;
         const CallStyle *call_style; /* EXPORT_CALLS; borrowed */
         CallPrinter *calls;          /* EXPORT_CALLS, after printer_begin() */
@@ -61,5 +63,7 @@ int printer_add(Printer *printer, const PrinterLine *line);
 /* Prints statistics, the end and what is missing (may be empty), but only for JSON. */
 int printer_end(Printer *printer, const Stream *stream, const char *missing);
 
+/* Adds the lead at its place in a line. */
+void printer_add_lead(Printer *printer);
 /* Writes the lines that wait. */
 int printer_flush(Printer *printer);

@@ -4,8 +4,8 @@
  * which they start. A machine that is not armed in time starts later, and does not delay the
  * others.
  *
- * Output: a directory with a file for each machine, and the manifest, which is written at the start
- * and at the end. ^C ends the recording on all machines; a second one ends the wait for them.
+ * Output: a directory with a file for each machine, and the manifest, which is written at the end.
+ * ^C ends the recording on all machines; a second one ends the wait for them.
  *
  * Limits: HOST_LIST_MAX machines; for each, the memory of its packets and outlets. ssh never asks
  * for a password. Owns the members, the outputs, the loop and the board. */
@@ -17,24 +17,18 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "fleet/board.h"
+#include "fleet/fleet-loop.h"
 #include "fleet/manifest.h"
-#include "fleet/text-line.h"
-#include "recording/watch.h"
 #include "terminal/message.h"
 
-#define FLEET_TICK_USEC ((uint64_t)250 * 1000)
 /* After the first machine is armed, the others have so much time. */
 #define FLEET_ARM_NSEC     ((int64_t)5 * 1000 * 1000 * 1000)
 #define FLEET_LEAD_NSEC    ((int64_t)200 * 1000 * 1000) /* until the packet has come */
 #define FLEET_COMPARE_NSEC ((int64_t)30 * 1000 * 1000 * 1000)
-#define FLEET_BURST_USEC   ((uint64_t)300 * 1000) /* as in watch.c */
-/* Descriptors of a member: three of ssh, the stream's pipe, its reader and its file. */
-#define FLEET_FDS_OF_MEMBER 12
 
 typedef struct FleetMember {
         Output *output;
@@ -47,21 +41,16 @@ typedef struct Fleet {
         Member *members;
         FleetMember *more; /* of each member */
         size_t n_members, n_begun;
-        sd_event_source *signals[3], *timer, *starter;
-        TextSink sinks[2]; /* standard output and standard error */
+        FleetLoop loop;
+        sd_event_source *starter;
         Board *board;
         Manifest *manifest;
         int64_t armed_at; /* the first member; 0: none yet */
         int64_t start_at; /* 0: not yet decided */
         int64_t compared_at;
-        unsigned n_signals;
-        uint64_t signal_usec;
 } Fleet;
 
 static void fleet_done(Fleet *fleet) {
-        for (size_t i = 0; i < ELEMENTSOF(fleet->signals); i++)
-                sd_event_source_disable_unref(fleet->signals[i]);
-        sd_event_source_disable_unref(fleet->timer);
         sd_event_source_disable_unref(fleet->starter);
         board_free(fleet->board);
         for (size_t i = 0; i < fleet->n_begun; i++)
@@ -73,17 +62,10 @@ static void fleet_done(Fleet *fleet) {
                 text_line_done(&fleet->more[i].lines[0]);
                 text_line_done(&fleet->more[i].lines[1]);
         }
-        outlet_free(fleet->sinks[0].outlet);
-        outlet_free(fleet->sinks[1].outlet);
         manifest_free(fleet->manifest);
         free(fleet->members);
         free(fleet->more);
-        sd_event_unref(fleet->group.event);
-}
-
-static bool fleet_is_full(const Fleet *fleet) {
-        return outlet_get_size(fleet->sinks[0].outlet) >= OUTLET_FULL ||
-               outlet_get_size(fleet->sinks[1].outlet) >= OUTLET_FULL;
+        fleet_loop_done(&fleet->loop);
 }
 
 static void fleet_on_text(Member *member, bool is_error, const void *data, size_t size) {
@@ -91,17 +73,20 @@ static void fleet_on_text(Member *member, bool is_error, const void *data, size_
         FleetMember *more = &fleet->more[member - fleet->members];
 
         board_clear(fleet->board);
-        (void)text_line_add(
-                        &more->lines[is_error], &fleet->sinks[is_error], member->name, data, size);
-        if (fleet_is_full(fleet))
+        (void)text_line_add(&more->lines[is_error],
+                        &fleet->loop.sinks[is_error],
+                        member->name,
+                        data,
+                        size);
+        if (fleet_loop_is_full(&fleet->loop))
                 for (size_t i = 0; i < fleet->n_begun; i++)
                         member_hold(&fleet->members[i], true);
 }
 
-static void fleet_on_text_written(Outlet *outlet, int error, void *userdata) {
+static void fleet_on_room(void *userdata) {
         Fleet *fleet = userdata;
 
-        if (!fleet_is_full(fleet))
+        if (!fleet_loop_is_full(&fleet->loop))
                 for (size_t i = 0; i < fleet->n_begun; i++)
                         member_hold(&fleet->members[i], false);
 }
@@ -144,20 +129,28 @@ static bool fleet_is_over(const Fleet *fleet) {
         for (size_t i = 0; i < fleet->n_members; i++)
                 if (!member_is_final(&fleet->members[i]))
                         return false;
-        return outlet_get_size(fleet->sinks[0].outlet) == 0 &&
-               outlet_get_size(fleet->sinks[1].outlet) == 0;
+        return fleet_loop_is_flushed(&fleet->loop);
+}
+
+static void fleet_end_lines(Fleet *fleet, const Member *member) {
+        FleetMember *more = &fleet->more[member - fleet->members];
+
+        for (int i = 0; i < 2; i++)
+                (void)text_line_end(&more->lines[i], &fleet->loop.sinks[i], member->name);
 }
 
 static void fleet_on_change(Member *member) {
         Fleet *fleet = member->group->userdata;
 
         board_note(fleet->board, member);
+        if (member_is_final(member))
+                fleet_end_lines(fleet, member);
         if (member->state == MEMBER_ARMED && fleet->start_at != 0)
                 member_start_recording(member, fleet->start_at); /* it is late */
         fleet_start_all(fleet);
 }
 
-static int fleet_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
+static void fleet_on_tick(void *userdata) {
         Fleet *fleet = userdata;
         bool is_time = member_now() - fleet->compared_at > FLEET_COMPARE_NSEC;
 
@@ -171,9 +164,7 @@ static int fleet_on_timer(sd_event_source *source, uint64_t usec, void *userdata
         fleet_start_all(fleet);
         board_draw(fleet->board);
         if (fleet_is_over(fleet))
-                return sd_event_exit(fleet->group.event, 0);
-        (void)sd_event_source_set_time_relative(source, FLEET_TICK_USEC);
-        return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+                (void)sd_event_exit(fleet->loop.event, 0);
 }
 
 /* Opens the file of the machine. Its name is made of letters that cannot leave the directory. */
@@ -199,7 +190,8 @@ static int fleet_on_next(sd_event_source *source, void *userdata) {
         Member *member = &fleet->members[i];
         Reason reason = {};
         int r = fleet_open_output(fleet, i, &fleet->more[i].output, &reason);
-        if (fleet->n_signals > 0)
+
+        if (fleet->loop.n_signals > 0)
                 member_fail(member, "interrupted before its start");
         else if (r != 0)
                 member_fail(member, reason.text[0] ? reason.text : strerror(r < 0 ? -r : EIO));
@@ -217,54 +209,16 @@ static void fleet_give_up(Fleet *fleet) {
 
 /* A burst is one signal. A second one, or a third with a command, ends the wait for the machines;
  * one more also the wait for what came. */
-static int fleet_on_signal(sd_event_source *source,
-                const struct signalfd_siginfo *si,
-                void *userdata) {
+static void fleet_on_signal(int number, void *userdata) {
         Fleet *fleet = userdata;
         unsigned patience = fleet->options->has_command ? 3 : 2;
-        uint64_t now = 0;
 
-        (void)sd_event_now(fleet->group.event, CLOCK_MONOTONIC, &now);
-        if (fleet->n_signals == 0 || now - fleet->signal_usec > FLEET_BURST_USEC)
-                fleet->n_signals++;
-        fleet->signal_usec = now;
         for (size_t i = 0; i < fleet->n_begun; i++)
-                member_send_signal(&fleet->members[i], (uint8_t)si->ssi_signo);
-        if (fleet->n_signals == patience)
+                member_send_signal(&fleet->members[i], (uint8_t)number);
+        if (fleet->loop.n_signals == patience)
                 fleet_give_up(fleet);
-        return fleet->n_signals > patience ? sd_event_exit(fleet->group.event, 0) : 0;
-}
-
-static int fleet_open_loop(Fleet *fleet) {
-        static const OutletHandlers handlers = { .on_empty = fleet_on_text_written };
-        static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-        sd_event *event;
-        int r = sd_event_new(&fleet->group.event);
-
-        event = fleet->group.event;
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(signals); i++)
-                r = sd_event_add_signal(
-                                event, &fleet->signals[i], signals[i], fleet_on_signal, fleet);
-        if (r >= 0)
-                r = sd_event_add_time_relative(event,
-                                &fleet->timer,
-                                CLOCK_MONOTONIC,
-                                FLEET_TICK_USEC,
-                                0,
-                                fleet_on_timer,
-                                fleet);
-        if (r >= 0)
-                r = sd_event_add_defer(event, &fleet->starter, fleet_on_next, fleet);
-        for (int i = 0; r >= 0 && i < 2; i++) {
-                fleet->sinks[i].is_clean = isatty(STDOUT_FILENO + i);
-                r = outlet_new(event,
-                                STDOUT_FILENO + i,
-                                false,
-                                &handlers,
-                                fleet,
-                                &fleet->sinks[i].outlet);
-        }
-        return r < 0 ? r : 0;
+        if (fleet->loop.n_signals > patience)
+                (void)sd_event_exit(fleet->loop.event, 0);
 }
 
 /* 0: it is new or empty, and ours: in another user's directory files could be exchanged. */
@@ -299,26 +253,6 @@ static int fleet_make_directory(const char *path, Reason *reason) {
         return reason_set(reason, KT_E_FAILED, "%s: cannot be made: %s", path, strerror(errno));
 }
 
-/* The default limit is for programs that use select(2), which this is not. */
-static int fleet_raise_limit(size_t n_members, Reason *reason) {
-        rlim_t wanted = (rlim_t)n_members * FLEET_FDS_OF_MEMBER + 64;
-        struct rlimit limit;
-
-        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-                return -errno;
-        if (limit.rlim_cur >= wanted)
-                return 0;
-        if (limit.rlim_max < wanted)
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "-H: %zu machines need %ju open files, and the limit is %ju: raise it with 'ulimit -n'",
-                                n_members,
-                                (uintmax_t)wanted,
-                                (uintmax_t)limit.rlim_max);
-        limit.rlim_cur = wanted;
-        return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
-}
-
 static int64_t fleet_get_realtime_offset(void) {
         struct timespec now;
 
@@ -339,18 +273,21 @@ static int fleet_open(Fleet *fleet, Reason *reason) {
         for (size_t i = 0; i < fleet->n_members; i++)
                 member_init(&fleet->members[i], &fleet->group, &options->hosts->entries[i]);
         fleet->manifest->realtime_offset = fleet_get_realtime_offset();
-        r = watch_block_signals(&fleet->group.mask);
-        r = r ?: fleet_raise_limit(fleet->n_members, reason);
+        fleet->loop.on_tick = fleet_on_tick;
+        fleet->loop.on_signal = fleet_on_signal;
+        fleet->loop.on_room = fleet_on_room;
+        fleet->loop.userdata = fleet;
+        r = fleet_loop_init(&fleet->loop, fleet->n_members, reason);
+        fleet->group.event = fleet->loop.event;
+        fleet->group.mask = fleet->loop.mask;
         r = r ?: fleet_make_directory(options->directory, reason);
-        /* Writers get EPIPE and EFBIG. */
-        (void)signal(SIGPIPE, SIG_IGN);
-        (void)signal(SIGXFSZ, SIG_IGN);
-        r = r ?: fleet_open_loop(fleet);
-        r = r
-                            ?: board_new(fleet->members,
-                                               fleet->n_members,
-                                               options->context->quiet,
-                                               &fleet->board);
+        if (r == 0)
+                r = sd_event_add_defer(fleet->loop.event, &fleet->starter, fleet_on_next, fleet);
+        if (r == 0)
+                r = board_new(fleet->members,
+                                fleet->n_members,
+                                options->context->quiet,
+                                &fleet->board);
         fleet->compared_at = member_now();
         return r;
 }
@@ -393,9 +330,11 @@ static int fleet_finish_member(Fleet *fleet, size_t i) {
                 near_stream_discard(member->stream);
         else if (member->stream)
                 status = near_stream_finish(
-                                member->stream, is_quiet, has_failed || fleet->n_signals > 0);
+                                member->stream, is_quiet, has_failed || fleet->loop.n_signals > 0);
         if (has_failed)
-                message_print("%s: %s", member->name, member->why[0] ? member->why : "it sent no recording");
+                message_print("%s: %s",
+                                member->name,
+                                member->why[0] ? member->why : "it sent no recording");
         r = fleet_fill_machine(
                         fleet, i, member->stream ? near_stream_get_result(member->stream) : NULL);
         if (r < 0)
@@ -439,7 +378,7 @@ int fleet_record(const FleetRecordOptions *options) {
                 .userdata = &fleet };
         r = fleet_open(&fleet, &reason);
         if (r == 0)
-                r = sd_event_loop(fleet.group.event);
+                r = sd_event_loop(fleet.loop.event);
         fleet.board = board_free(fleet.board);
         status = r < 0 || reason.text[0] ? message_fail(r, &reason) : fleet_finish(&fleet);
         fleet_done(&fleet);

@@ -19,7 +19,7 @@
 #include "interfaces/json.h"
 #include "recording/target.h"
 
-static const char *const manifest_states[] = { "recording", "complete", "cut", "failed" };
+static const char *const manifest_states[] = { "complete", "cut", "failed" };
 static const char *const manifest_clocks[_CLOCK_KIND_N] = { [CLOCK_KIND_MONO] = "mono",
         [CLOCK_KIND_BOOT] = "boot",
         [CLOCK_KIND_REALTIME] = "realtime" };
@@ -249,7 +249,7 @@ static int check_state(const ManifestText *text, const ManifestMachine *machine)
         for (size_t i = 0; machine->state && i < ELEMENTSOF(manifest_states); i++)
                 if (strcmp(machine->state, manifest_states[i]) == 0)
                         return 0;
-        return manifest_refuse(text, "state", "recording, complete, cut or failed");
+        return manifest_refuse(text, "state", "complete, cut or failed");
 }
 
 static int read_machine(const ManifestText *text, json_object *object, ManifestMachine *machine) {

@@ -12,7 +12,7 @@
 typedef struct ManifestMachine {
         char *host;
         char *file;    /* in the directory; NULL: it has none */
-        char *state;   /* "recording", "complete", "cut" or "failed" */
+        char *state;   /* "complete", "cut" or "failed" */
         char *message; /* why it is cut or failed; NULL: nothing was said */
         int status;    /* -1: none */
         uint64_t n_events, n_lost;
@@ -20,7 +20,7 @@ typedef struct ManifestMachine {
         ClockTrack clock;
 } ManifestMachine;
 
-/* What the file manifest.json of a recording of several machines says, see ktrace-fleet(5). */
+/* What the file manifest.json of a recording of several machines says, see ktracectl(1). */
 typedef struct Manifest {
         int64_t realtime_offset; /* CLOCK_REALTIME here minus "here", see clock-track.h */
         int64_t start, end;      /* here; 0: not yet */

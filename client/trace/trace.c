@@ -455,51 +455,54 @@ static int open_head(Trace *trace, uint8_t head[static 16], size_t *ret_size) {
         return type_of(head, n) == TRACE_UNKNOWN ? 0 : spool(trace, head, n);
 }
 
-int trace_open(int fd, bool with_plugins, TraceSeal seal, Trace **ret, Reason *reason) {
-        _cleanup_(trace_close_cleanup) Trace *trace = NULL;
+int trace_prepare(int fd, bool with_plugins, Trace **ret, Reason *reason) {
+        _cleanup_(trace_close_cleanup) Trace *trace = calloc(1, sizeof(*trace));
         uint8_t head[16];
         struct stat st;
         size_t n = 0;
         int r;
 
-        trace = calloc(1, sizeof(*trace));
         if (!trace)
                 return -ENOMEM;
         trace->fd = fd;
         stream_init(&trace->stream, with_plugins);
-
         r = open_head(trace, head, &n);
         if (r < 0)
                 return r;
         if (n == 0)
                 return reason_set(reason, KT_E_FAILED, "the file is empty");
-        if (fstat(trace->fd, &st) < 0)
-                return -errno;
-        trace->size = (uint64_t)st.st_size;
-
-        r = stream_prepare(&trace->stream);
-        if (r == 0 && seal)
-                r = seal(reason);
-        if (r != 0)
-                return r;
-        switch (type_of(head, n)) {
-        case TRACE_STREAM:
-                r = trace_load_stream(trace, reason);
-                break;
-        case TRACE_DAT:
-                trace->is_dat = true;
-                r = trace_load_dat(trace, reason);
-                break;
-        default:
+        if (type_of(head, n) == TRACE_UNKNOWN)
                 return reason_set(reason,
                                 KT_E_FAILED,
                                 "not a ktrace stream and not a trace.dat of trace-cmd");
-        }
-        if (r != 0)
-                return r;
-        trace->decode = trace->stream.decode;
-        *ret = TAKE_PTR(trace);
-        return 0;
+        if (fstat(trace->fd, &st) < 0)
+                return -errno;
+        trace->size = (uint64_t)st.st_size;
+        trace->is_dat = type_of(head, n) == TRACE_DAT;
+        r = stream_prepare(&trace->stream);
+        if (r == 0)
+                *ret = TAKE_PTR(trace);
+        return r;
+}
+
+int trace_load(Trace *trace, Reason *reason) {
+        int r = trace->is_dat ? trace_load_dat(trace, reason) : trace_load_stream(trace, reason);
+
+        if (r == 0)
+                trace->decode = trace->stream.decode;
+        return r;
+}
+
+int trace_open(int fd, bool with_plugins, TraceSeal seal, Trace **ret, Reason *reason) {
+        _cleanup_(trace_close_cleanup) Trace *trace = NULL;
+        int r = trace_prepare(fd, with_plugins, &trace, reason);
+
+        if (r == 0 && seal)
+                r = seal(reason);
+        r = r ?: trace_load(trace, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(trace);
+        return r;
 }
 
 static void lane_free(TraceLane *lane) {

@@ -94,6 +94,10 @@ typedef int (*TraceSeal)(Reason *reason);
 /* Opens a trace; its content selects the loader. A fd that cannot seek is first copied to a
  * temporary file. seal may be NULL. Returns 0, -errno, or KT_E_FAILED with reason. */
 int trace_open(int fd, bool with_plugins, TraceSeal seal, Trace **ret, Reason *reason);
+/* The two steps of it, for several traces with one seal between them: opens all files that the
+ * trace needs, and parses it. */
+int trace_prepare(int fd, bool with_plugins, Trace **ret, Reason *reason);
+int trace_load(Trace *trace, Reason *reason);
 Trace *trace_close(Trace *trace);
 DEFINE_CLEANUP(Trace, trace_close);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "export/export.h"
+#include "fleet/fleet-report.h"
 #include "recording/input.h"
 #include "recording/isolation.h"
 #include "recording/selection-options.h"
@@ -224,6 +225,32 @@ static int report_parse(Context *context,
         return option;
 }
 
+/* The recordings of several machines. */
+static int report_directory(const ReportOptions *o,
+                const ReportWork *work,
+                const char *path,
+                int n_paths) {
+        const Selection *selection = &o->selection.selection;
+        const char *option = o->wants_receipt                 ? "--receipt"
+                             : o->wants_stats                 ? "--stats"
+                             : selection_has_times(selection) ? "--from, --until, --last"
+                                                              : NULL;
+
+        if (n_paths != 1)
+                return message_show_usage(work->context, "%s: expected one directory", path);
+        if (option)
+                return message_show_usage(work->context,
+                                "%s: %s is for one machine: name its file in the directory",
+                                path,
+                                option);
+        return fleet_report(&(FleetReportOptions){ .context = work->context,
+                        .path = path,
+                        .format = work->format,
+                        .selection = selection,
+                        .has_names = work->source.has_names,
+                        .is_raw = o->is_raw });
+}
+
 static int report_run(Context *context, int argc, char **argv) {
         ReportOptions o = { .names = "auto" };
         ReportWork work = { .context = context, .source.seal = isolation_seal };
@@ -241,6 +268,11 @@ static int report_run(Context *context, int argc, char **argv) {
         r = r ?: input_parse_jobs(o.jobs, &work.source.n_jobs, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
+        work.format = context->json != JSON_OFF ? EXPORT_JSON
+                      : o.is_wall               ? EXPORT_TEXT_WALL
+                                                : EXPORT_TEXT;
+        if (fleet_is_directory(argv[optind]))
+                return report_directory(&o, &work, argv[optind], argc - optind);
         r = input_open_all(argv + optind, argc - optind, &fd, &work.source.name, &reason);
         if (r != 0)
                 return input_report_failure(work.source.name, NULL, r, &reason);
@@ -249,21 +281,21 @@ static int report_run(Context *context, int argc, char **argv) {
         work.source.selection = &o.selection.selection;
         work.wants_receipt = o.wants_receipt;
         work.wants_stats = o.wants_stats;
-        work.format = context->json != JSON_OFF ? EXPORT_JSON
-                      : o.is_wall               ? EXPORT_TEXT_WALL
-                                                : EXPORT_TEXT;
         return isolation_run(work.source.name, report_work, &work);
 }
 
 const Verb verb_report = {
         .name = "report",
-        .arguments = "FILE...",
+        .arguments = "FILE...|DIRECTORY",
         .summary = "print a recorded trace, in time order over all CPUs",
         .help = "FILE is a .kts stream or a trace.dat of trace-cmd (version 6, or "
                 "version 7 plain\n"
                 "or packed with zstd); '-' is standard input. With --json each line is "
                 "one\n"
-                "object.\n"
+                "object. DIRECTORY is a recording of several machines: their events are\n"
+                "printed on one time line, each line with its machine, and with '~' when "
+                "its order\n"
+                "to the line before is not certain.\n"
                 "\n"
                 "  --wall               times of day (UTC) instead of the trace's "
                 "clock; with\n"

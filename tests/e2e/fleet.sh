@@ -102,3 +102,58 @@ case_fleet_refused() { # lists of machines, directories and options that make no
         use_ssh 'exit 255'
         refused 125 "b%c:22: ssh cannot connect" user ktracectl -H "a,b%c:22" "$@" -o t -- true
 }
+
+case_fleet_report() { # report DIRECTORY prints all machines on one time line, and marks what is not certain
+        with_machines 2
+        # A client on web1 and a server on web2: each call of the one is before a call of the other.
+        expect 0 user ktracectl -H web1,web2 record -q -o t -e raw_syscalls:sys_enter -f 'id == 1000' -- \
+                "$TARGET" calls 20 1000
+        expect 0 user ktracectl report t
+        same 2 "$(grep -cE '^# web[12]: complete, 20 events, clock \+-[0-9]+ us at the start, \+-[0-9]+ us at the end$' out)" \
+                "head: $(head -3 out)"
+        for i in 1 2; do
+                same 20 "$(grep -cE "^web$i  ?[ ~] +target-[0-9]+ +\[[0-9]+\] +[0-9.]+: sys_enter: +NR 1000 " out)" "web$i"
+        done
+        expect 0 user ktracectl report t --json
+        same '40 true' "$(jq -cs '[.[] | select(.event)] | "\(length) \(map(.ts) == (map(.ts) | sort))"' -r out)" order
+        # All share one clock, so a pair that is not certain is closer than its bounds.
+        same true "$(jq -cs '[.[] | select(.event)] | [range(1; length) as $i | {a: .[$i - 1], b: .[$i]} |
+                (.a.machine != .b.machine and .b.ts - .a.ts < .a.bound + .b.bound) == (.b.uncertain // false)] | all' out)" \
+                marks
+        expect 0 user ktracectl report t --wall --event sys_enter --cpu 0-4095
+        same 40 "$(grep -cE ' [0-9-]{10}T[0-9:]{8}\.[0-9]{6}Z: ' out)" times
+        refused 2 'for one machine' user ktracectl report t --last 1s
+        refused 2 'for one machine' user ktracectl report t --receipt
+        refused 1 'manifest.json: cannot be read' user ktracectl report .
+        jq '.machines[1].state = "cut" | .machines[1].message = "lightning"' t/manifest.json >m
+        user cp m t/manifest.json
+        refused 4 '^ktracectl: web2: cut: lightning$' user ktracectl report t
+        jq '.machines[1].file = "../web2.kts"' t/manifest.json >m
+        user cp m t/manifest.json
+        refused 2 "file: expected the host's name and .kts" user ktracectl report t
+}
+
+case_fleet_verbs() { # verbs that write no file run on each machine, in the order of -H
+        with_machines 3
+        expect 0 user ktracectl create -H web1,web3 --scope own -e 'raw_syscalls:*' --lifetime linger:60s
+        expect 0 user ktracectl -H web3,web1,web2 list --no-pager
+        same 'web3 web1 web2' "$(cut -d: -f1 out | uniq | xargs)" "machines in $(cat out)"
+        expect 0 user ktracectl -H web3,web1 list --json=short
+        same '["web3","web1"] [0,0] [2,2]' \
+                "$(jq -rc '"\(map(.machine)) \(map(.status)) \(map(.output | length))"' out)" "$(cat out)"
+        refused 4 '^ktracectl: web9: ssh cannot connect$' user ktracectl -H web1,web9 list
+        grep -q '^web1: ' out || fail "no list of web1: $(cat out)"
+        refused 2 'does not end' user ktracectl -H web1,web2 watch
+        refused 2 'standard input' user ktracectl -H web1,web2 create --spec -
+        for i in $(user ktracectl list --json=short | jq -r '.[].id'); do user ktracectl destroy "$i"; done
+        no_session || fail "a session stays"
+}
+
+case_fleet_cookbook() { # ktrace-cookbook(7): which of several machines was first
+        with_machines 2
+        example ktrace-cookbook.7 'Which machine was first?'
+}
+
+case_fleet_many() { # [deep] 500 simulated machines: memory and time grow with their number only
+        user "$here/../client/fleet/test_fleet.py" "$(command -v ktracectl)" 50 200 500
+}

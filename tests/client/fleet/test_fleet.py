@@ -36,7 +36,7 @@ def clocks(answer, offset=0, reverse=False):
     return packet(CLOCK_TIMES, answer + struct.pack("<3Q", *times))
 
 
-def serve(offset=0, on_clock=None, stream=b"no stream" * 100):
+def serve(offset=0, on_clock=None, stream=b"no stream" * 100, stuck=False):
     """A far side that behaves, but for what the arguments say."""
     send(hello(protocol=2))
     while True:
@@ -54,6 +54,8 @@ def serve(offset=0, on_clock=None, stream=b"no stream" * 100):
                 time.sleep(0.001)
             if begin:
                 send(packet(STARTED, struct.pack("<Q", time.clock_gettime_ns(time.CLOCK_MONOTONIC) + offset)))
+            if stuck:
+                time.sleep(60)
             send(*[packet(STREAM, stream[i:i + 65536]) for i in range(0, len(stream), 65536)],
                  packet(STREAM_END, b"\0"))
         elif kind == LEAVE:
@@ -136,6 +138,12 @@ def serve_rest():
         elif kind == LEAVE:
             send(packet(EXIT, b"\0"))
             return
+
+
+def far_stuck():
+    """It records, and sends nothing."""
+    pathlib.Path(os.environ["FOLDER"], "arguments").write_text(" ".join(sys.argv[1:]))
+    serve(on_clock=clocks, stuck=True)
 
 
 def far_flood():
@@ -246,6 +254,18 @@ with start("mute", "good") as process:
     errors = process.communicate(timeout=20)[1]
 check("a machine without clocks never starts, and ^C leaves it", [] if b"mute: interrupted" in errors else
       [repr(errors)])
+
+with start("stuck", "stuck.2", "stuck.3") as process:
+    time.sleep(4)
+    readers = [pathlib.Path(f"/proc/{child}")
+               for child in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+    counts = [len(list((reader / "fd").iterdir())) for reader in readers
+              if (reader / "comm").read_text() == "ktracectl\n"]
+    check("the reader of a stream has no connection to another machine", [] if counts == [5, 5, 5] or "asan" in KTRACECTL
+          else [repr(counts)])
+    arguments = (FOLDER / "arguments").read_text()
+    check("ssh asks for no password", [] if arguments.startswith("-xT -oBatchMode=yes -- stuck") else [arguments])
+    process.kill()
 
 with start("flood", "flood.2", "good") as process:
     time.sleep(2)

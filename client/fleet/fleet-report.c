@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `ktracectl report DIRECTORY`: prints the events of all machines of a recording on one time line.
+ * Each line begins with its machine, and with '~' when its order to the line before is not certain.
+ * What a machine lacks is reported after the events.
+ *
+ * The manifest is read here, and the recordings in an isolated process. Texts of both may be
+ * hostile. Owns the manifest, the traces and a printer for each. */
+
+#include "fleet/fleet-report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "export/printer.h"
+#include "fleet/fleet-trace.h"
+#include "recording/input.h"
+#include "recording/isolation.h"
+#include "terminal/message.h"
+#include "trace/json-string.h"
+
+typedef struct FleetReport {
+        const FleetReportOptions *options;
+        Manifest *manifest;
+        FleetTrace *trace;
+        Printer *printers; /* of each lane */
+        TextBlock lead;
+        int name_width;
+} FleetReport;
+
+bool fleet_is_directory(const char *path) {
+        struct stat st;
+
+        return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void fleet_report_done(FleetReport *report) {
+        for (size_t i = 0; report->printers && i < fleet_trace_get_n_lanes(report->trace); i++)
+                printer_clear(&report->printers[i]);
+        free(report->printers);
+        text_block_clear(&report->lead);
+        fleet_trace_free(report->trace);
+        manifest_free(report->manifest);
+}
+
+static const ManifestMachine *fleet_report_get_machine(const FleetReport *report,
+                const FleetLane *lane) {
+        return &report->manifest->machines[lane->machine];
+}
+
+static int64_t fleet_report_to_usec(int64_t nsec) {
+        return nsec / 1000 + (nsec % 1000 > 0);
+}
+
+/* A line for each machine, before the events. */
+static void fleet_report_print_machine(const FleetReport *report, const ManifestMachine *machine) {
+        const ClockTrack *clock = &machine->clock;
+
+        if (report->options->format == EXPORT_JSON || report->options->context->quiet)
+                return;
+        if (clock->n == 0)
+                printf("# %s: %s\n", machine->host, machine->state);
+        else
+                printf("# %s: %s, %" PRIu64 " events, clock +-%" PRId64
+                       " us at the start, +-%" PRId64 " us at the end\n",
+                                machine->host,
+                                machine->state,
+                                machine->n_events,
+                                fleet_report_to_usec(clock->points[0].bound),
+                                fleet_report_to_usec(clock->points[clock->n - 1].bound));
+}
+
+static void fleet_report_make_lead(FleetReport *report, const FleetItem *item) {
+        const ManifestMachine *machine = fleet_report_get_machine(report, item->lane);
+        TextBlock *lead = &report->lead;
+
+        lead->used = 0;
+        if (report->options->format != EXPORT_JSON) {
+                text_block_add_format(lead,
+                                "%-*s%s ",
+                                report->name_width,
+                                machine->host,
+                                item->is_uncertain ? " ~" : "  ");
+        } else {
+                text_block_add_format(lead, "\"machine\":");
+                json_string_add(lead, machine->host, strlen(machine->host));
+                text_block_add_format(lead, ",\"bound\":%" PRId64 ",", item->bound);
+                if (item->is_uncertain)
+                        text_block_add_format(lead, "\"uncertain\":true,");
+        }
+        text_block_add_char(lead, '\0');
+}
+
+/* Each line is written at once, because another printer has the next one. */
+static int fleet_report_print(FleetReport *report, const FleetItem *item) {
+        FleetLane *lane = item->lane;
+        Printer *printer = &report->printers[lane - fleet_trace_get_lane(report->trace, 0)];
+        Record record = lane->item.record;
+        int r;
+
+        fleet_report_make_lead(report, item);
+        printer->lead = report->lead.data;
+        if (!printer->lead)
+                return -ENOMEM;
+        record.ts = item->ts;
+        r = lane->item.kind == TRACE_LOSS
+                            ? printer_loss(printer,
+                                              &record,
+                                              lane->item.lost,
+                                              lane->item.buffer->name)
+                            : printer_record(printer, &record, lane->item.buffer->name);
+        return r ?: printer_flush(printer);
+}
+
+static int fleet_report_prepare(FleetReport *report, Reason *reason) {
+        const FleetReportOptions *options = report->options;
+        size_t n = fleet_trace_get_n_lanes(report->trace);
+        int r;
+
+        report->printers = calloc(MAX_OF(n, (size_t)1), sizeof(*report->printers));
+        if (!report->printers)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                FleetLane *lane = fleet_trace_get_lane(report->trace, i);
+                Printer *printer = &report->printers[i];
+
+                printer_init(printer, options->format, stdout, lane->trace->decode);
+                printer->is_escaped = printer->is_escaped && !options->is_raw;
+                printer->has_names = options->has_names;
+                r = selection_apply(options->selection, lane->trace, reason);
+                if (r != 0)
+                        return r;
+        }
+        for (size_t i = 0; i < report->manifest->n_machines; i++)
+                fleet_report_print_machine(report, &report->manifest->machines[i]);
+        return 0;
+}
+
+/* Says what a machine lacks. Returns its exit status. */
+static int fleet_report_finish_machine(const FleetReport *report, const ManifestMachine *machine) {
+        bool is_quiet = report->options->context->quiet;
+
+        if (machine->n_lost > 0 && !is_quiet)
+                message_print("%s: %" PRIu64 " events were lost while it was recorded",
+                                machine->host,
+                                machine->n_lost);
+        if (strcmp(machine->state, "complete") == 0)
+                return KT_EXIT_OK;
+        if (machine->file && machine->clock.n == 0)
+                message_print("%s: its clocks were never compared: its events are only in %s",
+                                machine->host,
+                                machine->file);
+        message_print("%s: %s%s%s",
+                        machine->host,
+                        machine->state,
+                        machine->message ? ": " : "",
+                        machine->message ?: "");
+        return KT_EXIT_LOST;
+}
+
+static int fleet_report_finish(const FleetReport *report) {
+        int status = KT_EXIT_OK;
+
+        for (size_t i = 0; i < report->manifest->n_machines; i++)
+                if (fleet_report_finish_machine(report, &report->manifest->machines[i]) != 0)
+                        status = KT_EXIT_LOST;
+        return status;
+}
+
+/* In the isolated process. */
+static int fleet_report_work(void *argument) {
+        FleetReport *report = argument;
+        Reason reason = {};
+        FleetItem item;
+        int r = isolation_seal(&reason);
+
+        r = r ?: fleet_trace_load(report->trace, &reason);
+        r = r ?: fleet_report_prepare(report, &reason);
+        while (r == 0 && (r = fleet_trace_next(report->trace, &item)) > 0)
+                r = fleet_report_print(report, &item);
+        if (r == 0 && fflush(stdout) != 0)
+                r = -errno;
+        return r == 0 ? fleet_report_finish(report)
+                      : input_report_failure(report->options->path, stdout, r, &reason);
+}
+
+static int fleet_report_open(FleetReport *report, Reason *reason) {
+        const char *path = report->options->path;
+        _cleanup_close_ int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        int r;
+
+        if (fd < 0)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "%s: cannot be opened: %s",
+                                path,
+                                strerror(errno));
+        r = manifest_read(fd, path, &report->manifest, reason);
+        for (size_t i = 0; r == 0 && i < report->manifest->n_machines; i++) {
+                char *host = report->manifest->machines[i].host;
+
+                message_clean(host);
+                report->name_width = MAX_OF(report->name_width, (int)strlen(host));
+        }
+        return r
+                               ?: fleet_trace_open(fd,
+                                                  report->manifest,
+                                                  report->options->format != EXPORT_JSON,
+                                                  &report->trace,
+                                                  reason);
+}
+
+int fleet_report(const FleetReportOptions *options) {
+        FleetReport report = { .options = options };
+        Reason reason = {};
+        int r = fleet_report_open(&report, &reason), status;
+
+        if (r == 0)
+                status = isolation_run(options->path, fleet_report_work, &report);
+        else
+                status = input_report_failure(options->path, NULL, r, &reason);
+        fleet_report_done(&report);
+        return status;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Recordings of several machines on one time line: in order of the converted times, and neighbours
+ * whose order is not certain are marked. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stream-fixture.h"
+
+#include "fleet/fleet-trace.h"
+
+#define STEP INT64_C(1000000)
+
+typedef struct Fixture {
+        char *path;
+        Manifest *manifest;
+        FleetTrace *trace;
+} Fixture;
+
+/* A machine with events at these steps here. Its clock is ahead by the offset. */
+static void add_machine(Fixture *f, size_t i, int64_t offset, int64_t bound, const int *steps) {
+        g_autoptr(GByteArray) stream = stream_new();
+        g_autofree char *host = g_strdup_printf("m%zu", i), *path = NULL;
+        ManifestMachine *machine = &f->manifest->machines[i];
+        ClockPoint point = {
+                .at = (int64_t)FIXTURE_TS, .offsets = { offset, offset, offset }, .bound = bound
+        };
+        Page page;
+
+        machine->host = strdup(host);
+        machine->file = g_strdup_printf("m%zu.kts", i);
+        machine->state = strdup("complete");
+        g_assert_cmpint(clock_track_add(&machine->clock, &point), ==, 0);
+        page_init(&page, FIXTURE_TS + (uint64_t)offset);
+        for (size_t j = 0; steps[j] >= 0; j++)
+                page_add_hello(&page,
+                                FIXTURE_TS + (uint64_t)(offset + steps[j] * STEP),
+                                41,
+                                (int)(i * 100) + steps[j],
+                                "x");
+        stream_add_metadata(stream, 1);
+        stream_add_page(stream, 0, 0, &page);
+        stream_add_end(stream);
+        path = g_build_filename(f->path, machine->file, NULL);
+        g_assert_true(g_file_set_contents(path, (const char *)stream->data, stream->len, NULL));
+}
+
+static void fixture_init(Fixture *f, size_t n_machines) {
+        *f = (Fixture){ .path = g_dir_make_tmp(NULL, NULL), .manifest = manifest_new(n_machines) };
+}
+
+static void fixture_open(Fixture *f) {
+        int fd = open(f->path, O_PATH | O_DIRECTORY);
+        Reason reason = {};
+
+        g_assert_cmpint(fleet_trace_open(fd, f->manifest, false, &f->trace, &reason), ==, 0);
+        close(fd);
+        g_assert_cmpint(fleet_trace_load(f->trace, &reason), ==, 0);
+}
+
+static void fixture_done(Fixture *f) {
+        for (size_t i = 0; i < f->manifest->n_machines; i++) {
+                g_autofree char *path =
+                                g_build_filename(f->path, f->manifest->machines[i].file, NULL);
+
+                g_unlink(path);
+        }
+        g_rmdir(f->path);
+        fleet_trace_free(f->trace);
+        manifest_free(f->manifest);
+        g_free(f->path);
+}
+
+/* What comes, such as "0@1 1@1~ ": machine, step here, and the mark. */
+static char *fixture_read(Fixture *f) {
+        GString *text = g_string_new("");
+        FleetItem item;
+        int r;
+
+        while ((r = fleet_trace_next(f->trace, &item)) > 0)
+                g_string_append_printf(text,
+                                "%zu@%" G_GINT64_FORMAT "%s ",
+                                item.lane->machine,
+                                ((int64_t)(item.ts - FIXTURE_TS) + STEP / 2) / STEP,
+                                item.is_uncertain ? "~" : "");
+        g_assert_cmpint(r, ==, 0);
+        return g_string_free(text, FALSE);
+}
+
+/* Offsets of a thousand seconds do not matter. */
+static void test_order(void) {
+        static const int a[] = { 1, 5, 9, -1 }, b[] = { 2, 4, 11, -1 }, c[] = { 0, 3, 10, 12, -1 };
+        g_autofree char *text = NULL;
+        Fixture f;
+
+        fixture_init(&f, 3);
+        add_machine(&f, 0, 0, 1, a);
+        add_machine(&f, 1, INT64_C(1000000000000), 1, b);
+        add_machine(&f, 2, -INT64_C(50000000000), 1, c);
+        fixture_open(&f);
+        text = fixture_read(&f);
+        g_assert_cmpstr(text, ==, "2@0 0@1 1@2 2@3 1@4 0@5 0@9 2@10 1@11 2@12 ");
+        fixture_done(&f);
+}
+
+/* The bounds are 1.5 steps together. */
+static void test_uncertain(void) {
+        static const int a[] = { 1, 2, 10, -1 }, b[] = { 3, 5, 8, 11, -1 };
+        g_autofree char *text = NULL;
+        Fixture f;
+
+        fixture_init(&f, 2);
+        add_machine(&f, 0, 0, STEP, a);
+        add_machine(&f, 1, 777, STEP / 2, b);
+        fixture_open(&f);
+        text = fixture_read(&f);
+        g_assert_cmpstr(text, ==, "0@1 0@2 1@3~ 1@5 1@8 0@10 1@11~ ");
+        fixture_done(&f);
+}
+
+/* A machine without events, one without comparisons, and a file that is none. */
+static void test_bad(void) {
+        static const int a[] = { 1, -1 }, none[] = { -1 };
+        g_autofree char *text = NULL, *path = NULL;
+        FleetTrace *trace = NULL;
+        Reason reason = {};
+        Fixture f;
+        int fd;
+
+        fixture_init(&f, 3);
+        add_machine(&f, 0, 0, 1, none);
+        add_machine(&f, 1, 0, 1, a);
+        add_machine(&f, 2, 0, 1, a);
+        f.manifest->machines[2].clock.n = 0;
+        fixture_open(&f);
+        g_assert_cmpuint(fleet_trace_get_n_lanes(f.trace), ==, 2);
+        text = fixture_read(&f);
+        g_assert_cmpstr(text, ==, "1@1 ");
+        path = g_build_filename(f.path, "m1.kts", NULL);
+        fd = open(f.path, O_PATH | O_DIRECTORY);
+        g_assert_true(g_file_set_contents(path, "text", 4, NULL));
+        g_assert_cmpint(fleet_trace_open(fd, f.manifest, false, &trace, &reason), ==, KT_E_FAILED);
+        g_assert_nonnull(strstr(reason.text, "m1.kts: not a ktrace stream"));
+        g_assert_cmpint(g_unlink(path), ==, 0);
+        g_assert_cmpint(symlink("m0.kts", path), ==, 0);
+        g_assert_cmpint(fleet_trace_open(fd, f.manifest, false, &trace, &reason), ==, KT_E_FAILED);
+        g_assert_cmpint(g_unlink(path), ==, 0);
+        g_assert_cmpint(mkfifo(path, 0600), ==, 0);
+        g_assert_cmpint(fleet_trace_open(fd, f.manifest, false, &trace, &reason), ==, KT_E_FAILED);
+        g_assert_nonnull(strstr(reason.text, "not a regular file"));
+        close(fd);
+        fixture_done(&f);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/fleet-trace/order", test_order);
+        g_test_add_func("/fleet-trace/uncertain", test_uncertain);
+        g_test_add_func("/fleet-trace/bad", test_bad);
+        return g_test_run();
+}
