@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "call/proxy.h"
+#include "fleet/fleet-run.h"
 #include "interfaces/nearest.h"
 #include "remote/near.h"
 #include "terminal/help.h"
@@ -76,7 +77,8 @@ static void write_help(FILE *out) {
                         "  --no-ask-password          never ask for a password; calls that need one fail\n"
                         "  --no-legend                no headings and no counts\n"
                         "  --varlink                  call ktraced over its own socket, without the bus\n"
-                        "  -H, --host=[USER@]HOST     trace on another machine, over ssh\n"
+                        "  -H, --host=[USER@]HOST     trace on another machine, over ssh;\n"
+                        "                             several: A,B or @FILE\n"
                         "  -M, --machine=CONTAINER    trace the processes of a container\n"
                         "  -q, --quiet                print only errors and results\n"
                         "  -h, --help                 this text; after a verb: the help of the verb\n"
@@ -164,6 +166,8 @@ static bool ktracectl_reads_input(const Context *context) {
 }
 
 static int ktracectl_run_there(const Context *context) {
+        if (context_has_many_hosts(context))
+                return fleet_run(context, ktracectl_reads_input(context));
         return near_run(&(NearOptions){
                         .context = context, .reads_input = ktracectl_reads_input(context) });
 }

@@ -266,6 +266,7 @@ static int watch_run_verb(Context *context, int argc, char **argv) {
 
 const Verb verb_watch = {
         .name = "watch",
+        .is_endless = true,
         .arguments = "[SESSION...]",
         .summary = "Print what happens to your sessions until ^C",
         .help = "Prints a line for each change of state, end, loss, limit, snapshot and\n"
