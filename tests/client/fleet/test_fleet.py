@@ -256,7 +256,9 @@ check("a machine without clocks never starts, and ^C leaves it", [] if b"mute: i
       [repr(errors)])
 
 with start("stuck", "stuck.2", "stuck.3") as process:
-    time.sleep(4)
+    limit = time.monotonic() + 60
+    while not (FOLDER / "arguments").exists() and time.monotonic() < limit:
+        time.sleep(0.1)
     readers = [pathlib.Path(f"/proc/{child}")
                for child in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
     counts = [len(list((reader / "fd").iterdir())) for reader in readers
