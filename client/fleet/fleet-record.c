@@ -168,7 +168,7 @@ static void fleet_on_tick(void *userdata) {
 }
 
 /* Opens the file of the machine. Its name is made of letters that cannot leave the directory. */
-static int fleet_open_output(const Fleet *fleet, size_t i, Output **ret, Reason *reason) {
+static int fleet_open_member(Fleet *fleet, size_t i, Reason *reason) {
         _cleanup_free_ char *path = NULL;
         int r;
 
@@ -177,26 +177,22 @@ static int fleet_open_output(const Fleet *fleet, size_t i, Output **ret, Reason 
                             fleet->options->directory,
                             fleet->options->hosts->entries[i].file) < 0)
                 return -ENOMEM;
-        r = output_open(path, "kts", ret, reason);
-        if (r == 0)
-                output_set_foreign(*ret);
-        return r;
+        r = output_open(path, "kts", &fleet->more[i].output, reason);
+        if (r != 0)
+                return r;
+        output_set_foreign(fleet->more[i].output);
+        return member_open(&fleet->members[i], fleet->more[i].output, reason);
 }
 
 /* One at a time, so that machines that are connected are not left waiting. */
 static int fleet_on_next(sd_event_source *source, void *userdata) {
         Fleet *fleet = userdata;
-        size_t i = fleet->n_begun++;
-        Member *member = &fleet->members[i];
-        Reason reason = {};
-        int r = fleet_open_output(fleet, i, &fleet->more[i].output, &reason);
+        Member *member = &fleet->members[fleet->n_begun++];
 
         if (fleet->loop.n_signals > 0)
                 member_fail(member, "interrupted before its start");
-        else if (r != 0)
-                member_fail(member, reason.text[0] ? reason.text : strerror(r < 0 ? -r : EIO));
         else
-                member_start(member, fleet->more[i].output);
+                member_start(member);
         return sd_event_source_set_enabled(
                         source, fleet->n_begun < fleet->n_members ? SD_EVENT_ON : SD_EVENT_OFF);
 }
@@ -281,6 +277,8 @@ static int fleet_open(Fleet *fleet, Reason *reason) {
         fleet->group.event = fleet->loop.event;
         fleet->group.mask = fleet->loop.mask;
         r = r ?: fleet_make_directory(options->directory, reason);
+        for (size_t i = 0; r == 0 && i < fleet->n_members; i++)
+                r = fleet_open_member(fleet, i, reason);
         if (r == 0)
                 r = sd_event_add_defer(fleet->loop.event, &fleet->starter, fleet_on_next, fleet);
         if (r == 0)

@@ -290,13 +290,19 @@ static json_object *run_make_result(const RunMachine *machine) {
                                 object, "status", json_object_new_int(machine->status));
         else
                 (void)json_object_object_add(object, "error", json_object_new_string(machine->why));
-        if (machine->n_text > 0 && json_parse_message(machine->entry->name,
-                                                   machine->text,
-                                                   machine->n_text,
-                                                   RUN_JSON_VALUES,
-                                                   &output,
-                                                   &reason) == 0)
+        if (machine->n_text == 0)
+                return object;
+        if (json_parse_message(machine->entry->name,
+                            machine->text,
+                            machine->n_text,
+                            RUN_JSON_VALUES,
+                            &output,
+                            &reason) == 0)
                 (void)json_object_object_add(object, "output", TAKE_PTR(output));
+        else
+                (void)json_object_object_add(object,
+                                "text",
+                                json_object_new_string_len(machine->text, (int)machine->n_text));
         return object;
 }
 

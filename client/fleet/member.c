@@ -336,28 +336,31 @@ void member_hold(Member *member, bool is_held) {
         member_advance(member);
 }
 
-static int member_open(Member *member, Reason *reason) {
-        static const NearLinkHandlers handlers = {
-                member_on_packet, member_on_notice, member_on_link_change
-        };
-        Hello hello = hello_make();
-        int r = near_stream_new(member->group->event,
-                        member->output,
+int member_open(Member *member, Output *output, Reason *reason) {
+        member->output = output;
+        return near_stream_new(member->group->event,
+                        output,
                         member_on_stream_change,
                         member,
                         &member->stream,
                         reason);
+}
+
+static int member_connect(Member *member, Reason *reason) {
+        static const NearLinkHandlers handlers = {
+                member_on_packet, member_on_notice, member_on_link_change
+        };
+        Hello hello = hello_make();
+        int r = near_link_new(member->group->event,
+                        member->host,
+                        &member->group->mask,
+                        &handlers,
+                        member,
+                        &member->link,
+                        reason);
 
         hello.wants_stream = true;
         hello.waits = true;
-        r = r
-                            ?: near_link_new(member->group->event,
-                                               member->host,
-                                               &member->group->mask,
-                                               &handlers,
-                                               member,
-                                               &member->link,
-                                               reason);
         return r ?: near_link_send_hello(member->link, &hello);
 }
 
@@ -367,13 +370,12 @@ void member_init(Member *member, const MemberGroup *group, const struct HostList
         };
 }
 
-void member_start(Member *member, Output *output) {
+void member_start(Member *member) {
         Reason reason = {};
         int r;
 
-        member->output = output;
         member->began_usec = member_get_usec();
-        r = member_open(member, &reason);
+        r = member_connect(member, &reason);
         if (r == 0)
                 return;
         member->link = near_link_free(member->link);

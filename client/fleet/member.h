@@ -59,8 +59,11 @@ struct Member {
 
 void member_init(Member *member, const MemberGroup *group, const struct HostListEntry *entry);
 void member_done(Member *member);
-/* Starts ssh. A failure becomes the state. output: borrowed. */
-void member_start(Member *member, Output *output);
+/* Starts the reader of its stream. Called for all members before the first member_start(): the
+ * memory of a process that is forked later has a copy of what changes here. output: borrowed. */
+int member_open(Member *member, Output *output, Reason *reason);
+/* Starts ssh. A failure becomes the state. */
+void member_start(Member *member);
 /* Checks time limits. Call it a few times in a second. */
 void member_tick(Member *member);
 /* at: here. */
