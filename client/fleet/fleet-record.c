@@ -20,9 +20,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "fleet/board.h"
 #include "fleet/fleet-loop.h"
 #include "fleet/manifest.h"
+#include "fleet/state-board.h"
 #include "terminal/message.h"
 
 /* After the first machine is armed, the others have so much time. */
@@ -43,7 +43,7 @@ typedef struct Fleet {
         size_t n_members, n_begun;
         FleetLoop loop;
         sd_event_source *starter;
-        Board *board;
+        StateBoard *board;
         Manifest *manifest;
         int64_t armed_at; /* the first member; 0: none yet */
         int64_t start_at; /* 0: not yet decided */
@@ -52,7 +52,7 @@ typedef struct Fleet {
 
 static void fleet_done(Fleet *fleet) {
         sd_event_source_disable_unref(fleet->starter);
-        board_free(fleet->board);
+        state_board_free(fleet->board);
         for (size_t i = 0; i < fleet->n_begun; i++)
                 if (fleet->members[i].link)
                         near_link_close(fleet->members[i].link);
@@ -72,7 +72,7 @@ static void fleet_on_text(Member *member, bool is_error, const void *data, size_
         Fleet *fleet = member->group->userdata;
         FleetMember *more = &fleet->more[member - fleet->members];
 
-        board_clear(fleet->board);
+        state_board_clear(fleet->board);
         (void)text_line_add(&more->lines[is_error],
                         &fleet->loop.sinks[is_error],
                         member->name,
@@ -142,7 +142,7 @@ static void fleet_end_lines(Fleet *fleet, const Member *member) {
 static void fleet_on_change(Member *member) {
         Fleet *fleet = member->group->userdata;
 
-        board_note(fleet->board, member);
+        state_board_note(fleet->board, member);
         if (member_is_final(member))
                 fleet_end_lines(fleet, member);
         if (member->state == MEMBER_ARMED && fleet->start_at != 0)
@@ -162,7 +162,7 @@ static void fleet_on_tick(void *userdata) {
                 member_tick(&fleet->members[i]);
         }
         fleet_start_all(fleet);
-        board_draw(fleet->board);
+        state_board_draw(fleet->board);
         if (fleet_is_over(fleet))
                 (void)sd_event_exit(fleet->loop.event, 0);
 }
@@ -282,7 +282,7 @@ static int fleet_open(Fleet *fleet, Reason *reason) {
         if (r == 0)
                 r = sd_event_add_defer(fleet->loop.event, &fleet->starter, fleet_on_next, fleet);
         if (r == 0)
-                r = board_new(fleet->members,
+                r = state_board_new(fleet->members,
                                 fleet->n_members,
                                 options->context->quiet,
                                 &fleet->board);
@@ -377,7 +377,7 @@ int fleet_record(const FleetRecordOptions *options) {
         r = fleet_open(&fleet, &reason);
         if (r == 0)
                 r = sd_event_loop(fleet.loop.event);
-        fleet.board = board_free(fleet.board);
+        fleet.board = state_board_free(fleet.board);
         status = r < 0 || reason.text[0] ? message_fail(r, &reason) : fleet_finish(&fleet);
         fleet_done(&fleet);
         return status;

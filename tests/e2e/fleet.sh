@@ -37,7 +37,8 @@ case_fleet_partial() { # machines that fail, or are slow, do not delay the other
 esac"
         printf '# all machines\n web1 \nweb2 # two\n\nweb3\nweb4\nweb5\nweb6\n' >hosts
         SECONDS=0
-        expect 4 user ktracectl -H @hosts record -o t -e raw_syscalls:sys_enter -f 'id == 1000' -- "$TARGET" calls 70 1000
+        expect 4 user ktracectl -H @hosts record -o t -e raw_syscalls:sys_enter -f 'id == 1000' -- \
+                "$TARGET" calls 70 1000
         grep -q '^ktracectl: web3: ssh cannot connect: no route to web3$' err || fail "web3: $(cat err)"
         grep -q '^ktracectl: web4: .*too old' err || fail "web4: $(cat err)"
         grep -q '^ktracectl: web5: no connection within 30 s$' err || fail "web5: $(cat err)"
@@ -110,17 +111,18 @@ case_fleet_report() { # report DIRECTORY prints all machines on one time line, a
         expect 0 user ktracectl -H web1,web2 record -q -o t -e raw_syscalls:sys_enter -f 'id == 1000' -- \
                 "$TARGET" calls 20 1000
         expect 0 user ktracectl report t
-        same 2 "$(grep -cE '^# web[12]: complete, 20 events, clock \+-[0-9]+ us at the start, \+-[0-9]+ us at the end$' out)" \
+        same 2 "$(grep -cE '^# web[12]: complete, 20 events, clock \+-[0-9]+ us at the start, .* at the end$' out)" \
                 "head: $(head -3 out)"
         for i in 1 2; do
-                same 20 "$(grep -cE "^web$i  ?[ ~] +target-[0-9]+ +\[[0-9]+\] +[0-9.]+: sys_enter: +NR 1000 " out)" "web$i"
+                same 20 "$(grep -cE "^web$i  ?[ ~] +target-[0-9]+ +\[[0-9]+\] +[0-9.]+: sys_enter: +NR 1000 " out)" \
+                        "web$i"
         done
         expect 0 user ktracectl report t --json
         same '40 true' "$(jq -cs '[.[] | select(.event)] | "\(length) \(map(.ts) == (map(.ts) | sort))"' -r out)" order
         # All share one clock, so a pair that is not certain is closer than its bounds.
         same true "$(jq -cs '[.[] | select(.event)] | [range(1; length) as $i | {a: .[$i - 1], b: .[$i]} |
-                (.a.machine != .b.machine and .b.ts - .a.ts < .a.bound + .b.bound) == (.b.uncertain // false)] | all' out)" \
-                marks
+                (.a.machine != .b.machine and .b.ts - .a.ts < .a.bound + .b.bound) ==
+                (.b.uncertain // false)] | all' out)" marks
         expect 0 user ktracectl report t --wall --event sys_enter --cpu 0-4095
         same 40 "$(grep -cE ' [0-9-]{10}T[0-9:]{8}\.[0-9]{6}Z: ' out)" times
         refused 2 'for one machine' user ktracectl report t --last 1s
@@ -143,7 +145,8 @@ case_fleet_verbs() { # verbs that write no file run on each machine, in the orde
         expect 0 user ktracectl -H web3,web1 list --json=short
         same '["web3","web1"] [0,0] [1,1]' \
                 "$(jq -rc '"\(map(.machine)) \(map(.status)) \(map(.output | length))"' out)" "$(cat out)"
-        refused 4 '^ktracectl: web9: ssh cannot connect$' user ktracectl -H web1,web9 list
+        expect 4 user ktracectl -H web1,web9 list
+        grep -q '^ktracectl: web9: ssh cannot connect$' err || fail "$(cat err)"
         grep -q '^web1: ' out || fail "no list of web1: $(cat out)"
         refused 2 'does not end' user ktracectl -H web1,web2 watch
         refused 2 'standard input' user ktracectl -H web1,web2 create --spec -

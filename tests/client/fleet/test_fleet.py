@@ -18,8 +18,8 @@ import time
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "remote")]
-from packets import (ARGUMENT, ARMED, CLOCK, CLOCK_TIMES, ERRORS, EXIT, LEAVE, OUTPUT, PING, RUN, SIGNAL, START, STARTED,
-                     STREAM, STREAM_END, hello, packet, read)
+from packets import (ARGUMENT, ARMED, CLOCK, CLOCK_TIMES, ERRORS, EXIT, LEAVE, OUTPUT, PING, RUN, SIGNAL, START,
+                     STARTED, STREAM, STREAM_END, hello, packet, read)
 
 
 def send(*packets):
@@ -273,8 +273,8 @@ with start("stuck", "stuck.2", "stuck.3") as process:
     while not (FOLDER / "arguments").exists() and time.monotonic() < limit:
         time.sleep(0.1)
     counts = [len(os.listdir(f"/proc/{reader}/fd")) for reader in get_readers(process.pid)]
-    check("the reader of a stream has no connection to another machine", [] if counts == [5, 5, 5] or "asan" in KTRACECTL
-          else [repr(counts)])
+    check("the reader of a stream has no connection to another machine",
+          [] if counts == [5, 5, 5] or "asan" in KTRACECTL else [repr(counts)])
     arguments = (FOLDER / "arguments").read_text()
     check("ssh asks for no password", [] if arguments.startswith("-xT -oBatchMode=yes -- stuck") else [arguments])
     process.kill()

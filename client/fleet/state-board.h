@@ -5,15 +5,15 @@
 
 /* The table of all machines on standard error: redrawn on a terminal, else a line for each
  * change. */
-typedef struct Board Board;
+typedef struct StateBoard StateBoard;
 
 /* members: borrowed. */
-int board_new(const Member *members, size_t n_members, bool is_quiet, Board **ret);
+int state_board_new(const Member *members, size_t n_members, bool is_quiet, StateBoard **ret);
 /* A machine has another state. */
-void board_note(Board *board, const Member *member);
+void state_board_note(StateBoard *board, const Member *member);
 /* Draws the table again. It is cleared before each message. */
-void board_draw(Board *board);
+void state_board_draw(StateBoard *board);
 /* Removes it from the terminal, before other text is printed. */
-void board_clear(Board *board);
-Board *board_free(Board *board);
-DEFINE_CLEANUP(Board, board_free);
+void state_board_clear(StateBoard *board);
+StateBoard *state_board_free(StateBoard *board);
+DEFINE_CLEANUP(StateBoard, state_board_free);

@@ -5,7 +5,7 @@
  * a line for each change. Control characters were removed from all texts of machines. At most one
  * board exists. */
 
-#include "fleet/board.h"
+#include "fleet/state-board.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "terminal/message.h"
 #include "terminal/table.h"
 
-struct Board {
+struct StateBoard {
         const Member *members;
         size_t n_members;
         bool is_quiet, is_terminal;
@@ -25,7 +25,7 @@ struct Board {
 };
 
 /* In this order they are shown. */
-static const MemberState board_order[] = { MEMBER_FAILED,
+static const MemberState state_board_order[] = { MEMBER_FAILED,
         MEMBER_CONNECTING,
         MEMBER_ARMING,
         MEMBER_ARMED,
@@ -33,26 +33,26 @@ static const MemberState board_order[] = { MEMBER_FAILED,
         MEMBER_RECORDING,
         MEMBER_DONE };
 
-static void board_clear_lines(void *userdata) {
-        board_clear(userdata);
+static void state_board_clear_lines(void *userdata) {
+        state_board_clear(userdata);
 }
 
-int board_new(const Member *members, size_t n_members, bool is_quiet, Board **ret) {
-        Board *board = malloc(sizeof(*board));
+int state_board_new(const Member *members, size_t n_members, bool is_quiet, StateBoard **ret) {
+        StateBoard *board = malloc(sizeof(*board));
 
         if (!board)
                 return -ENOMEM;
-        *board = (Board){ .members = members,
+        *board = (StateBoard){ .members = members,
                 .n_members = n_members,
                 .is_quiet = is_quiet,
                 .is_terminal = isatty(STDERR_FILENO) };
-        message_set_before(board_clear_lines, board);
+        message_set_before(state_board_clear_lines, board);
         *ret = board;
         return 0;
 }
 
 /* "web1  recording  1.2 MB  clock +-35 us", cut at the terminal's width. */
-static void board_format(const Member *member, char *out, size_t size) {
+static void state_board_format(const Member *member, char *out, size_t size) {
         char bytes[TABLE_NUMBER_MAX], clock[64] = "";
 
         if (member->clock.n > 0)
@@ -70,7 +70,7 @@ static void board_format(const Member *member, char *out, size_t size) {
                         member->state == MEMBER_FAILED ? member->why : "");
 }
 
-void board_note(Board *board, const Member *member) {
+void state_board_note(StateBoard *board, const Member *member) {
         if (board->is_quiet || board->is_terminal)
                 return;
         message_print("%s: %s%s%s",
@@ -80,63 +80,63 @@ void board_note(Board *board, const Member *member) {
                         member->state == MEMBER_FAILED ? member->why : "");
 }
 
-static void board_draw_line(Board *board, const char *text) {
+static void state_board_draw_line(StateBoard *board, const char *text) {
         (void)fprintf(stderr, "%.*s\033[K\n", (int)board->n_columns, text);
         board->n_drawn++;
 }
 
-static void board_draw_counts(Board *board) {
+static void state_board_draw_counts(StateBoard *board) {
         char text[256];
         int used = snprintf(text, sizeof(text), "%zu machines", board->n_members);
 
-        for (size_t i = 0; i < ELEMENTSOF(board_order); i++) {
+        for (size_t i = 0; i < ELEMENTSOF(state_board_order); i++) {
                 size_t n = 0;
 
                 for (size_t j = 0; j < board->n_members; j++)
-                        n += board->members[j].state == board_order[i];
+                        n += board->members[j].state == state_board_order[i];
                 if (n > 0 && (size_t)used < sizeof(text))
                         used += snprintf(text + used,
                                         sizeof(text) - (size_t)used,
                                         ", %zu %s",
                                         n,
-                                        member_state_to_string(board_order[i]));
+                                        member_state_to_string(state_board_order[i]));
         }
-        board_draw_line(board, text);
+        state_board_draw_line(board, text);
 }
 
-void board_draw(Board *board) {
+void state_board_draw(StateBoard *board) {
         struct winsize size = {};
 
         if (board->is_quiet || !board->is_terminal)
                 return;
-        board_clear(board);
+        state_board_clear(board);
         (void)ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
         unsigned n_rows = size.ws_row > 4 ? size.ws_row - 2U : 22;
         board->n_columns = size.ws_col > 0 ? size.ws_col - 1U : 79;
-        board_draw_counts(board);
-        for (size_t i = 0; i < ELEMENTSOF(board_order); i++)
+        state_board_draw_counts(board);
+        for (size_t i = 0; i < ELEMENTSOF(state_board_order); i++)
                 for (size_t j = 0; j < board->n_members && board->n_drawn < n_rows; j++) {
                         char text[512];
 
-                        if (board->members[j].state != board_order[i])
+                        if (board->members[j].state != state_board_order[i])
                                 continue;
-                        board_format(&board->members[j], text, sizeof(text));
-                        board_draw_line(board, text);
+                        state_board_format(&board->members[j], text, sizeof(text));
+                        state_board_draw_line(board, text);
                 }
         (void)fflush(stderr);
 }
 
-void board_clear(Board *board) {
+void state_board_clear(StateBoard *board) {
         if (board->n_drawn > 0)
                 (void)fprintf(stderr, "\033[%uA\033[J", board->n_drawn);
         (void)fflush(stderr);
         board->n_drawn = 0;
 }
 
-Board *board_free(Board *board) {
+StateBoard *state_board_free(StateBoard *board) {
         if (!board)
                 return NULL;
-        board_clear(board);
+        state_board_clear(board);
         message_set_before(NULL, NULL);
         free(board);
         return NULL;
