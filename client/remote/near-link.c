@@ -22,7 +22,8 @@
 #define NEAR_LINK_LAST_USEC ((uint64_t)500 * 1000)
 
 struct NearLink {
-        sd_event *event; /* borrowed */
+        sd_event *event;  /* borrowed */
+        const Host *host; /* the same */
         Ssh ssh;
         Carrier *carrier;
         sd_event_source *timer, *ssh_errors;
@@ -203,6 +204,7 @@ int near_link_new(sd_event *event,
         if (!link)
                 return -ENOMEM;
         *link = (NearLink){ .event = event,
+                .host = host,
                 .handlers = *handlers,
                 .userdata = userdata,
                 .ssh = { .in_fd = -1, .out_fd = -1, .errors_fd = -1 } };
@@ -235,20 +237,39 @@ int near_link_send_hello(NearLink *link, const Hello *hello) {
         return text ? near_link_send(link, PACKET_HELLO, text, strlen(text)) : -ENOMEM;
 }
 
+static int near_link_send_word(NearLink *link, const char *word, Reason *reason) {
+        size_t size = strlen(word);
+
+        if (size > PACKET_DATA_MAX)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "-H: an argument has at most %zu bytes",
+                                PACKET_DATA_MAX);
+        return near_link_send(link, PACKET_ARGUMENT, word, size);
+}
+
+/* Of HOST/CONTAINER: the far side gets -M as its first option. */
+static int near_link_send_container(NearLink *link, Reason *reason) {
+        _cleanup_free_ char *option = NULL;
+
+        if (!link->host->container)
+                return 0;
+        if (asprintf(&option, "--machine=%s", link->host->container) < 0) {
+                option = NULL;
+                return -ENOMEM;
+        }
+        return near_link_send_word(link, option, reason);
+}
+
 int near_link_send_words(NearLink *link, int n_words, char **words, Reason *reason) {
         int r = 0;
 
-        for (int i = 0; r >= 0 && i < n_words; i++) {
-                size_t size = strlen(words[i]);
-
-                if (size > PACKET_DATA_MAX)
-                        return reason_set(reason,
-                                        KT_E_INVALID_SPEC,
-                                        "-H: an argument has at most %zu bytes",
-                                        PACKET_DATA_MAX);
-                r = near_link_send(link, PACKET_ARGUMENT, words[i], size);
+        for (int i = 0; r == 0 && i < n_words; i++) {
+                r = near_link_send_word(link, words[i], reason);
+                if (i == 0)
+                        r = r ?: near_link_send_container(link, reason);
         }
-        return r < 0 ? r : near_link_send(link, PACKET_RUN, NULL, 0);
+        return r ?: near_link_send(link, PACKET_RUN, NULL, 0);
 }
 
 int near_link_send(NearLink *link, PacketType type, const void *data, size_t size) {

@@ -18,8 +18,8 @@ typedef struct NearLinkHandlers {
         void (*on_change)(NearLink *link, void *userdata);
 } NearLinkHandlers;
 
-/* Starts ssh. mask: the signal mask that it gets. Returns 0, -errno or KT_E_FAILED with a
- * reason. */
+/* Starts ssh. host: borrowed. mask: the signal mask that it gets. Returns 0, -errno or KT_E_FAILED
+ * with a reason. */
 int near_link_new(sd_event *event,
                 const Host *host,
                 const sigset_t *mask,

@@ -454,27 +454,6 @@ static int near_conduct(const NearOptions *options, const Host *host) {
         return status;
 }
 
-/* Of HOST/CONTAINER: the far side gets -M as its first option. */
-static int near_conduct_contained(const NearOptions *options, const Host *host) {
-        Context context = *options->context;
-        NearOptions contained = *options;
-        _cleanup_free_ char *option = NULL;
-        _cleanup_free_ char **words = calloc((size_t)context.n_words + 1, sizeof(*words));
-
-        if (!words || asprintf(&option, "--machine=%s", host->container) < 0) {
-                option = NULL;
-                return message_fail(-ENOMEM, NULL);
-        }
-        words[0] = context.words[0];
-        words[1] = option;
-        for (int i = 1; i < context.n_words; i++)
-                words[i + 1] = context.words[i];
-        context.words = words;
-        context.n_words++;
-        contained.context = &context;
-        return near_conduct(&contained, host);
-}
-
 int near_run(const NearOptions *options) {
         Host host = {};
         Reason reason = {};
@@ -484,8 +463,7 @@ int near_run(const NearOptions *options) {
                 return message_show_usage(options->context, "%s", reason.text);
         if (r != 0)
                 return message_fail(r, &reason);
-        int status = host.container ? near_conduct_contained(options, &host)
-                                    : near_conduct(options, &host);
+        int status = near_conduct(options, &host);
         host_done(&host);
         return status;
 }
