@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "call/proxy.h"
-#include "fleet/fleet-run.h"
+#include "hosts/hosts-run.h"
 #include "interfaces/nearest.h"
 #include "remote/near.h"
 #include "terminal/help.h"
@@ -167,7 +167,7 @@ static bool ktracectl_reads_input(const Context *context) {
 
 static int ktracectl_run_there(const Context *context) {
         if (context_has_many_hosts(context))
-                return fleet_run(context, ktracectl_reads_input(context));
+                return hosts_run(context, ktracectl_reads_input(context));
         return near_run(&(NearOptions){
                         .context = context, .reads_input = ktracectl_reads_input(context) });
 }

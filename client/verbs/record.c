@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fleet/fleet-record.h"
+#include "hosts/hosts-record.h"
 #include "interfaces/spec-json.h"
 #include "recording/child.h"
 #include "recording/output.h"
@@ -317,7 +317,7 @@ static int record_conduct_many(const RecordOptions *record, const Context *conte
                 return message_show_usage(context, "%s", reason.text);
         if (r != 0)
                 return message_fail(r, &reason);
-        return fleet_record(&(FleetRecordOptions){ .context = context,
+        return hosts_record(&(HostsRecordOptions){ .context = context,
                         .hosts = hosts,
                         .directory = record->path,
                         .has_command = record->command });

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "export/export.h"
-#include "fleet/fleet-report.h"
+#include "hosts/hosts-report.h"
 #include "recording/input.h"
 #include "recording/isolation.h"
 #include "recording/selection-options.h"
@@ -243,7 +243,7 @@ static int report_directory(const ReportOptions *o,
                                 "%s: %s is for one machine: name its file in the directory",
                                 path,
                                 option);
-        return fleet_report(&(FleetReportOptions){ .context = work->context,
+        return hosts_report(&(HostsReportOptions){ .context = work->context,
                         .path = path,
                         .format = work->format,
                         .selection = selection,
@@ -271,7 +271,7 @@ static int report_run(Context *context, int argc, char **argv) {
         work.format = context->json != JSON_OFF ? EXPORT_JSON
                       : o.is_wall               ? EXPORT_TEXT_WALL
                                                 : EXPORT_TEXT;
-        if (fleet_is_directory(argv[optind]))
+        if (hosts_is_directory(argv[optind]))
                 return report_directory(&o, &work, argv[optind], argc - optind);
         r = input_open_all(argv + optind, argc - optind, &fd, &work.source.name, &reason);
         if (r != 0)

@@ -44,15 +44,15 @@ client/export    client/ctf client/page client/perfetto client/analysis client/t
 client/recording client/call client/export client/ctf client/analysis client/trace client/spec client/terminal \
                  interfaces
 client/remote    client/container client/recording client/export client/terminal client/call interfaces
-client/fleet     client/remote client/recording client/export client/trace client/terminal interfaces
+client/hosts     client/remote client/recording client/export client/trace client/terminal interfaces
 client/view      client/terminal interfaces
 client/top       client/recording client/call client/export client/analysis client/trace client/spec \
                  client/terminal interfaces
 client/metrics   client/library client/trace client/names interfaces
 client/exporter  client/metrics client/trace interfaces
-client/verbs     client/container client/top client/view client/fleet client/remote client/recording client/call \
+client/verbs     client/container client/top client/view client/hosts client/remote client/recording client/call \
                  client/export client/analysis client/trace client/program client/spec client/terminal interfaces
-client           client/verbs client/fleet client/remote client/call client/terminal interfaces
+client           client/verbs client/hosts client/remote client/call client/terminal interfaces
 "
 flags=$(pkg-config --cflags libsystemd json-c libbpf libseccomp libtraceevent libzstd)
 n=0

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fleet/manifest.h"
+#include "hosts/manifest.h"
 
 static ClockPoint point_at(int64_t at) {
         return (ClockPoint){ .at = at, .offsets = { -3, INT64_C(1) << 61, 0 }, .bound = 15 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "fleet/clock-track.h"
-#include "fleet/host-list.h"
+#include "hosts/clock-track.h"
+#include "hosts/host-list.h"
 #include "remote/near-link.h"
 #include "remote/near-stream.h"
 

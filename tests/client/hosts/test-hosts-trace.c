@@ -12,14 +12,14 @@
 
 #include "stream-fixture.h"
 
-#include "fleet/fleet-trace.h"
+#include "hosts/hosts-trace.h"
 
 #define STEP INT64_C(1000000)
 
 typedef struct Fixture {
         char *path;
         Manifest *manifest;
-        FleetTrace *trace;
+        HostsTrace *trace;
 } Fixture;
 
 /* A machine with events at these steps here. Its clock is ahead by the offset. */
@@ -58,9 +58,9 @@ static void fixture_open(Fixture *f) {
         int fd = open(f->path, O_PATH | O_DIRECTORY);
         Reason reason = {};
 
-        g_assert_cmpint(fleet_trace_open(fd, f->manifest, false, &f->trace, &reason), ==, 0);
+        g_assert_cmpint(hosts_trace_open(fd, f->manifest, false, &f->trace, &reason), ==, 0);
         close(fd);
-        g_assert_cmpint(fleet_trace_load(f->trace, &reason), ==, 0);
+        g_assert_cmpint(hosts_trace_load(f->trace, &reason), ==, 0);
 }
 
 static void fixture_done(Fixture *f) {
@@ -71,7 +71,7 @@ static void fixture_done(Fixture *f) {
                 g_unlink(path);
         }
         g_rmdir(f->path);
-        fleet_trace_free(f->trace);
+        hosts_trace_free(f->trace);
         manifest_free(f->manifest);
         g_free(f->path);
 }
@@ -79,10 +79,10 @@ static void fixture_done(Fixture *f) {
 /* What comes, such as "0@1 1@1~ ": machine, step here, and the mark. */
 static char *fixture_read(Fixture *f) {
         GString *text = g_string_new("");
-        FleetItem item;
+        HostsItem item;
         int r;
 
-        while ((r = fleet_trace_next(f->trace, &item)) > 0)
+        while ((r = hosts_trace_next(f->trace, &item)) > 0)
                 g_string_append_printf(text,
                                 "%zu@%" G_GINT64_FORMAT "%s ",
                                 item.lane->machine,
@@ -127,7 +127,7 @@ static void test_uncertain(void) {
 static void test_bad(void) {
         static const int a[] = { 1, -1 }, none[] = { -1 };
         g_autofree char *text = NULL, *path = NULL;
-        FleetTrace *trace = NULL;
+        HostsTrace *trace = NULL;
         Reason reason = {};
         Fixture f;
         int fd;
@@ -138,20 +138,20 @@ static void test_bad(void) {
         add_machine(&f, 2, 0, 1, a);
         f.manifest->machines[2].clock.n = 0;
         fixture_open(&f);
-        g_assert_cmpuint(fleet_trace_get_n_lanes(f.trace), ==, 2);
+        g_assert_cmpuint(hosts_trace_get_n_lanes(f.trace), ==, 2);
         text = fixture_read(&f);
         g_assert_cmpstr(text, ==, "1@1 ");
         path = g_build_filename(f.path, "m1.kts", NULL);
         fd = open(f.path, O_PATH | O_DIRECTORY);
         g_assert_true(g_file_set_contents(path, "text", 4, NULL));
-        g_assert_cmpint(fleet_trace_open(fd, f.manifest, false, &trace, &reason), ==, KT_E_FAILED);
+        g_assert_cmpint(hosts_trace_open(fd, f.manifest, false, &trace, &reason), ==, KT_E_FAILED);
         g_assert_nonnull(strstr(reason.text, "m1.kts: not a ktrace stream"));
         g_assert_cmpint(g_unlink(path), ==, 0);
         g_assert_cmpint(symlink("m0.kts", path), ==, 0);
-        g_assert_cmpint(fleet_trace_open(fd, f.manifest, false, &trace, &reason), ==, KT_E_FAILED);
+        g_assert_cmpint(hosts_trace_open(fd, f.manifest, false, &trace, &reason), ==, KT_E_FAILED);
         g_assert_cmpint(g_unlink(path), ==, 0);
         g_assert_cmpint(mkfifo(path, 0600), ==, 0);
-        g_assert_cmpint(fleet_trace_open(fd, f.manifest, false, &trace, &reason), ==, KT_E_FAILED);
+        g_assert_cmpint(hosts_trace_open(fd, f.manifest, false, &trace, &reason), ==, KT_E_FAILED);
         g_assert_nonnull(strstr(reason.text, "not a regular file"));
         close(fd);
         fixture_done(&f);
@@ -159,8 +159,8 @@ static void test_bad(void) {
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
-        g_test_add_func("/fleet-trace/order", test_order);
-        g_test_add_func("/fleet-trace/uncertain", test_uncertain);
-        g_test_add_func("/fleet-trace/bad", test_bad);
+        g_test_add_func("/hosts-trace/order", test_order);
+        g_test_add_func("/hosts-trace/uncertain", test_uncertain);
+        g_test_add_func("/hosts-trace/bad", test_bad);
         return g_test_run();
 }

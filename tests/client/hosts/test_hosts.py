@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""ktracectl -H a,b with far sides that are hostile, slow or many: test_fleet.py KTRACECTL [MACHINES...]. TAP.
+"""ktracectl -H a,b with far sides that are hostile, slow or many: test_hosts.py KTRACECTL [MACHINES...]. TAP.
 As KTRACE_SSH, this program is such a far side: the name of the host is that of a function far_NAME, and what follows a
 '.' makes it another host. With numbers of machines it prints what they cost, and checks that it is linear."""
 import json

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The manifest of a recording of several machines: which file is whose, how each machine ended, and
- * how its clocks compare with those of the machine that collected the files. fleet-record.c writes
- * it, and fleet-reader.c reads it.
+ * how its clocks compare with those of the machine that collected the files. hosts-record.c writes
+ * it, and hosts-report.c reads it.
  *
  * A directory may come from another place. So all numbers are checked, the clocks by the same rules
  * as those of a live machine (clock-track.c), and the name of a file is one that stays in the
  * directory. Owns the texts. */
 
-#include "fleet/manifest.h"
+#include "hosts/manifest.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "fleet/host-list.h"
+#include "hosts/host-list.h"
 #include "interfaces/json-text.h"
 #include "interfaces/json.h"
 #include "recording/target.h"

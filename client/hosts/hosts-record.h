@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "fleet/host-list.h"
+#include "hosts/host-list.h"
 #include "terminal/context.h"
 
-typedef struct FleetRecordOptions {
+typedef struct HostsRecordOptions {
         const Context *context; /* with the command line */
         const HostList *hosts;
         const char *directory; /* new or empty */
         bool has_command;
-} FleetRecordOptions;
+} HostsRecordOptions;
 
 /* Records on all machines into the directory and reports all errors. Returns the exit status. */
-int fleet_record(const FleetRecordOptions *options);
+int hosts_record(const HostsRecordOptions *options);

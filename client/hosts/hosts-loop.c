@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The event loop of work on several machines, for fleet-record.c and fleet-run.c. It ticks, counts
+/* The event loop of work on several machines, for hosts-record.c and hosts-run.c. It ticks, counts
  * signals, and writes lines without waiting for their reader. Owns the loop, its sources and the
  * outlets. */
 
-#include "fleet/fleet-loop.h"
+#include "hosts/hosts-loop.h"
 
 #include <errno.h>
 #include <sys/resource.h>
@@ -11,42 +11,42 @@
 
 #include "recording/watch.h"
 
-#define FLEET_LOOP_TICK_USEC  ((uint64_t)250 * 1000)
-#define FLEET_LOOP_BURST_USEC ((uint64_t)300 * 1000) /* as in watch.c */
+#define HOSTS_LOOP_TICK_USEC  ((uint64_t)250 * 1000)
+#define HOSTS_LOOP_BURST_USEC ((uint64_t)300 * 1000) /* as in watch.c */
 /* Descriptors of a machine: three of ssh, the stream's pipe, its reader and its file. */
-#define FLEET_LOOP_FDS 12
+#define HOSTS_LOOP_FDS 12
 
-static int fleet_loop_on_signal(sd_event_source *source,
+static int hosts_loop_on_signal(sd_event_source *source,
                 const struct signalfd_siginfo *si,
                 void *userdata) {
-        FleetLoop *loop = userdata;
+        HostsLoop *loop = userdata;
         uint64_t now = 0;
 
         (void)sd_event_now(loop->event, CLOCK_MONOTONIC, &now);
-        if (loop->n_signals == 0 || now - loop->signal_usec > FLEET_LOOP_BURST_USEC)
+        if (loop->n_signals == 0 || now - loop->signal_usec > HOSTS_LOOP_BURST_USEC)
                 loop->n_signals++;
         loop->signal_usec = now;
         loop->on_signal((int)si->ssi_signo, loop->userdata);
         return 0;
 }
 
-static int fleet_loop_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
-        FleetLoop *loop = userdata;
+static int hosts_loop_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
+        HostsLoop *loop = userdata;
 
         loop->on_tick(loop->userdata);
-        (void)sd_event_source_set_time_relative(source, FLEET_LOOP_TICK_USEC);
+        (void)sd_event_source_set_time_relative(source, HOSTS_LOOP_TICK_USEC);
         return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-static void fleet_loop_on_written(Outlet *outlet, int error, void *userdata) {
-        FleetLoop *loop = userdata;
+static void hosts_loop_on_written(Outlet *outlet, int error, void *userdata) {
+        HostsLoop *loop = userdata;
 
         loop->on_room(loop->userdata);
 }
 
 /* The default limit is for programs that use select(2), which this is not. */
-static int fleet_loop_raise_limit(size_t n_machines, Reason *reason) {
-        rlim_t wanted = (rlim_t)n_machines * FLEET_LOOP_FDS + 64;
+static int hosts_loop_raise_limit(size_t n_machines, Reason *reason) {
+        rlim_t wanted = (rlim_t)n_machines * HOSTS_LOOP_FDS + 64;
         struct rlimit limit;
 
         if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
@@ -64,8 +64,8 @@ static int fleet_loop_raise_limit(size_t n_machines, Reason *reason) {
         return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
 }
 
-static int fleet_loop_open_sinks(FleetLoop *loop) {
-        static const OutletHandlers handlers = { .on_empty = fleet_loop_on_written };
+static int hosts_loop_open_sinks(HostsLoop *loop) {
+        static const OutletHandlers handlers = { .on_empty = hosts_loop_on_written };
         int r = 0;
 
         for (int i = 0; r >= 0 && i < 2; i++) {
@@ -80,11 +80,11 @@ static int fleet_loop_open_sinks(FleetLoop *loop) {
         return r;
 }
 
-int fleet_loop_init(FleetLoop *loop, size_t n_machines, Reason *reason) {
+int hosts_loop_init(HostsLoop *loop, size_t n_machines, Reason *reason) {
         static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
         int r = watch_block_signals(&loop->mask);
 
-        r = r ?: fleet_loop_raise_limit(n_machines, reason);
+        r = r ?: hosts_loop_raise_limit(n_machines, reason);
         if (r != 0)
                 return r;
         /* Writers get EPIPE and EFBIG. */
@@ -95,32 +95,32 @@ int fleet_loop_init(FleetLoop *loop, size_t n_machines, Reason *reason) {
                 r = sd_event_add_signal(loop->event,
                                 &loop->signals[i],
                                 signals[i],
-                                fleet_loop_on_signal,
+                                hosts_loop_on_signal,
                                 loop);
         if (r >= 0)
                 r = sd_event_add_time_relative(loop->event,
                                 &loop->timer,
                                 CLOCK_MONOTONIC,
-                                FLEET_LOOP_TICK_USEC,
+                                HOSTS_LOOP_TICK_USEC,
                                 0,
-                                fleet_loop_on_timer,
+                                hosts_loop_on_timer,
                                 loop);
         if (r >= 0)
-                r = fleet_loop_open_sinks(loop);
+                r = hosts_loop_open_sinks(loop);
         return r < 0 ? r : 0;
 }
 
-bool fleet_loop_is_full(const FleetLoop *loop) {
+bool hosts_loop_is_full(const HostsLoop *loop) {
         return outlet_get_size(loop->sinks[0].outlet) >= OUTLET_FULL ||
                outlet_get_size(loop->sinks[1].outlet) >= OUTLET_FULL;
 }
 
-bool fleet_loop_is_flushed(const FleetLoop *loop) {
+bool hosts_loop_is_flushed(const HostsLoop *loop) {
         return outlet_get_size(loop->sinks[0].outlet) == 0 &&
                outlet_get_size(loop->sinks[1].outlet) == 0;
 }
 
-void fleet_loop_done(FleetLoop *loop) {
+void hosts_loop_done(HostsLoop *loop) {
         for (size_t i = 0; i < ELEMENTSOF(loop->signals); i++)
                 sd_event_source_disable_unref(loop->signals[i]);
         sd_event_source_disable_unref(loop->timer);

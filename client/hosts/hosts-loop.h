@@ -3,11 +3,11 @@
 
 #include <signal.h>
 
-#include "fleet/text-line.h"
+#include "hosts/text-line.h"
 #include "interfaces/error.h"
 
 /* What each work on several machines has: a loop, signals, a clock, and two outputs for lines. */
-typedef struct FleetLoop {
+typedef struct HostsLoop {
         sd_event *event;
         sigset_t mask;     /* before: for ssh */
         TextSink sinks[2]; /* standard output and standard error */
@@ -21,12 +21,12 @@ typedef struct FleetLoop {
         /* Lines have been written. */
         void (*on_room)(void *userdata);
         void *userdata;
-} FleetLoop;
+} HostsLoop;
 
 /* The callbacks are set. Call it before any process is started. Allows enough open files for the
  * machines. Returns 0, -errno, or KT_E_FAILED with a reason. */
-int fleet_loop_init(FleetLoop *loop, size_t n_machines, Reason *reason);
+int hosts_loop_init(HostsLoop *loop, size_t n_machines, Reason *reason);
 /* Whether lines wait for their reader, so that machines should be held. */
-bool fleet_loop_is_full(const FleetLoop *loop);
-bool fleet_loop_is_flushed(const FleetLoop *loop);
-void fleet_loop_done(FleetLoop *loop);
+bool hosts_loop_is_full(const HostsLoop *loop);
+bool hosts_loop_is_flushed(const HostsLoop *loop);
+void hosts_loop_done(HostsLoop *loop);

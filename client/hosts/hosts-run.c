@@ -7,14 +7,14 @@
  * held. With --json it fails above JSON_MAX_BYTES. Machines may be hostile: see near-link.c. Owns
  * the links and the texts. */
 
-#include "fleet/fleet-run.h"
+#include "hosts/hosts-run.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
-#include "fleet/fleet-loop.h"
-#include "fleet/host-list.h"
+#include "hosts/host-list.h"
+#include "hosts/hosts-loop.h"
 #include "interfaces/json.h"
 #include "remote/near-link.h"
 #include "terminal/message.h"
@@ -24,10 +24,10 @@
 #define RUN_CONNECT_USEC ((uint64_t)30 * 1000 * 1000)
 #define RUN_JSON_VALUES  ((size_t)64 * 1024)
 
-typedef struct FleetRun FleetRun;
+typedef struct HostsRun HostsRun;
 
 typedef struct RunMachine {
-        FleetRun *run;
+        HostsRun *run;
         const struct HostListEntry *entry;
         NearLink *link;
         char *text; /* that is not yet printed */
@@ -38,17 +38,17 @@ typedef struct RunMachine {
         char why[sizeof(((Reason *)0)->text)]; /* it has failed */
 } RunMachine;
 
-struct FleetRun {
+struct HostsRun {
         const Context *context;
         HostList *hosts;
-        FleetLoop loop;
+        HostsLoop loop;
         RunMachine *machines;
         size_t n_machines, n_begun, n_printed;
         sd_event_source *starter;
         uint64_t began_usec;
 };
 
-static bool run_is_json(const FleetRun *run) {
+static bool run_is_json(const HostsRun *run) {
         return run->context->json != JSON_OFF;
 }
 
@@ -73,8 +73,8 @@ static void run_print(RunMachine *machine) {
 }
 
 /* Prints what may be printed now, and decides which machines may send more. */
-static void run_advance(FleetRun *run) {
-        bool is_full = fleet_loop_is_full(&run->loop);
+static void run_advance(HostsRun *run) {
+        bool is_full = hosts_loop_is_full(&run->loop);
 
         while (!run_is_json(run) && !is_full && run->n_printed < run->n_begun) {
                 run_print(&run->machines[run->n_printed]);
@@ -91,7 +91,7 @@ static void run_advance(FleetRun *run) {
                                                                    machine->n_text >=
                                                                                    RUN_TEXT_MAX));
         }
-        if (run->n_begun < run->n_machines || !fleet_loop_is_flushed(&run->loop))
+        if (run->n_begun < run->n_machines || !hosts_loop_is_flushed(&run->loop))
                 return;
         for (size_t i = 0; i < run->n_machines; i++)
                 if (!run->machines[i].is_final)
@@ -176,7 +176,7 @@ static void run_tick_machine(RunMachine *machine) {
 }
 
 static void run_on_tick(void *userdata) {
-        FleetRun *run = userdata;
+        HostsRun *run = userdata;
 
         for (size_t i = 0; i < run->n_begun; i++)
                 run_tick_machine(&run->machines[i]);
@@ -185,7 +185,7 @@ static void run_on_tick(void *userdata) {
 
 /* A second signal ends the wait for machines that do not answer. */
 static void run_on_signal(int number, void *userdata) {
-        FleetRun *run = userdata;
+        HostsRun *run = userdata;
         uint8_t data = (uint8_t)number;
 
         for (size_t i = 0; i < run->n_begun; i++) {
@@ -225,7 +225,7 @@ static int run_start_machine(RunMachine *machine, Reason *reason) {
 
 /* One at a time, so that machines that are connected are not left waiting. */
 static int run_on_next(sd_event_source *source, void *userdata) {
-        FleetRun *run = userdata;
+        HostsRun *run = userdata;
         RunMachine *machine = &run->machines[run->n_begun++];
         Reason reason = {};
         int r = run->loop.n_signals > 0 ? reason_set(&reason, KT_E_CANCELLED, "interrupted")
@@ -237,7 +237,7 @@ static int run_on_next(sd_event_source *source, void *userdata) {
                         source, run->n_begun < run->n_machines ? SD_EVENT_ON : SD_EVENT_OFF);
 }
 
-static void run_done(FleetRun *run) {
+static void run_done(HostsRun *run) {
         sd_event_source_disable_unref(run->starter);
         for (size_t i = 0; i < run->n_begun; i++)
                 if (run->machines[i].link)
@@ -249,11 +249,11 @@ static void run_done(FleetRun *run) {
                 text_line_done(&run->machines[i].lines[1]);
         }
         free(run->machines);
-        fleet_loop_done(&run->loop);
+        hosts_loop_done(&run->loop);
         host_list_free(run->hosts);
 }
 
-static int run_open(FleetRun *run, Reason *reason) {
+static int run_open(HostsRun *run, Reason *reason) {
         int r = host_list_parse(run->context->host, &run->hosts, reason);
 
         if (r != 0)
@@ -271,7 +271,7 @@ static int run_open(FleetRun *run, Reason *reason) {
         run->loop.on_signal = run_on_signal;
         run->loop.on_room = run_on_room;
         run->loop.userdata = run;
-        r = fleet_loop_init(&run->loop, run->n_machines, reason);
+        r = hosts_loop_init(&run->loop, run->n_machines, reason);
         return r ?: sd_event_add_defer(run->loop.event, &run->starter, run_on_next, run);
 }
 
@@ -306,7 +306,7 @@ static json_object *run_make_result(const RunMachine *machine) {
         return object;
 }
 
-static void run_print_json(const FleetRun *run) {
+static void run_print_json(const HostsRun *run) {
         _cleanup_json_ json_object *results = json_object_new_array();
 
         for (size_t i = 0; results && i < run->n_machines; i++)
@@ -316,7 +316,7 @@ static void run_print_json(const FleetRun *run) {
 }
 
 /* If all machines say the same, this is the status. Else the result is a part. */
-static int run_finish(const FleetRun *run) {
+static int run_finish(const HostsRun *run) {
         int status = -1;
 
         if (run_is_json(run))
@@ -334,8 +334,8 @@ static int run_finish(const FleetRun *run) {
         return status;
 }
 
-int fleet_run(const Context *context, bool reads_input) {
-        FleetRun run = { .context = context };
+int hosts_run(const Context *context, bool reads_input) {
+        HostsRun run = { .context = context };
         Reason reason = {};
         int r, status;
 

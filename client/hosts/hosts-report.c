@@ -6,7 +6,7 @@
  * The manifest is read here, and the recordings in an isolated process. Texts of both may be
  * hostile. Owns the manifest, the traces and a printer for each. */
 
-#include "fleet/fleet-report.h"
+#include "hosts/hosts-report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,47 +15,47 @@
 #include <sys/stat.h>
 
 #include "export/printer.h"
-#include "fleet/fleet-trace.h"
+#include "hosts/hosts-trace.h"
 #include "recording/input.h"
 #include "recording/isolation.h"
 #include "terminal/message.h"
 #include "trace/json-string.h"
 
-typedef struct FleetReport {
-        const FleetReportOptions *options;
+typedef struct HostsReport {
+        const HostsReportOptions *options;
         Manifest *manifest;
-        FleetTrace *trace;
+        HostsTrace *trace;
         Printer *printers; /* of each lane */
         TextBlock lead;
         int name_width;
-} FleetReport;
+} HostsReport;
 
-bool fleet_is_directory(const char *path) {
+bool hosts_is_directory(const char *path) {
         struct stat st;
 
         return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void fleet_report_done(FleetReport *report) {
-        for (size_t i = 0; report->printers && i < fleet_trace_get_n_lanes(report->trace); i++)
+static void hosts_report_done(HostsReport *report) {
+        for (size_t i = 0; report->printers && i < hosts_trace_get_n_lanes(report->trace); i++)
                 printer_clear(&report->printers[i]);
         free(report->printers);
         text_block_clear(&report->lead);
-        fleet_trace_free(report->trace);
+        hosts_trace_free(report->trace);
         manifest_free(report->manifest);
 }
 
-static const ManifestMachine *fleet_report_get_machine(const FleetReport *report,
-                const FleetLane *lane) {
+static const ManifestMachine *hosts_report_get_machine(const HostsReport *report,
+                const HostsLane *lane) {
         return &report->manifest->machines[lane->machine];
 }
 
-static int64_t fleet_report_to_usec(int64_t nsec) {
+static int64_t hosts_report_to_usec(int64_t nsec) {
         return nsec / 1000 + (nsec % 1000 > 0);
 }
 
 /* A line for each machine, before the events. */
-static void fleet_report_print_machine(const FleetReport *report, const ManifestMachine *machine) {
+static void hosts_report_print_machine(const HostsReport *report, const ManifestMachine *machine) {
         const ClockTrack *clock = &machine->clock;
 
         if (report->options->format == EXPORT_JSON || report->options->context->quiet)
@@ -68,12 +68,12 @@ static void fleet_report_print_machine(const FleetReport *report, const Manifest
                                 machine->host,
                                 machine->state,
                                 machine->n_events,
-                                fleet_report_to_usec(clock->points[0].bound),
-                                fleet_report_to_usec(clock->points[clock->n - 1].bound));
+                                hosts_report_to_usec(clock->points[0].bound),
+                                hosts_report_to_usec(clock->points[clock->n - 1].bound));
 }
 
-static void fleet_report_make_lead(FleetReport *report, const FleetItem *item) {
-        const ManifestMachine *machine = fleet_report_get_machine(report, item->lane);
+static void hosts_report_make_lead(HostsReport *report, const HostsItem *item) {
+        const ManifestMachine *machine = hosts_report_get_machine(report, item->lane);
         TextBlock *lead = &report->lead;
 
         lead->used = 0;
@@ -94,13 +94,13 @@ static void fleet_report_make_lead(FleetReport *report, const FleetItem *item) {
 }
 
 /* Each line is written at once, because another printer has the next one. */
-static int fleet_report_print(FleetReport *report, const FleetItem *item) {
-        FleetLane *lane = item->lane;
-        Printer *printer = &report->printers[lane - fleet_trace_get_lane(report->trace, 0)];
+static int hosts_report_print(HostsReport *report, const HostsItem *item) {
+        HostsLane *lane = item->lane;
+        Printer *printer = &report->printers[lane - hosts_trace_get_lane(report->trace, 0)];
         Record record = lane->item.record;
         int r;
 
-        fleet_report_make_lead(report, item);
+        hosts_report_make_lead(report, item);
         printer->lead = report->lead.data;
         if (!printer->lead)
                 return -ENOMEM;
@@ -114,16 +114,16 @@ static int fleet_report_print(FleetReport *report, const FleetItem *item) {
         return r ?: printer_flush(printer);
 }
 
-static int fleet_report_prepare(FleetReport *report, Reason *reason) {
-        const FleetReportOptions *options = report->options;
-        size_t n = fleet_trace_get_n_lanes(report->trace);
+static int hosts_report_prepare(HostsReport *report, Reason *reason) {
+        const HostsReportOptions *options = report->options;
+        size_t n = hosts_trace_get_n_lanes(report->trace);
         int r;
 
         report->printers = calloc(MAX_OF(n, (size_t)1), sizeof(*report->printers));
         if (!report->printers)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++) {
-                FleetLane *lane = fleet_trace_get_lane(report->trace, i);
+                HostsLane *lane = hosts_trace_get_lane(report->trace, i);
                 Printer *printer = &report->printers[i];
 
                 printer_init(printer, options->format, stdout, lane->trace->decode);
@@ -134,12 +134,12 @@ static int fleet_report_prepare(FleetReport *report, Reason *reason) {
                         return r;
         }
         for (size_t i = 0; i < report->manifest->n_machines; i++)
-                fleet_report_print_machine(report, &report->manifest->machines[i]);
+                hosts_report_print_machine(report, &report->manifest->machines[i]);
         return 0;
 }
 
 /* Says what a machine lacks. Returns its exit status. */
-static int fleet_report_finish_machine(const FleetReport *report, const ManifestMachine *machine) {
+static int hosts_report_finish_machine(const HostsReport *report, const ManifestMachine *machine) {
         bool is_quiet = report->options->context->quiet;
 
         if (machine->n_lost > 0 && !is_quiet)
@@ -160,33 +160,33 @@ static int fleet_report_finish_machine(const FleetReport *report, const Manifest
         return KT_EXIT_LOST;
 }
 
-static int fleet_report_finish(const FleetReport *report) {
+static int hosts_report_finish(const HostsReport *report) {
         int status = KT_EXIT_OK;
 
         for (size_t i = 0; i < report->manifest->n_machines; i++)
-                if (fleet_report_finish_machine(report, &report->manifest->machines[i]) != 0)
+                if (hosts_report_finish_machine(report, &report->manifest->machines[i]) != 0)
                         status = KT_EXIT_LOST;
         return status;
 }
 
 /* In the isolated process. */
-static int fleet_report_work(void *argument) {
-        FleetReport *report = argument;
+static int hosts_report_work(void *argument) {
+        HostsReport *report = argument;
         Reason reason = {};
-        FleetItem item;
+        HostsItem item;
         int r = isolation_seal(&reason);
 
-        r = r ?: fleet_trace_load(report->trace, &reason);
-        r = r ?: fleet_report_prepare(report, &reason);
-        while (r == 0 && (r = fleet_trace_next(report->trace, &item)) > 0)
-                r = fleet_report_print(report, &item);
+        r = r ?: hosts_trace_load(report->trace, &reason);
+        r = r ?: hosts_report_prepare(report, &reason);
+        while (r == 0 && (r = hosts_trace_next(report->trace, &item)) > 0)
+                r = hosts_report_print(report, &item);
         if (r == 0 && fflush(stdout) != 0)
                 r = -errno;
-        return r == 0 ? fleet_report_finish(report)
+        return r == 0 ? hosts_report_finish(report)
                       : input_report_failure(report->options->path, stdout, r, &reason);
 }
 
-static int fleet_report_open(FleetReport *report, Reason *reason) {
+static int hosts_report_open(HostsReport *report, Reason *reason) {
         const char *path = report->options->path;
         _cleanup_close_ int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         int r;
@@ -205,22 +205,22 @@ static int fleet_report_open(FleetReport *report, Reason *reason) {
                 report->name_width = MAX_OF(report->name_width, (int)strlen(host));
         }
         return r
-                               ?: fleet_trace_open(fd,
+                               ?: hosts_trace_open(fd,
                                                   report->manifest,
                                                   report->options->format != EXPORT_JSON,
                                                   &report->trace,
                                                   reason);
 }
 
-int fleet_report(const FleetReportOptions *options) {
-        FleetReport report = { .options = options };
+int hosts_report(const HostsReportOptions *options) {
+        HostsReport report = { .options = options };
         Reason reason = {};
-        int r = fleet_report_open(&report, &reason), status;
+        int r = hosts_report_open(&report, &reason), status;
 
         if (r == 0)
-                status = isolation_run(options->path, fleet_report_work, &report);
+                status = isolation_run(options->path, hosts_report_work, &report);
         else
                 status = input_report_failure(options->path, NULL, r, &reason);
-        fleet_report_done(&report);
+        hosts_report_done(&report);
         return status;
 }

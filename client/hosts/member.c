@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One machine of a recording of several, for fleet-record.c: its connection, its stream into a file
+/* One machine of a recording of several, for hosts-record.c: its connection, its stream into a file
  * here, its state, and the comparison of its clocks with those here.
  *
  * After both hellos the command line goes there, and the clocks are compared for the first time.
@@ -10,7 +10,7 @@
  * A machine may fail at any time and in any way: that ends only this member. Owns the link and the
  * stream. */
 
-#include "fleet/member.h"
+#include "hosts/member.h"
 
 #include <errno.h>
 #include <string.h>

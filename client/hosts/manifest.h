@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "fleet/clock-track.h"
+#include "hosts/clock-track.h"
 #include "interfaces/cleanup.h"
 #include "interfaces/error.h"
 

@@ -5,7 +5,7 @@
 # of FILTER: a value of the manifest.
 of() { jq -r "$1" t/manifest.json; }
 
-case_fleet_command() { # [smoke] -H a,b,c runs a command on each machine and makes a file of each
+case_hosts_command() { # [smoke] -H a,b,c runs a command on each machine and makes a file of each
         local i
         with_machines 3
         expect 0 user ktracectl -H web1,web2,web3 record -o t -e raw_syscalls:sys_enter -f 'id == 1000' -- \
@@ -24,7 +24,7 @@ case_fleet_command() { # [smoke] -H a,b,c runs a command on each machine and mak
         same true "$(of '[.machines[].started - .start] | all(. > -1e6 and . < 3e9)')" "$(of .)"
 }
 
-case_fleet_partial() { # machines that fail, or are slow, do not delay the others, and each is named
+case_hosts_partial() { # machines that fail, or are slow, do not delay the others, and each is named
         with_machines 2
         # web3 cannot be reached, web4 is old, web5 never answers, and web6 may not record this.
         use_ssh "case \"\$*\" in
@@ -51,7 +51,7 @@ esac"
         [ "$SECONDS" -lt 45 ] || fail "it took $SECONDS s"
 }
 
-case_fleet_interrupt() { # ^C ends the recording on all machines
+case_hosts_interrupt() { # ^C ends the recording on all machines
         with_machines 2
         calls_after user start
         recording user ktracectl -H web1,web2 record -e raw_syscalls:sys_enter -f 'id == 1000' -p "$BACKGROUND" -o t
@@ -64,7 +64,7 @@ case_fleet_interrupt() { # ^C ends the recording on all machines
         within 10 no_session || fail "a session stays"
 }
 
-case_fleet_broken() { # a machine that is cut off keeps what came, and the others go on
+case_hosts_broken() { # a machine that is cut off keeps what came, and the others go on
         with_machines 2
         calls_after user start
         recording user ktracectl -H web1,web2 record -e raw_syscalls:sys_enter -p "$BACKGROUND" -o t
@@ -81,7 +81,7 @@ case_fleet_broken() { # a machine that is cut off keeps what came, and the other
         within 10 no_session || fail "a session stays"
 }
 
-case_fleet_refused() { # lists of machines, directories and options that make no sense are refused
+case_hosts_refused() { # lists of machines, directories and options that make no sense are refused
         local words
         use_ssh "echo called >'$T/called'"
         set -- record -e 'raw_syscalls:*'
@@ -105,7 +105,7 @@ case_fleet_refused() { # lists of machines, directories and options that make no
         grep -q '^ktracectl: b%c:22: ssh cannot connect$' err || fail "$(cat err)"
 }
 
-case_fleet_report() { # report DIRECTORY prints all machines on one time line, and marks what is not certain
+case_hosts_report() { # report DIRECTORY prints all machines on one time line, and marks what is not certain
         with_machines 2
         # A client on web1 and a server on web2: each call of the one is before a call of the other.
         expect 0 user ktracectl -H web1,web2 record -q -o t -e raw_syscalls:sys_enter -f 'id == 1000' -- \
@@ -136,7 +136,7 @@ case_fleet_report() { # report DIRECTORY prints all machines on one time line, a
         refused 2 "file: expected the host's name and .kts" user ktracectl report t
 }
 
-case_fleet_verbs() { # verbs that write no file run on each machine, in the order of -H
+case_hosts_verbs() { # verbs that write no file run on each machine, in the order of -H
         with_machines 3
         # All have one daemon, so each lists the same session.
         expect 0 user ktracectl create -H web1 --scope own -e 'raw_syscalls:*' --lifetime linger:60s box
@@ -154,11 +154,11 @@ case_fleet_verbs() { # verbs that write no file run on each machine, in the orde
         no_session || fail "a session stays"
 }
 
-case_fleet_cookbook() { # ktrace-cookbook(7): which of several machines was first
+case_hosts_cookbook() { # ktrace-cookbook(7): which of several machines was first
         with_machines 2
         example ktrace-cookbook.7 'Which machine was first?'
 }
 
-case_fleet_many() { # [deep] 500 simulated machines: memory and time grow with their number only
-        user "$here/../client/fleet/test_fleet.py" "$(command -v ktracectl)" 50 200 500
+case_hosts_many() { # [deep] 500 simulated machines: memory and time grow with their number only
+        user "$here/../client/hosts/test_hosts.py" "$(command -v ktracectl)" 50 200 500
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "fleet/member.h"
+#include "hosts/member.h"
 
 /* The table of all machines on standard error: redrawn on a terminal, else a line for each
  * change. */

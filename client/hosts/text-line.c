@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Prints what several machines print at the same time: each line begins with its machine, and lines
- * are never mixed. For fleet-record.c and fleet-run.c. Text for a terminal loses its control
+ * are never mixed. For hosts-record.c and hosts-run.c. Text for a terminal loses its control
  * characters. The memory of a line is limited. Owns the unfinished line. */
 
-#include "fleet/text-line.h"
+#include "hosts/text-line.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * is not a letter, a digit, '-', '_', '@' or '.' within the name. So two machines never have the
  * same file, and no name leaves the directory or is hidden. Owns the names. */
 
-#include "fleet/host-list.h"
+#include "hosts/host-list.h"
 
 #include <errno.h>
 #include <stdio.h>

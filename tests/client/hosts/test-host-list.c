@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "fleet/host-list.h"
+#include "hosts/host-list.h"
 
 static void test_files(void) {
         static const char *const names[][2] = { { "web1", "web1" },

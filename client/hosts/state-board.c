@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Shows the states of the machines of a recording while it runs, for fleet-record.c. A terminal
+/* Shows the states of the machines of a recording while it runs, for hosts-record.c. A terminal
  * shows a table, which is drawn in place: first a line with the number of machines in each state,
  * then a line for each machine, those that need attention first, as many as fit. Other outputs get
  * a line for each change. Control characters were removed from all texts of machines. At most one
  * board exists. */
 
-#include "fleet/state-board.h"
+#include "hosts/state-board.h"
 
 #include <errno.h>
 #include <inttypes.h>
