@@ -175,13 +175,14 @@ const SpecField spec_fields[] = {
         { "spool",
                         SPEC_SPOOL,
                         0,
-                        4,
+                        5,
                         NULL,
                         "Records to the machine's disk, so no client has to stay connected. An "
                         "object with 'max-bytes' (of all files), 'rotate-bytes' (of one file), "
                         "'keep' (when the recording is full, 'newest' removes the oldest file, "
-                        "and 'oldest' ends the session) and 'sync' ('none', 'rotate' or "
-                        "seconds). All of them are optional. 'ktracectl spool' reads the "
+                        "and 'oldest' ends the session), 'sync' ('none', 'rotate' or "
+                        "seconds) and 'ship' (true: ktrace-ship sends it to another machine, "
+                        "and each file stays until it has arrived). All of them are optional. 'ktracectl spool' reads the "
                         "recording. Only with mode stream. Default: none." },
         { "compression",
                         SPEC_STRING,

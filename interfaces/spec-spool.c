@@ -16,13 +16,31 @@
 #include "interfaces/spec-json.h"
 #include "interfaces/spec.h"
 
-#define KEYS "max-bytes, rotate-bytes, keep, sync"
+#define KEYS "max-bytes, rotate-bytes, keep, sync, ship"
 
 static int spec_spool_refuse_key(const char *key, Reason *reason) {
         return reason_set(reason,
                         KT_E_UNKNOWN_KEY,
                         "spool: unknown key %s: the known ones are " KEYS,
                         quote(key).text);
+}
+
+/* For a key that takes neither numbers nor strings, or that does not exist. */
+static int spec_spool_refuse_other(const char *key, const char *got, Reason *reason) {
+        if (strcmp(key, "ship") != 0)
+                return spec_spool_refuse_key(key, reason);
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "spool.ship: expected true or false, got %s",
+                        got);
+}
+
+static int spec_spool_refuse_type(const char *key, const char *got, Reason *reason) {
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "spool.%.64s: expected a number or a string, got %s",
+                        key,
+                        got);
 }
 
 int spec_spool_begin(Spec *spec, const SpecField *field, Reason *reason) {
@@ -83,7 +101,7 @@ int spec_spool_set_number(Spec *spec, const char *key, uint64_t value, Reason *r
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "spool.keep: expected \"newest\" or \"oldest\", got a number");
-        return spec_spool_refuse_key(key, reason);
+        return spec_spool_refuse_other(key, "a number", reason);
 }
 
 int spec_spool_set_string(Spec *spec, const char *key, const char *value, Reason *reason) {
@@ -112,7 +130,14 @@ int spec_spool_set_string(Spec *spec, const char *key, const char *value, Reason
                                 KT_E_INVALID_SPEC,
                                 "spool.%s: expected a number of bytes, got a string",
                                 key);
-        return spec_spool_refuse_key(key, reason);
+        return spec_spool_refuse_other(key, "a string", reason);
+}
+
+int spec_spool_set_boolean(Spec *spec, const char *key, bool value, Reason *reason) {
+        if (strcmp(key, "ship") != 0)
+                return spec_spool_refuse_type(key, "a boolean", reason);
+        spec->spool.ships = value;
+        return 0;
 }
 
 static int spec_spool_refuse_negative(const char *key, int64_t value, Reason *reason) {
@@ -121,14 +146,6 @@ static int spec_spool_refuse_negative(const char *key, int64_t value, Reason *re
                         "spool.%.64s: %" PRId64 " is negative",
                         key,
                         value);
-}
-
-static int spec_spool_refuse_type(const char *key, const char *got, Reason *reason) {
-        return reason_set(reason,
-                        KT_E_INVALID_SPEC,
-                        "spool.%.64s: expected a number or a string, got %s",
-                        key,
-                        got);
 }
 
 int spec_check_spool(const Spec *spec, Reason *reason) {
@@ -168,6 +185,9 @@ int spec_spool_from_json(Spec *spec, const SpecField *field, json_object *object
                                                          reason);
                 } else if (spec_json_is_string(value))
                         r = spec_spool_set_string(spec, key, json_object_get_string(value), reason);
+                else if (json_object_is_type(value, json_type_boolean))
+                        r = spec_spool_set_boolean(
+                                        spec, key, json_object_get_boolean(value), reason);
                 else
                         r = spec_spool_refuse_type(key, spec_json_type(value), reason);
                 if (r != 0)
@@ -199,6 +219,8 @@ int spec_spool_to_json(const Spec *spec, json_object **ret) {
                                        : json_object_new_uint64(spool->sync_sec);
                 r = spec_json_put(object, "sync", sync);
         }
+        if (r == 0 && spool->ships)
+                r = spec_json_put(object, "ship", json_object_new_boolean(true));
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;

@@ -87,6 +87,7 @@ typedef struct SpecTrigger SpecTrigger; /* spec-trigger.h */
 typedef struct SpecSpool {
         bool is_on;
         bool keeps_oldest; /* when full: true ends the session, false deletes the oldest files */
+        bool ships;        /* marked for ktrace-ship; its files stay until they are acknowledged */
         uint32_t sync_sec; /* how often the data is synced to disk */
         uint64_t max_bytes;
         uint64_t rotate_bytes; /* maximum of one file */

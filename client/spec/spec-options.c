@@ -170,6 +170,9 @@ int spec_options_take(SpecOptions *options, int option, const char *text, Reason
                 options->has_spool = true;
                 options->spool = text ?: options->spool;
                 return 0;
+        case OPTION_SHIP:
+                options->ships = true;
+                return 0;
         case OPTION_OFF:
                 return spec_options_set_off(options, reason);
         case 'a':
@@ -371,6 +374,16 @@ static int spec_options_set_spool(const SpecOptions *options, Spec *spec, Reason
         return spec_spool_set_number(spec, "max-bytes", bytes, reason);
 }
 
+static int spec_options_set_ship(const SpecOptions *options, Spec *spec, Reason *reason) {
+        if (!options->ships)
+                return 0;
+        if (!spec->spool.is_on)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--ship: only recordings on the machine's disk are shipped; add --spool");
+        return spec_spool_set_boolean(spec, "ship", true, reason);
+}
+
 /* Sets the keys whose values are names of the kernel. */
 static int spec_options_set_kernel(const SpecOptions *options, Spec *spec, Reason *reason) {
         const SpecField *field = spec_field_find("functions");
@@ -428,6 +441,7 @@ static int build(const SpecOptions *options,
         if (r == 0)
                 r = spec_options_set_kernel(options, spec, reason);
         r = r ?: spec_options_set_spool(options, spec, reason);
+        r = r ?: spec_options_set_ship(options, spec, reason);
         if (r == 0 && options->unredacted && !spec->unredacted)
                 r = spec_set_boolean(spec, "unredacted", true, reason);
         if (r == 0 && name)
@@ -494,6 +508,7 @@ void spec_options_print_help(FILE *out) {
                         "      --locked           once started, only an administrator can stop it\n"
                         "      --spool[=SIZE]     record onto the machine's disk, at most so much (64M, 2G;\n"
                         "                         from 512K on, default max-spool-kb); 'ktracectl spool'\n"
+                        "      --ship             let ktrace-ship send it to another machine, with --spool\n"
                         "      --compression HOW  zstd or none: of the data in streams and of a .dat\n"
                         "      --unredacted       cut no fields, where policy allows this\n"
                         "      --spec FILE.json   an object with the keys below; -e adds to its events;\n"

@@ -43,6 +43,7 @@ typedef struct SpecOptions {
         bool locked;
         bool unredacted;
         bool has_spool;
+        bool ships;
         const char *spool; /* its size; NULL: the default of policy */
         Origins *origins;  /* gets the origin of each word; borrowed; may be NULL */
 } SpecOptions;
@@ -65,6 +66,7 @@ enum {
         OPTION_STACKTRACE,
         OPTION_LOCKED,
         OPTION_SPOOL,
+        OPTION_SHIP,
         OPTION_COMPRESSION,
         OPTION_SPEC_END, /* a verb's own long options begin here */
 };
@@ -95,6 +97,7 @@ enum {
         { "stacktrace", no_argument,     NULL, OPTION_STACKTRACE }, \
         { "locked",   no_argument,       NULL, OPTION_LOCKED },  \
         { "spool",    optional_argument, NULL, OPTION_SPOOL },   \
+        { "ship",     no_argument,       NULL, OPTION_SHIP },    \
         { "compression", required_argument, NULL, OPTION_COMPRESSION }, \
         { "unredacted", no_argument,     NULL, OPTION_UNREDACTED }
 /* clang-format on */

@@ -125,6 +125,7 @@ int spec_origin_add_keys(Origins *origins, const SpecOptions *options) {
                 { "locked", "--locked", NULL, options->locked },
                 { "unredacted", "--unredacted", NULL, options->unredacted },
                 { "spool", "--spool", NULL, options->has_spool },
+                { "spool.ship", "--ship", NULL, options->ships },
                 { "spool.max-bytes", "--spool", options->spool, options->spool },
         };
 

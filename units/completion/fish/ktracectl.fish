@@ -122,6 +122,7 @@ set -l options \
     'record create|--function|||a function for the tracer' \
     'record create|--instance|||read this instance of tracefs' \
     'record create|--locked||-|once started, only an administrator can stop it' \
+    'record create|--ship||-|let ktrace-ship send it to another machine' \
     'record create|--spool||-|record onto the disk' \
     'record create convert|--compression||zstd none|compression of the data in streams and of a .dat' \
     'record create hist|--unredacted||-|nothing is cut, where the policy allows it' \
