@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "interfaces/glob.h"
 #include "interfaces/json-file.h"
 #include "interfaces/override.h"
 #include "interfaces/quote.h"
@@ -178,6 +179,28 @@ bool policy_may_trace_all(const Policy *policy, const Subject *subject) {
 
 bool policy_may_count_all(const Policy *policy, const Subject *subject) {
         return may_all(policy, subject, GRANT_SINKS_ALL);
+}
+
+static bool rule_ships(const Rule *rule, const char *label) {
+        for (size_t i = 0; i < rule->ships.n; i++)
+                if (glob_match(rule->ships.strings[i], label))
+                        return true;
+        return false;
+}
+
+bool policy_may_ship(const Policy *policy, const Subject *subject, const char *label) {
+        for (size_t i = 0; i < policy->list.n_rules; i++)
+                if (rule_ships(&policy->list.rules[i], label) &&
+                                rule_covers_subject(&policy->list.rules[i], subject))
+                        return true;
+        return false;
+}
+
+bool policy_is_shipped(const Policy *policy, const char *label) {
+        for (size_t i = 0; i < policy->list.n_rules; i++)
+                if (rule_ships(&policy->list.rules[i], label))
+                        return true;
+        return false;
 }
 
 PolicyView policy_get_view(const Policy *policy, const Subject *subject) {

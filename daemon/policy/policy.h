@@ -192,6 +192,11 @@ typedef struct PolicyView {
 bool policy_may_trace_all(const Policy *policy, const Subject *subject);
 /* The same, or may count them, without records. */
 bool policy_may_count_all(const Policy *policy, const Subject *subject);
+/* Whether a rule lets the subject ship recordings that `label` granted (Grant.rule). Root is no
+ * exception: to ship is the task of a service. */
+bool policy_may_ship(const Policy *policy, const Subject *subject, const char *label);
+/* Whether a rule lets any subject do so. */
+bool policy_is_shipped(const Policy *policy, const char *label);
 PolicyView policy_get_view(const Policy *policy, const Subject *subject);
 bool policy_view_has(const PolicyView *view, const char *system, const char *name);
 

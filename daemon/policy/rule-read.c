@@ -7,6 +7,7 @@
 #include "policy/rule-read.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "interfaces/spec-scope.h"
@@ -17,6 +18,7 @@
 #include "policy/rule.h"
 
 #define NAME_LENGTH_MAX 128
+#define RULE_LABEL_MAX  (NAME_MAX + 2 + KT_NAME_MAX)
 
 static int rule_read_name(void *target, json_object *o, const Place *place) {
         Rule *rule = target;
@@ -163,6 +165,13 @@ static int read_max_linger(void *target, json_object *o, const Place *place) {
         return r;
 }
 
+/* Globs of "FILE: NAME", as Grant.rule has it. */
+static int read_ship(void *target, json_object *o, const Place *place) {
+        Rule *rule = target;
+
+        return place_read_strings(place, o, RULE_ENTRIES_MAX, RULE_LABEL_MAX, &rule->ships);
+}
+
 static int rule_read_limit(Rule *rule, const char *key, json_object *o, const Place *place) {
         const LimitField *field = limit_fields;
         uint64_t value;
@@ -263,8 +272,9 @@ static int check_deny(const Rule *rule, json_object *o, const Place *place) {
 static int rule_read_check(const Rule *rule, json_object *o, const Place *place) {
         static const char *const needed[] = { "name", "subjects", "scopes", "events" };
 
-        /* A rule only about probes. */
-        bool has_no_traces = rule->probes && rule->scopes == 0 && rule->n_events == 0;
+        /* A rule only about probes, or about what may be shipped. */
+        bool has_no_traces = (rule->probes || rule->ships.n > 0) && rule->scopes == 0 &&
+                             rule->n_events == 0;
         size_t n_needed = ELEMENTSOF(needed) - (has_no_traces ? 2 : rule->deny ? 1 : 0);
 
         for (size_t i = 0; i < n_needed; i++)
@@ -301,6 +311,7 @@ static int read_rule(void *target, json_object *o, const Place *place) {
                 { "max-linger-sec", read_max_linger },
                 { "limits", read_limits },
                 { "probes", rule_read_probes },
+                { "ship", read_ship },
                 { "polkit", rule_read_polkit },
                 { "deny", read_deny },
         };

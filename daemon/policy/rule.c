@@ -92,6 +92,7 @@ void rule_list_clear(RuleList *list) {
                         free(rule->subjects[j].no_group);
                         free(rule->subjects[j].unit);
                 }
+                place_strings_clear(&rule->ships);
                 rule_probes_free(rule->probes);
                 free(rule->events);
                 free(rule->subjects);

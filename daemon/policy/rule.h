@@ -70,6 +70,8 @@ typedef struct Rule {
         uint64_t max_linger_usec; /* 0: no limit */
         RuleLimit *limits;
         size_t n_limits;
+        PlaceStrings ships;        /* globs of rules: the subjects may ship recordings that they
+                                      granted */
         RuleProbes *probes;        /* NULL: the rule has no key "probes" */
         const char *polkit_action; /* static; polkit must also allow this action; NULL: not needed
                                     */

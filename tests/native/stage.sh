@@ -35,10 +35,11 @@ trap leave EXIT
 trap 'exit 130' INT TERM
 
 # These users exist in this namespace only. sshd needs a shell and a directory for one of them.
-for uid in 61000 61001 61002 61004; do
+for uid in 61000 61001 61002 61004 61005; do
         name=u$uid
         [ $uid != 61002 ] || name=ktrace-consumer
         [ $uid != 61004 ] || name=ktrace-metrics
+        [ $uid != 61005 ] || name=ktrace-ship
         login=/nonexistent:/usr/sbin/nologin
         [ $uid != 61000 ] || login=/:/bin/sh
         echo "$name:x:$uid:$uid::$login" >>"$NATIVE/passwd"

@@ -569,6 +569,45 @@ static void test_events_of_probes(void) {
         fixture_clear(&fixture);
 }
 
+/* Whether recordings may be shipped: by the rule that granted them, for the subjects of another. */
+static void test_ship(void) {
+        static const char text[] = "{\"rules\":[{\"name\":\"ship\",\"subjects\":[{\"uid\":900}],"
+                                   "\"ship\":[\"root\",\"50-x.json: own-*\"]}]}";
+
+        static const struct {
+                const char *keys, *text;
+        } bad[] = {
+                { "\"ship\":\"root\"", "ship" },
+                { "\"ship\":[1]", "ship[0]" },
+                { "\"ship\":[\"\"]", "ship[0]" },
+                { "\"ship\":[\"root\"],\"deny\":true,\"scopes\":[\"own\"]", "ship" },
+                { "\"ship\":[\"root\"],\"scopes\":[\"own\"]", "events" },
+        };
+
+        const Subject service = { .uid = 900 }, root = { .uid = 0 };
+        Fixture fixture;
+
+        fixture_init(&fixture);
+        fixture_write(fixture.lib, "10-x.json", text);
+        Policy *policy = fixture_load(&fixture);
+        g_assert_true(policy_may_ship(policy, &service, "root"));
+        g_assert_true(policy_may_ship(policy, &service, "50-x.json: own-processes"));
+        g_assert_false(policy_may_ship(policy, &service, "50-x.json: system"));
+        g_assert_false(policy_may_ship(policy, &user, "root"));
+        g_assert_false(policy_may_ship(policy, &root, "root"));
+        g_assert_true(policy_is_shipped(policy, "root"));
+        g_assert_false(policy_is_shipped(policy, "60-y.json: own-processes"));
+        policy_free(policy);
+        fixture_clear(&fixture);
+        for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+                g_autofree char *rules = g_strdup_printf(
+                                "{\"rules\":[{\"name\":\"r\",\"subjects\":[\"any\"],%s}]}",
+                                bad[i].keys);
+
+                fixture_refused(rules, KT_E_INVALID_SPEC, bad[i].text);
+        }
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/rule/processes", test_processes);
@@ -583,6 +622,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/rule/also-of-cover", test_also_of_cover);
         g_test_add_func("/rule/members", test_members);
         g_test_add_func("/rule/limits", test_limits);
+        g_test_add_func("/rule/ship", test_ship);
         g_test_add_func("/rule/lifetimes", test_lifetimes);
         g_test_add_func("/rule/lifetime-unit", test_lifetime_unit);
         g_test_add_func("/rule/allow-setuid", test_allow_setuid);
