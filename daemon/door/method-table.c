@@ -74,6 +74,7 @@ const Method method_table[] = {
         { "ListSpool", NULL, VALUES(OBJECTS("recordings")), verb_list_spool },
         { "OpenSpool", VALUES(TEXT("id"), OPTIONS), VALUES(DESCRIPTOR("pipe")), verb_open_spool },
         { "RemoveSpool", VALUES(TEXT("id")), NULL, verb_remove_spool },
+        { "AcknowledgeSpool", VALUES(TEXT("id"), TEXT("file")), NULL, verb_acknowledge_spool },
         { "GetLimits", NULL, VALUES(OBJECT("limits")), verb_get_limits },
         { "GetStatus", NULL, VALUES(OBJECT("status")), verb_get_status },
         { "Reload", VALUES(MAY_ASK), NULL, verb_reload },

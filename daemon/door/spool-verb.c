@@ -6,6 +6,7 @@
 #include "door/parameter.h"
 #include "session/registry.h"
 #include "spool/spool-fetch.h"
+#include "spool/spool-ship.h"
 
 static Spool *spool_verb_get_spool(const MethodCall *call) {
         return registry_get_spool(call->desk->registry);
@@ -38,4 +39,12 @@ int verb_remove_spool(MethodCall *call, Reason *reason) {
 
         int r = method_call_wait(call, reason);
         return r ?: spool_remove(spool_verb_get_spool(call), call->request, reach, id, reason);
+}
+
+int verb_acknowledge_spool(MethodCall *call, Reason *reason) {
+        const char *id = method_call_get_text(call, "id");
+        const char *file = method_call_get_text(call, "file");
+
+        int r = method_call_wait(call, reason);
+        return r ?: spool_acknowledge(spool_verb_get_spool(call), call->request, id, file, reason);
 }

@@ -7,3 +7,4 @@
 int verb_list_spool(MethodCall *call, Reason *reason);
 int verb_open_spool(MethodCall *call, Reason *reason);
 int verb_remove_spool(MethodCall *call, Reason *reason);
+int verb_acknowledge_spool(MethodCall *call, Reason *reason);

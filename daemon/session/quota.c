@@ -230,6 +230,17 @@ static int check_spool(const Question *q, Reason *reason) {
                         limit);
 }
 
+/* Also for root: a mark without a rule would keep the files for ever. */
+static int check_ship(const Question *q, Reason *reason) {
+        if (!q->spec->spool.ships || policy_is_shipped(q->registry->options.policy, q->grant->rule))
+                return 0;
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "spool.ship: no rule lets a service ship recordings of %s: see the key "
+                        "ship in ktrace-policy(5)",
+                        q->grant->rule);
+}
+
 static int check_uid_sessions(const Question *q, Reason *reason) {
         uint64_t limit = q->limits->max_sessions_per_uid;
 
@@ -282,6 +293,7 @@ int registry_check_quota(const Registry *registry,
                 check_buffer,
                 check_pids,
                 check_spool,
+                check_ship,
                 check_uid_sessions,
                 check_uid_buffer,
                 check_uid_events,

@@ -14,7 +14,8 @@ void registry_settle_defaults(const Registry *registry,
                 const Subject *subject,
                 const Grant *grant,
                 Spec *spec);
-/* Checks a spec whose defaults are settled. Returns 0, KT_E_LIMIT_REACHED or KT_E_NAME_TAKEN. *next
+/* Checks a spec whose defaults are settled. Returns 0, KT_E_LIMIT_REACHED,
+ * KT_E_NAME_TAKEN or KT_E_ACCESS_DENIED. *next
  * is 0 at first. A further call after a refusal continues with the limits after that one. */
 int registry_check_quota(const Registry *registry,
                 const Subject *subject,

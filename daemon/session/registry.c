@@ -154,13 +154,16 @@ static int make_spool(Registry *registry) {
         static const SpoolHandlers handlers = { on_changed };
         const RegistryOptions *options = &registry->options;
 
-        return options->spool_dir ? spool_new(&options->launcher,
-                                                    options->spool_dir,
-                                                    &options->limits,
-                                                    &handlers,
-                                                    registry,
-                                                    &registry->spool)
-                                  : 0;
+        int r = options->spool_dir ? spool_new(&options->launcher,
+                                                     options->spool_dir,
+                                                     &options->limits,
+                                                     &handlers,
+                                                     registry,
+                                                     &registry->spool)
+                                   : 0;
+        if (registry->spool)
+                spool_set_policy(registry->spool, options->policy);
+        return r;
 }
 
 Spool *registry_get_spool(Registry *registry) {

@@ -181,8 +181,10 @@ int registry_set_rules(Registry *registry,
         registry->rules++;
         registry->options.policy = registry->probes->policy = policy;
         registry->options.limits = *limits;
-        if (registry->spool)
+        if (registry->spool) {
                 spool_set_limits(registry->spool, limits);
+                spool_set_policy(registry->spool, policy);
+        }
         *reload = (Reload){
                 .registry = registry,
                 .plan = { .uid = UID_OF_RULES,

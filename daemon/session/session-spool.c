@@ -53,6 +53,8 @@ static void fill_make(const Session *session, json_object *spec, SpoolMake *ret)
                 .rotate_bytes = spool->rotate_bytes,
                 .keeps_newest = !spool->keeps_oldest,
                 .sync_sec = spool->sync_sec,
+                .ships = spool->ships,
+                .rule = session->grant->rule,
         };
         ret->max_bytes = MAX_OF(ret->max_bytes, 2 * SPEC_ROTATE_MIN); /* for root, if none is set */
         if (ret->rotate_bytes == 0)

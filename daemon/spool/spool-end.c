@@ -49,12 +49,8 @@ static int save_work(SpoolJob *job, Reason *reason _unused_) {
 
 /* Calls that wait for the end of any entry try again. */
 static void set_ended(SpoolEntry *entry) {
-        Spool *spool = entry->spool;
-
         entry->state = SPOOL_ENDED;
-        TAILQ_CONCAT(&spool->asking, &spool->ending, jobs);
-        if (!spool->is_closing)
-                (void)sd_event_source_set_enabled(spool->known, SD_EVENT_ONESHOT);
+        spool_job_ask_again(entry->spool);
 }
 
 static void on_saved(SpoolJob *job, int result, const Reason *reason) {

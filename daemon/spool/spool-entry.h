@@ -34,6 +34,10 @@ struct SpoolEntry {
         char name[KT_NAME_MAX + 1];
         char kind[SPOOL_KIND_MAX + 1];
         json_object *spec;
+        bool ships;            /* marked: see spool-ship.h */
+        char *rule;            /* that granted it; NULL: unknown */
+        unsigned shipped_file; /* the streams up to this number have arrived elsewhere */
+        bool is_shipped;       /* and so has its end */
         SpoolState state;
         bool is_adopted, is_loaded, goes_on; /* adopted: its files are known */
         uint64_t created_usec, ended_usec;
@@ -60,6 +64,7 @@ TAILQ_HEAD(SpoolFetches, SpoolFetch);
 struct Spool {
         const ConsumerLauncher *launcher;
         Limits limits;
+        const Policy *policy; /* borrowed; NULL: none */
         const SpoolHandlers *handlers;
         void *userdata;
         Worker *worker; /* its own thread; NULL until first needed */

@@ -36,6 +36,7 @@ SpoolEntry *spool_entry_free(SpoolEntry *entry) {
                 return NULL;
         TAILQ_REMOVE(&entry->spool->entries, entry, entries);
         json_object_put(entry->spec);
+        free(entry->rule);
         free(entry->members);
         free(entry);
         return NULL;
@@ -127,6 +128,10 @@ static int spool_index_put_number(json_object *object, const char *key, uint64_t
         return describe_put(object, key, json_object_new_uint64(number));
 }
 
+static int spool_index_put_flag(json_object *object, const char *key, bool flag) {
+        return describe_put(object, key, json_object_new_boolean(flag));
+}
+
 /* The length that clients may see. The length of an unfinished file is the last reported one. */
 static uint64_t get_bytes(const SpoolEntry *entry, const SpoolMember *member) {
         if (!member->is_promised)
@@ -176,7 +181,12 @@ static int put_tail(json_object *object, const SpoolEntry *entry) {
         }
         r = r ?: spool_index_put_number(object, "lost", entry->lost);
         r = r ?: spool_index_put_number(object, "dropped-files", entry->n_dropped_files);
-        return r ?: spool_index_put_number(object, "dropped-bytes", entry->dropped_bytes);
+        r = r ?: spool_index_put_number(object, "dropped-bytes", entry->dropped_bytes);
+        if (!entry->ships)
+                return r;
+        r = r ?: spool_index_put_flag(object, "ship", true);
+        r = r ?: spool_index_put_number(object, "shipped-file", entry->shipped_file);
+        return r ?: spool_index_put_flag(object, "shipped", entry->is_shipped);
 }
 
 int spool_entry_save(const SpoolEntry *entry, char **ret) {
@@ -186,6 +196,8 @@ int spool_entry_save(const SpoolEntry *entry, char **ret) {
         r = r ?: spool_index_put_head(object, entry);
         r = r ?: put_tail(object, entry);
         r = r ?: put_files(object, entry);
+        if (r == 0 && entry->rule)
+                r = spool_index_put_text(object, "rule", entry->rule);
         if (r == 0 && entry->spec)
                 r = describe_put(object, "spec", json_object_get(entry->spec));
         if (r < 0)
@@ -292,6 +304,10 @@ static uint64_t spool_index_get_number(json_object *object, const char *key) {
                                : 0;
 }
 
+static bool spool_index_get_flag(json_object *object, const char *key) {
+        return json_object_get_boolean(json_object_object_get(object, key));
+}
+
 static void copy_text(json_object *object, const char *key, char *text, size_t size) {
         json_object *value;
 
@@ -315,7 +331,7 @@ void spool_index_take_files(SpoolEntry *entry, json_object *object) {
 
 static void take_entry(Spool *spool, json_object *object) {
         char id[KT_ID_DIGITS + 1] = "";
-        json_object *spec;
+        json_object *spec, *rule;
 
         copy_text(object, "id", id, sizeof(id));
         SpoolEntry *entry = spool_find(spool, id) ?: spool_entry_new(spool, id);
@@ -330,6 +346,11 @@ static void take_entry(Spool *spool, json_object *object) {
         copy_text(object, "reason", entry->reason, sizeof(entry->reason));
         copy_text(object, "name", entry->name, sizeof(entry->name));
         copy_text(object, "kind", entry->kind, sizeof(entry->kind));
+        entry->ships = entry->ships || spool_index_get_flag(object, "ship");
+        entry->shipped_file = (unsigned)spool_index_get_number(object, "shipped-file");
+        entry->is_shipped = spool_index_get_flag(object, "shipped");
+        if (!entry->rule && json_object_object_get_ex(object, "rule", &rule))
+                entry->rule = strdup(json_object_get_string(rule) ?: "");
         if (!entry->spec && json_object_object_get_ex(object, "spec", &spec))
                 entry->spec = json_object_get(spec);
         spool_index_take_files(entry, object);

@@ -66,6 +66,23 @@ void spool_job_submit(SpoolJob *job, uid_t uid) {
         worker_submit(job->spool->worker, &job->plan);
 }
 
+void spool_job_ask_again(Spool *spool) {
+        TAILQ_CONCAT(&spool->asking, &spool->ending, jobs);
+        if (!spool->is_closing)
+                (void)sd_event_source_set_enabled(spool->known, SD_EVENT_ONESHOT);
+}
+
+int spool_job_remove_entry(SpoolJob *job, Reason *reason) {
+        int r = spool_disk_remove_entry(&job->spool->disk, job->id);
+
+        return r == 0 || r == -ENOENT ? 0
+                                      : reason_set(reason,
+                                                        KT_E_FAILED,
+                                                        "%s cannot be removed: %s",
+                                                        job->id,
+                                                        strerror(-r));
+}
+
 static int spool_load(SpoolJob *job, Reason *reason) {
         int r = spool_index_read(&job->spool->disk, &job->list);
 

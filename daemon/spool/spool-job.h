@@ -40,6 +40,10 @@ void spool_job_submit(SpoolJob *job, uid_t uid);
 /* Consumes the job. begin is called when the directory is read, or reading it has failed; begin
  * takes the job or frees it. */
 int spool_job_when_loaded(SpoolJob *job);
+/* For `work`, in the thread: removes the entry from the disk. */
+int spool_job_remove_entry(SpoolJob *job, Reason *reason);
+/* Jobs that wait until an entry ends or is removed begin again. */
+void spool_job_ask_again(Spool *spool);
 /* The result of spool_is_idle() may have changed. */
 void spool_job_changed(Spool *spool);
 /* The handler of `known` in Spool. */

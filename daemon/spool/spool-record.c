@@ -24,6 +24,7 @@
 #include "spool/spool-index.h"
 #include "spool/spool-job.h"
 #include "spool/spool-room.h"
+#include "spool/spool-ship.h"
 #include "spool/spool.h"
 
 /* Bytes that were handed out and are not written yet. They count as used. */
@@ -61,8 +62,10 @@ static uint64_t get_max_total(const SpoolEntry *entry) {
         return entry->uid == 0 ? bytes : bytes - bytes / 8;
 }
 
-static bool is_droppable(const SpoolMember *member) {
-        return member->number > 0 && !member->is_promised;
+/* A file that is to be shipped stays until it has arrived. */
+static bool is_droppable(const SpoolEntry *entry, const SpoolMember *member) {
+        return member->number > 0 && !member->is_promised &&
+               (!entry->ships || member->number <= entry->shipped_file);
 }
 
 static void fill_room(const SpoolEntry *entry, SpoolRoom *room) {
@@ -77,11 +80,12 @@ static void fill_room(const SpoolEntry *entry, SpoolRoom *room) {
                 .total = count_total(spool),
                 .max_total = get_max_total(entry),
                 .n_files = entry->n_members,
-                .keeps_newest = entry->make.keeps_newest,
         };
         spool_get_usage(spool, entry->uid, &room->uid, &n_entries);
         for (size_t i = 0; i < entry->n_members; i++)
-                room->n_droppable += is_droppable(&entry->members[i]);
+                room->n_droppable += is_droppable(entry, &entry->members[i]);
+        /* A file that has arrived is not needed here, even if the oldest records are to be kept. */
+        room->keeps_newest = entry->make.keeps_newest || (entry->ships && room->n_droppable > 0);
 }
 
 /* Creation */
@@ -159,6 +163,10 @@ static void begin_make(SpoolJob *job, int result, const Reason *reason) {
         Reason why = *reason;
 
         int r = result ?: check_made(entry, &why);
+        if (r == KT_E_LIMIT_REACHED && spool_reclaim(job->spool, entry->uid)) {
+                TAILQ_INSERT_TAIL(&job->spool->ending, job, jobs);
+                return;
+        }
         r = r ?: spool_entry_save(entry, &job->text);
         if (r != 0) {
                 spool_record_on_made(job, r, &why);
@@ -200,7 +208,13 @@ static int new_entry(Spool *spool, const SpoolMake *make, SpoolEntry **ret) {
         entry->make = *make;
         (void)snprintf(entry->name, sizeof(entry->name), "%s", make->name ?: "");
         (void)snprintf(entry->kind, sizeof(entry->kind), "%s", make->kind);
-        entry->make.id = entry->make.name = entry->make.kind = NULL; /* owned by the caller */
+        entry->ships = make->ships;
+        if (make->rule && !(entry->rule = strdup(make->rule))) {
+                spool_entry_free(entry);
+                return -ENOMEM;
+        }
+        /* owned by the caller */
+        entry->make.id = entry->make.name = entry->make.kind = entry->make.rule = NULL;
         entry->make.spec = NULL;
         entry->spec = json_object_get(make->spec);
         entry->created_usec = spool_now_usec();
@@ -319,7 +333,7 @@ static int spool_record_create_file(SpoolJob *job, Reason *reason _unused_) {
 
 static SpoolMember *spool_record_find_oldest(const SpoolEntry *entry) {
         for (size_t i = 0; i < entry->n_members; i++)
-                if (is_droppable(&entry->members[i]))
+                if (is_droppable(entry, &entry->members[i]))
                         return &entry->members[i];
         return NULL;
 }
@@ -422,13 +436,19 @@ static void spool_record_give_next_file(SpoolEntry *entry) {
                 fill_room(entry, &room);
                 verdict = spool_room_judge(&room, &limit);
         }
+        if (verdict != SPOOL_ROOM_YES && !spool_room_is_own(&room) &&
+                        spool_reclaim(entry->spool, entry->uid))
+                verdict = SPOOL_ROOM_WAIT;
         job->number = verdict == SPOOL_ROOM_YES ? entry->last_given + 1 : 0;
         entry->is_full = verdict == SPOOL_ROOM_FULL;
         if (job->number > 0 || job->drop_from > 0)
                 submit_file(entry, TAKE_PTR(job));
         spool_job_free(job);
         if (verdict == SPOOL_ROOM_WAIT)
-                wait_for_room(entry, limit ?: "the disk is full");
+                wait_for_room(entry,
+                                limit && entry->ships && room.n_droppable == 0
+                                                ? "files that are not shipped yet fill it"
+                                                : limit ?: "the disk is full");
         if (verdict == SPOOL_ROOM_FULL)
                 spool_record_report(entry, SPOOL_FULL, 0, -1, limit);
 }

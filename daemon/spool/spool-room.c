@@ -36,6 +36,10 @@ static SpoolVerdict make_own_room(const SpoolRoom *room) {
                                        : SPOOL_ROOM_WAIT;
 }
 
+bool spool_room_is_own(const SpoolRoom *room) {
+        return !fits(room->entry, room->file, room->max_entry) || room->n_files >= SPOOL_FILES_MAX;
+}
+
 SpoolVerdict spool_room_judge(const SpoolRoom *room, const char **limit) {
         *limit = !fits(room->entry, room->file, room->max_entry)   ? "max-bytes"
                  : room->n_files >= SPOOL_FILES_MAX                ? "number of files"

@@ -29,6 +29,8 @@ typedef enum SpoolVerdict {
 
 /* limit: set to the name of the exceeded limit. */
 SpoolVerdict spool_room_judge(const SpoolRoom *room, const char **limit);
+/* Whether a limit of the recording itself is reached, so that space of others would not help. */
+bool spool_room_is_own(const SpoolRoom *room);
 /* The verdict when the disk is full. */
 SpoolVerdict spool_room_judge_disk(const SpoolRoom *room);
 /* The accounted size of a file of that length. */

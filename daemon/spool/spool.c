@@ -30,6 +30,7 @@
 #include "spool/spool-index.h"
 #include "spool/spool-record.h"
 #include "spool/spool-room.h"
+#include "spool/spool-ship.h"
 
 #define RETRY_USEC 1000000ULL
 
@@ -209,6 +210,10 @@ void spool_set_limits(Spool *spool, const Limits *limits) {
         spool->limits = *limits;
 }
 
+void spool_set_policy(Spool *spool, const Policy *policy) {
+        spool->policy = policy;
+}
+
 void spool_get_usage(const Spool *spool, uid_t uid, uint64_t *ret_bytes, size_t *ret_entries) {
         const SpoolEntry *entry;
 
@@ -291,11 +296,20 @@ int spool_copy(SpoolEntry *entry,
 
 /* Client methods */
 
-bool spool_is_visible(const SpoolEntry *entry, const Subject *subject, SessionReach reach) {
+static bool is_there(const SpoolEntry *entry) {
         return entry->state != SPOOL_MAKING && entry->state != SPOOL_REMOVING &&
-               (!entry->is_adopted || entry->is_loaded) &&
+               (!entry->is_adopted || entry->is_loaded);
+}
+
+static bool is_managed(const SpoolEntry *entry, const Subject *subject, SessionReach reach) {
+        return is_there(entry) &&
                (reach == REACH_ALL || subject->uid == 0 || subject->uid == entry->uid ||
                                !defence_is_on("spool-owner"));
+}
+
+bool spool_is_visible(const SpoolEntry *entry, const Subject *subject, SessionReach reach) {
+        return is_managed(entry, subject, reach) ||
+               (is_there(entry) && spool_may_ship(entry, subject));
 }
 
 static void spool_answer_list(SpoolJob *job, int result, const Reason *reason) {
@@ -332,17 +346,6 @@ int spool_list(Spool *spool, Request *request, SessionReach reach, Reason *reaso
         return spool_job_when_loaded(job);
 }
 
-static int remove_entry(SpoolJob *job, Reason *reason) {
-        int r = spool_disk_remove_entry(&job->spool->disk, job->id);
-
-        return r == 0 || r == -ENOENT ? 0
-                                      : reason_set(reason,
-                                                        KT_E_FAILED,
-                                                        "%s cannot be removed: %s",
-                                                        job->id,
-                                                        strerror(-r));
-}
-
 static void spool_on_removed(SpoolJob *job, int result, const Reason *reason) {
         SpoolEntry *entry = spool_find(job->spool, job->id);
         Request *request = TAKE_PTR(job->request);
@@ -374,7 +377,7 @@ static void begin_remove(SpoolJob *job, int result, const Reason *reason) {
         SpoolEntry *entry = spool_find(spool, job->id);
         Reason why = *reason;
 
-        if (entry && !spool_is_visible(entry,
+        if (entry && !is_managed(entry,
                                      &job->request->subject,
                                      job->number ? REACH_ALL : REACH_OWN))
                 entry = NULL;
@@ -390,7 +393,7 @@ static void begin_remove(SpoolJob *job, int result, const Reason *reason) {
         }
         entry->state = SPOOL_REMOVING;
         spool_fetch_drop(spool, entry->id);
-        job->work = remove_entry;
+        job->work = spool_job_remove_entry;
         job->over = spool_on_removed;
         spool_job_submit(job, entry->uid);
 }

@@ -46,6 +46,8 @@ typedef struct SpoolMake {
         uint64_t rotate_bytes; /* per file; 0: no streams, only spool_copy */
         bool keeps_newest;     /* when full: true drops the oldest files */
         unsigned sync_sec;     /* see CONTROL_SYNC_* */
+        bool ships;            /* marked by its owner, see spool-ship.h */
+        const char *rule;      /* that granted it (Grant.rule); NULL: none */
 } SpoolMake;
 
 typedef struct SpoolHandlers {
@@ -86,6 +88,8 @@ int spool_copy(SpoolEntry *entry,
 void spool_forget(Spool *spool, const void *userdata);
 /* Replaces the limits. */
 void spool_set_limits(Spool *spool, const Limits *limits);
+/* Replaces the rules, which decide who may ship what. Borrowed; NULL: nobody ships. */
+void spool_set_policy(Spool *spool, const Policy *policy);
 /* Returns the bytes that the uid uses on disk, including promised bytes, and its number of entries.
  */
 void spool_get_usage(const Spool *spool, uid_t uid, uint64_t *ret_bytes, size_t *ret_entries);
@@ -122,7 +126,8 @@ typedef struct SpoolNote {
  * the answer, and `done` is not called. spool_list() answers with request->list:
  * [{"id","name","uid","kind",
  * "state","bytes","created-usec","ended-usec","code","reason","lost","dropped-files",
- * "dropped-bytes","files":[{"name","bytes","state"}]}]. KT_E_FAILED: the disk failed. */
+ * "dropped-bytes","files":[{"name","bytes","state"}]}], and "ship", "shipped-file" and "shipped" of
+ * a marked one. KT_E_FAILED: the disk failed. */
 int spool_list(Spool *spool, Request *request, SessionReach reach, Reason *reason);
 /* KT_E_NO_SUCH_SESSION, KT_E_BUSY while its session exists. */
 int spool_remove(Spool *spool,
@@ -131,6 +136,6 @@ int spool_remove(Spool *spool,
                 const char *id,
                 Reason *reason);
 
-/* True if the subject may see the entry. */
+/* True if the subject may see and read the entry: its owner, or a service that ships it. */
 bool spool_is_visible(const SpoolEntry *entry, const Subject *subject, SessionReach reach);
 void spool_retry_later(Spool *spool);

@@ -176,3 +176,56 @@ manager.RemoveSpool(id)
 EOS
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of the stranger"
 }
+
+# shipped_rules: the stranger's own rule is one that the service ktrace-ship may ship. Here the service is the attacker.
+shipped_rules() {
+        rules "{\"name\": \"ship\", \"subjects\": [{\"uid\": $USER_UID}], \"ship\": [\"50-default.json: *\"]}"
+}
+case_unmarked_recordings() { # [open] a service that may ship marked recordings reads one that is not marked
+        defended_by spool-mark
+        a_spool
+        shipped_rules
+        recorded_by stranger
+        or_nothing bus.json user ktracectl spool list --json=short
+        or_nothing bus.kts user ktracectl spool fetch "$id" -o - --to kts
+        or_nothing varlink.kts user ktracectl --varlink spool fetch "$id" -o - --to kts
+        verdict "$(grep -c "$STRANGER_UID" bus.json || true)" "$(calls_in bus.kts $VICTIM_CALL)" \
+                "$(calls_in varlink.kts $VICTIM_CALL)" "of the stranger's recordings"
+}
+
+case_false_acknowledgement() { # [open] acknowledge a recording that a rule lets another service ship, as its owner
+        defended_by spool-acknowledge
+        a_spool
+        rules "{\"name\": \"ship\", \"subjects\": [{\"uid\": 4242}], \"ship\": [\"50-default.json: *\"]}"
+        chmod 711 .
+        echo '{"name": "marked", "compression": "none", "spool": {"rotate-bytes": 524288, "ship": true}}' >spec.json
+        user ktracectl -q record --spec spec.json -e raw_syscalls:sys_enter -- "$TARGET" calls 10000 $OWN_CALL
+        within 20 nothing_records || fail "it has no end: $(spooled)"
+        id=$(spooled | jq -r '.[0].id')
+        attack "$id" <<'EOS'
+from attack import *
+import sys
+for recording in manager.ListSpool():
+    for file in recording["files"]:
+        manager.AcknowledgeSpool(sys.argv[1], file["name"])
+EOS
+        verdict "$(spooled | jq '.[0]["shipped-file"]')" "files that count as shipped"
+}
+
+case_pose_as_shipper() { # [open] read a marked recording of another user, as a user with a similar name, unit or rule
+        defended_by spool-owner
+        a_spool
+        rules "{\"name\": \"ship\", \"subjects\": [{\"user\": \"ktrace-ship\"}], \"ship\": [\"*\"]}"
+        chmod 711 .
+        echo '{"name": "secret", "compression": "none", "spool": {"rotate-bytes": 524288, "ship": true}}' >spec.json
+        stranger ktracectl -q record --spec spec.json -e raw_syscalls:sys_enter -- "$TARGET" calls 10000 $VICTIM_CALL
+        within 20 nothing_records || fail "it has no end: $(spooled)"
+        id=$(spooled | jq -r '.[0].id')
+        cp "$(command -v ktracectl)" ktrace-ship
+        or_nothing bus.kts user ./ktrace-ship spool fetch "$id" -o - --to kts
+        or_nothing unit.kts systemd-run --quiet --pipe --wait --unit=ktrace-ship-posed --uid="$USER_UID" \
+                ktracectl spool fetch "$id" -o - --to kts
+        or_nothing varlink.kts user ./ktrace-ship --varlink spool fetch "$id" -o - --to kts
+        verdict "$(calls_in bus.kts $VICTIM_CALL)" "$(calls_in unit.kts $VICTIM_CALL)" \
+                "$(calls_in varlink.kts $VICTIM_CALL)" "of the stranger's recordings"
+}
