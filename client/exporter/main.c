@@ -22,8 +22,8 @@
 #include "interfaces/names.h"
 #include "metrics/board.h"
 #include "metrics/collector.h"
-#include "metrics/log.h"
 #include "metrics/settings.h"
+#include "service/log.h"
 
 enum {
         OPTION_HELP = 'h',

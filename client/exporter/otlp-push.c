@@ -19,7 +19,7 @@
 
 #include "exporter/otlp-body.h"
 #include "exporter/otlp-request.h"
-#include "metrics/log.h"
+#include "service/log.h"
 
 #define USEC_PER_SEC     UINT64_C(1000000)
 #define NSEC_PER_USEC    1000

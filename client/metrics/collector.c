@@ -19,9 +19,9 @@
 #include <time.h>
 
 #include "interfaces/json.h"
-#include "metrics/log.h"
 #include "metrics/self.h"
 #include "metrics/source.h"
+#include "service/log.h"
 
 #define CALL_TIMEOUT_USEC UINT64_C(30000000)
 #define USEC_PER_SEC      UINT64_C(1000000)

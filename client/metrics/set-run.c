@@ -25,9 +25,9 @@
 #include <unistd.h>
 
 #include "interfaces/json.h"
-#include "metrics/log.h"
 #include "metrics/reading.h"
 #include "metrics/source.h"
+#include "service/log.h"
 
 #define RETRY_MAX_USEC UINT64_C(300000000)
 #define FAILED         "org.ktrace1.Error.Failed" /* by ktraced, and by libktrace without an answer */
