@@ -84,6 +84,17 @@ int ktrace_watch(ktrace *connection, unsigned flags, ktrace_error *error);
  * none. 1024 are kept; then {"dropped": N} takes the place of N. */
 int ktrace_take_notice(ktrace *connection, char **ret);
 
+/* Recordings on the machine's disk. ktrace_call() lists, acknowledges and removes them. */
+
+/* Returns a pipe with a stream of the recording: file, its name. NULL: all streams, one after the
+ * other. The caller closes the pipe. It ends early if ktraced ends, so compare the number of bytes
+ * with the list. */
+int ktrace_open_spool(ktrace *connection,
+                const char *id,
+                const char *file,
+                int *ret_fd,
+                ktrace_error *error);
+
 /* Sessions. spec: JSON as in ktrace-session(5). */
 
 /* Says what ktraced would do with this spec, and why not: the result of CheckSession. */

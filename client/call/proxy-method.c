@@ -12,6 +12,7 @@
 static const char *const session_row[] = { "id", "path", "name", "uid", "state", NULL };
 
 static const ProxyMethod methods[] = {
+        { "AcknowledgeSpool", false, { { "id", "s" }, { "file", "s" } }, {} },
         { "AddProbe", false, { { "definition", "a{sv}" } }, { { "event", "s" } } },
         { "AddProbes", false, { { "definitions", "aa{sv}" } }, { { "events", "as" } } },
         { "Administrate", false, {}, {} },
