@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Reads what ktrace-ship has stored in NATS JetStream. One request gets one message, so nothing is
+ * left at the broker by a reader that ends, and a broken connection loses no place. Everything that
+ * comes back may be hostile: whoever stole the credential of a host can store anything in its
+ * stream. */
+
+#include "fleet/archive.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "broker/nats-link.h"
+#include "interfaces/quote.h"
+#include "interfaces/utf8.h"
+
+#define TIMEOUT_USEC  UINT64_C(30000000)
+#define STREAM_PREFIX NATS_SUBJECT_PREFIX "-"
+#define END_VALUES    128
+#define HOST_MAX      64
+/* Within this time, the server recognises a repetition. It must be longer than the delays of
+ * ktrace-ship. */
+#define DUPLICATES_NSEC (INT64_C(600) * 1000000000)
+
+struct Archive {
+        natsConnection *connection;
+        jsCtx *api;
+        Hash *hash;
+        natsMsg *message; /* of the last chunk */
+};
+
+Archive *archive_free(Archive *archive) {
+        if (!archive)
+                return NULL;
+        natsMsg_Destroy(archive->message);
+        jsCtx_Destroy(archive->api);
+        natsConnection_Destroy(archive->connection);
+        hash_free(archive->hash);
+        free(archive);
+        return NULL;
+}
+
+int archive_open(const FleetSettings *settings, Archive **ret, Reason *reason) {
+        _cleanup_(archive_free_cleanup) Archive *archive = calloc(1, sizeof(*archive));
+        const NatsLinkOptions link = {
+                .servers = (const char *const *)settings->servers.strings,
+                .n_servers = settings->servers.n,
+                .credentials_dir = settings->credentials_dir,
+                .name = "ktrace-fleet",
+                .user = settings->user ?: "ktrace-fleet",
+                .inbox = "_INBOX_fleet",
+                .timeout_usec = TIMEOUT_USEC,
+        };
+        jsOptions options;
+
+        if (!archive)
+                return -ENOMEM;
+        int r = hash_new(&archive->hash);
+        r = r ?: nats_link_open(&link, &archive->connection, reason);
+        if (r != 0)
+                return r;
+        (void)jsOptions_Init(&options);
+        options.Wait = (int64_t)(TIMEOUT_USEC / 1000);
+        natsStatus s = natsConnection_JetStream(&archive->api, archive->connection, &options);
+        if (s != NATS_OK)
+                return nats_link_refuse(archive->connection, "the broker", s, reason);
+        *ret = TAKE_PTR(archive);
+        return 0;
+}
+
+int archive_add(Archive *archive, const ArchiveStream *stream, Reason *reason) {
+        char name[NATS_SUBJECT_MAX], subject[NATS_SUBJECT_MAX];
+        const char *subjects[] = { subject };
+        jsStreamConfig config;
+        jsErrCode code = 0;
+
+        nats_link_print_stream(stream->machine_id, name);
+        nats_link_print_subject(stream->machine_id, "*", subject);
+        (void)jsStreamConfig_Init(&config);
+        config.Name = name;
+        config.Description = stream->name;
+        config.Subjects = subjects;
+        config.SubjectsLen = 1;
+        config.Replicas = stream->n_replicas;
+        config.MaxBytes = stream->max_bytes;
+        config.Discard = js_DiscardNew; /* a full stream refuses, and the spool keeps the rest */
+        config.MaxAge = stream->max_age_nsec;
+        config.Duplicates = DUPLICATES_NSEC;
+        config.AllowDirect = true;
+        config.DenyDelete = true;
+        natsStatus s = js_AddStream(NULL, archive->api, &config, NULL, &code);
+        return s == NATS_OK ? 0 : nats_link_refuse(archive->connection, name, s, reason);
+}
+
+/* Machines */
+
+static bool archive_is_machine(const char *stream) {
+        const char *id = stream + strlen(STREAM_PREFIX);
+
+        return strncmp(stream, STREAM_PREFIX, strlen(STREAM_PREFIX)) == 0 &&
+               strlen(id) == MACHINE_ID_DIGITS &&
+               strspn(id, "0123456789abcdef") == MACHINE_ID_DIGITS;
+}
+
+/* The name that an administrator has given to the machine. */
+static const char *archive_get_host(const jsStreamInfo *info) {
+        const char *name = info->Config ? info->Config->Description : NULL;
+
+        return name && strlen(name) <= HOST_MAX && utf8_find_unprintable(name, strlen(name)) == 0
+                               ? name
+                               : "";
+}
+
+static int archive_get_info(Archive *archive,
+                const char *stream,
+                jsStreamInfo **ret,
+                Reason *reason) {
+        char filter[NATS_SUBJECT_MAX];
+        jsOptions options;
+        jsErrCode code = 0;
+
+        (void)jsOptions_Init(&options);
+        options.Wait = (int64_t)(TIMEOUT_USEC / 1000);
+        nats_link_print_subject(stream + strlen(STREAM_PREFIX), "*", filter);
+        options.Stream.Info.SubjectsFilter = filter;
+        natsStatus s = js_GetStreamInfo(ret, archive->api, stream, &options, &code);
+        return s == NATS_OK ? 0 : nats_link_refuse(archive->connection, stream, s, reason);
+}
+
+/* Calls visit with each machine until it returns other than 0. */
+static int archive_visit(Archive *archive,
+                int (*visit)(Archive *archive,
+                                const char *machine_id,
+                                const jsStreamInfo *info,
+                                void *userdata,
+                                Reason *reason),
+                void *userdata,
+                Reason *reason) {
+        jsStreamNamesList *names = NULL;
+        jsErrCode code = 0;
+        int r = 0;
+
+        natsStatus s = js_StreamNames(&names, archive->api, NULL, &code);
+        if (s == NATS_NOT_FOUND)
+                return 0;
+        if (s != NATS_OK)
+                return nats_link_refuse(archive->connection, "the list of streams", s, reason);
+        for (int i = 0; r == 0 && i < names->Count; i++) {
+                jsStreamInfo *info = NULL;
+
+                if (!archive_is_machine(names->List[i]))
+                        continue;
+                r = archive_get_info(archive, names->List[i], &info, reason);
+                r = r
+                                    ?: visit(archive,
+                                                       names->List[i] + strlen(STREAM_PREFIX),
+                                                       info,
+                                                       userdata,
+                                                       reason);
+                jsStreamInfo_Destroy(info);
+        }
+        jsStreamNamesList_Destroy(names);
+        return r;
+}
+
+typedef struct ArchiveSearch {
+        const char *host;
+        char id[MACHINE_ID_DIGITS + 1];
+} ArchiveSearch;
+
+static int archive_compare(Archive *archive _unused_,
+                const char *machine_id,
+                const jsStreamInfo *info,
+                void *userdata,
+                Reason *reason) {
+        ArchiveSearch *search = userdata;
+
+        if (strcmp(search->host, archive_get_host(info)) != 0)
+                return 0;
+        if (search->id[0])
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "%s: two machines have this name: use the id",
+                                quote(search->host).text);
+        (void)snprintf(search->id, sizeof(search->id), "%s", machine_id);
+        return 0;
+}
+
+int archive_resolve(Archive *archive,
+                const char *host,
+                char ret[static MACHINE_ID_DIGITS + 1],
+                Reason *reason) {
+        ArchiveSearch search = { .host = host };
+        int r = 0;
+
+        if (strlen(host) == MACHINE_ID_DIGITS &&
+                        strspn(host, "0123456789abcdef") == MACHINE_ID_DIGITS)
+                (void)snprintf(search.id, sizeof(search.id), "%s", host);
+        else
+                r = archive_visit(archive, archive_compare, &search, reason);
+        if (r == 0 && !search.id[0])
+                r = reason_set(reason,
+                                KT_E_FAILED,
+                                "%s: no such machine: 'ktracectl fleet list' shows them",
+                                quote(host).text);
+        if (r == 0)
+                memcpy(ret, search.id, sizeof(search.id));
+        return r;
+}
+
+/* Sessions */
+
+static int archive_put(json_object *row, const char *key, json_object *value) {
+        if (value && json_object_object_add(row, key, value) == 0)
+                return 0;
+        json_object_put(value);
+        return -ENOMEM;
+}
+
+/* The end of a recording, as ktraced described it: only these keys are shown. */
+static int archive_put_end(json_object *row, const Chunk *end) {
+        static const char *const keys[] = {
+                "ended-usec", "code", "reason", "lost", "dropped-files"
+        };
+        _cleanup_json_ json_object *object = NULL;
+        Reason reason = {};
+        int r = 0;
+
+        if (json_parse_message("end", end->data, end->size, END_VALUES, &object, &reason) != 0 ||
+                        !json_object_is_type(object, json_type_object))
+                return archive_put(row, "state", json_object_new_string("damaged"));
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(keys); i++) {
+                json_object *value = json_object_object_get(object, keys[i]);
+                const char *text = json_object_get_string(value);
+
+                if (text && utf8_find_unprintable(text, strlen(text)) == 0)
+                        r = archive_put(row, keys[i], json_object_get(value));
+        }
+        return r ?: archive_put(row, "state", json_object_new_string("complete"));
+}
+
+static int archive_fill_row(json_object *row, const Chunk *last) {
+        int r = archive_put(row, "name", json_object_new_string(last->name));
+
+        r = r ?: archive_put(row, "uid", json_object_new_uint64(last->uid));
+        r = r ?: archive_put(row, "created-usec", json_object_new_uint64(last->created_usec));
+        r = r ?: archive_put(row, "last-file", json_object_new_uint64(last->file));
+        return r
+                               ?: last->is_end
+                                  ? archive_put_end(row, last)
+                                  : archive_put(row, "state", json_object_new_string("arriving"));
+}
+
+static int archive_make_row(Archive *archive,
+                const char *machine_id,
+                const jsStreamStateSubject *subject,
+                const char *host,
+                json_object **ret) {
+        _cleanup_json_ json_object *row = json_object_new_object();
+        char stream[NATS_SUBJECT_MAX];
+        const char *session = strrchr(subject->Subject, '.');
+        jsDirectGetMsgOptions options;
+        natsMsg *message = NULL;
+        Chunk last;
+
+        int r = row ? archive_put(row, "machine", json_object_new_string(machine_id)) : -ENOMEM;
+        r = r ?: archive_put(row, "host", json_object_new_string(host));
+        r = r ?: archive_put(row, "session", json_object_new_string(session ? session + 1 : ""));
+        r = r ?: archive_put(row, "chunks", json_object_new_uint64(subject->Msgs));
+        if (r < 0)
+                return r;
+        nats_link_print_stream(machine_id, stream);
+        (void)jsDirectGetMsgOptions_Init(&options);
+        options.LastBySubject = subject->Subject;
+        natsStatus s = js_DirectGetMsg(&message, archive->api, stream, NULL, &options);
+        if (s == NATS_OK && nats_link_read_chunk(message, archive->hash, &last) == 0)
+                r = archive_fill_row(row, &last);
+        else
+                r = archive_put(row, "state", json_object_new_string("damaged"));
+        natsMsg_Destroy(message);
+        if (r == 0)
+                *ret = TAKE_PTR(row);
+        return r;
+}
+
+/* A subject that ktrace-ship cannot have written is not shown. */
+static bool archive_is_session(const char *subject) {
+        const char *session = strrchr(subject, '.');
+
+        return session && strlen(session + 1) == KT_ID_DIGITS &&
+               strspn(session + 1, "0123456789abcdef") == KT_ID_DIGITS;
+}
+
+static int archive_list_machine(Archive *archive,
+                const char *machine_id,
+                const jsStreamInfo *info,
+                void *userdata,
+                Reason *reason _unused_) {
+        const jsStreamStateSubjects *subjects = info->State.Subjects;
+        json_object *list = userdata;
+        int r = 0;
+
+        for (int i = 0; r == 0 && subjects && i < subjects->Count; i++) {
+                json_object *row = NULL;
+
+                if (!archive_is_session(subjects->List[i].Subject))
+                        continue;
+                r = archive_make_row(archive,
+                                machine_id,
+                                &subjects->List[i],
+                                archive_get_host(info),
+                                &row);
+                if (r == 0 && json_object_array_add(list, row) < 0) {
+                        json_object_put(row);
+                        r = -ENOMEM;
+                }
+        }
+        return r;
+}
+
+int archive_list(Archive *archive, const char *host, json_object **ret, Reason *reason) {
+        _cleanup_json_ json_object *list = json_object_new_array();
+        char id[MACHINE_ID_DIGITS + 1], stream[NATS_SUBJECT_MAX];
+        jsStreamInfo *info = NULL;
+        int r = list ? 0 : -ENOMEM;
+
+        if (r == 0 && !host)
+                r = archive_visit(archive, archive_list_machine, list, reason);
+        else if (r == 0) {
+                r = archive_resolve(archive, host, id, reason);
+                if (r == 0)
+                        nats_link_print_stream(id, stream);
+                r = r ?: archive_get_info(archive, stream, &info, reason);
+                r = r ?: archive_list_machine(archive, id, info, list, reason);
+                jsStreamInfo_Destroy(info);
+        }
+        if (r == 0)
+                *ret = TAKE_PTR(list);
+        return r;
+}
+
+int archive_read(Archive *archive,
+                const char *machine_id,
+                const char *session,
+                uint64_t *position,
+                Chunk *ret,
+                Reason *reason) {
+        char stream[NATS_SUBJECT_MAX], subject[NATS_SUBJECT_MAX];
+        jsDirectGetMsgOptions options;
+
+        natsMsg_Destroy(archive->message);
+        archive->message = NULL;
+        nats_link_print_stream(machine_id, stream);
+        nats_link_print_subject(machine_id, session, subject);
+        (void)jsDirectGetMsgOptions_Init(&options);
+        options.Sequence = *position;
+        options.NextBySubject = subject;
+        natsStatus s = js_DirectGetMsg(&archive->message, archive->api, stream, NULL, &options);
+        if (s == NATS_NOT_FOUND)
+                return -ENOENT;
+        if (s != NATS_OK)
+                return nats_link_refuse(archive->connection, stream, s, reason);
+        uint64_t found = natsMsg_GetSequence(archive->message);
+        if (found < *position)
+                return reason_set(reason, KT_E_FAILED, "the broker goes back in its stream");
+        *position = found + 1;
+        return nats_link_read_chunk(archive->message, archive->hash, ret);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "broker/chunk.h"
+#include "fleet/fleet-settings.h"
+#include "interfaces/json.h"
+
+/* What the broker has of all machines. */
+typedef struct Archive Archive;
+
+int archive_open(const FleetSettings *settings, Archive **ret, Reason *reason);
+Archive *archive_free(Archive *archive);
+DEFINE_CLEANUP(Archive, archive_free);
+
+/* Creates the stream of a machine. name: for humans. */
+typedef struct ArchiveStream {
+        const char *machine_id, *name;
+        int64_t n_replicas;
+        int64_t max_bytes;    /* then it takes no more chunks; -1: no limit */
+        int64_t max_age_nsec; /* 0: no limit */
+} ArchiveStream;
+
+int archive_add(Archive *archive, const ArchiveStream *stream, Reason *reason);
+/* [{"machine", "host", "session", "name", "uid", "state", …}]: of one machine (its id or name), or
+ * of all (NULL). */
+int archive_list(Archive *archive, const char *host, json_object **ret, Reason *reason);
+/* The id of the machine with this id or name. */
+int archive_resolve(Archive *archive,
+                const char *host,
+                char ret[static MACHINE_ID_DIGITS + 1],
+                Reason *reason);
+/* Gets the next chunk of the session at or after *position, and sets *position to the one behind.
+ * The data belongs to the archive until the next call. 0; -ENOENT: none yet; -EBADMSG: this message
+ * is no chunk; KT_E_FAILED with a reason. */
+int archive_read(Archive *archive,
+                const char *machine_id,
+                const char *session,
+                uint64_t *position,
+                Chunk *ret,
+                Reason *reason);

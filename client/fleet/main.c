@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* ktrace-fleet: the part of `ktracectl fleet` that speaks with the broker, in a process of its own.
+ * ktracectl starts it and needs no library for this. Standard output is the list as JSON, or the
+ * streams of a recording. Standard error has messages. */
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fleet/archive.h"
+#include "fleet/reassembly.h"
+#include "interfaces/duration.h"
+#include "interfaces/names.h"
+
+#define FLEET_FILE    KT_CONFIG_DIR "/fleet.json"
+#define FOLLOW_SEC    1
+#define REPLICAS_MAX  5
+#define NSEC_PER_USEC 1000
+
+enum {
+        OPTION_CONFIG = 256,
+        OPTION_FOLLOW,
+        OPTION_REPLICAS,
+        OPTION_MAX_BYTES,
+        OPTION_MAX_AGE,
+};
+
+typedef struct FleetOptions {
+        const char *config;
+        bool follows;
+        int64_t n_replicas, max_bytes, max_age_nsec;
+} FleetOptions;
+
+static int fleet_fail(int r, const Reason *reason) {
+        fprintf(stderr, "%s\n", reason->text[0] ? reason->text : strerror(r < 0 ? -r : EINVAL));
+        return r == KT_E_ACCESS_DENIED ? KT_EXIT_DENIED : KT_EXIT_FAILED;
+}
+
+static int fleet_list(Archive *archive, char **arguments, Reason *reason) {
+        _cleanup_json_ json_object *list = NULL;
+
+        int r = archive_list(archive, arguments[0], &list, reason);
+        if (r != 0)
+                return fleet_fail(r, reason);
+        puts(json_object_to_json_string_ext(list, JSON_C_TO_STRING_PLAIN));
+        return KT_EXIT_OK;
+}
+
+/* Fetching */
+
+typedef struct FleetFetch {
+        char machine_id[MACHINE_ID_DIGITS + 1];
+        const char *session;
+        uint32_t n_strange; /* messages that are no chunks */
+        bool is_empty;
+} FleetFetch;
+
+static void fleet_report(const char *text, void *userdata) {
+        const FleetFetch *fetch = userdata;
+
+        fprintf(stderr, "%s: %s\n", fetch->session, text);
+}
+
+/* Reads all chunks. With `follows`, waits for more until the end of the recording. */
+static int fleet_read(Archive *archive,
+                FleetFetch *fetch,
+                Reassembly *reassembly,
+                bool follows,
+                Reason *reason) {
+        uint64_t position = 1;
+        int r = 0;
+
+        while (r == 0 && !reassembly_get_result(reassembly).is_ended) {
+                Chunk chunk;
+
+                r = archive_read(archive,
+                                fetch->machine_id,
+                                fetch->session,
+                                &position,
+                                &chunk,
+                                reason);
+                if (r == 0) {
+                        fetch->is_empty = false;
+                        r = reassembly_add(reassembly, &chunk);
+                } else if (r == -EBADMSG) {
+                        fetch->n_strange++;
+                        r = 0;
+                } else if (r == -ENOENT && follows) {
+                        (void)sleep(FOLLOW_SEC);
+                        r = 0;
+                }
+        }
+        if (r != 0 && r != -ENOENT)
+                return r;
+        return reassembly_finish(reassembly);
+}
+
+static int fleet_conclude(const FleetFetch *fetch, const Reassembly *reassembly) {
+        ReassemblyResult result = reassembly_get_result(reassembly);
+
+        if (fetch->n_strange > 0)
+                fprintf(stderr,
+                                "%s: %" PRIu32
+                                " messages are no chunks of a recording, and are left out\n",
+                                fetch->session,
+                                fetch->n_strange);
+        if (fetch->is_empty) {
+                fprintf(stderr,
+                                "%s: no such recording of this machine: 'ktracectl fleet list' "
+                                "shows them\n",
+                                fetch->session);
+                return KT_EXIT_FAILED;
+        }
+        if (!result.is_ended)
+                fprintf(stderr, "%s: its end has not arrived yet\n", fetch->session);
+        return result.n_gaps + fetch->n_strange > 0 ? KT_EXIT_LOST : KT_EXIT_OK;
+}
+
+static int fleet_fetch(Archive *archive, const FleetOptions *o, char **arguments, Reason *reason) {
+        _cleanup_(reassembly_free_cleanup) Reassembly *reassembly = NULL;
+        FleetFetch fetch = { .session = arguments[1], .is_empty = true };
+
+        if (strlen(fetch.session) != KT_ID_DIGITS ||
+                        strspn(fetch.session, "0123456789abcdef") != KT_ID_DIGITS) {
+                fprintf(stderr, "expected the id of a session, 16 digits\n");
+                return KT_EXIT_USAGE;
+        }
+        int r = archive_resolve(archive, arguments[0], fetch.machine_id, reason);
+        r = r ?: reassembly_new(STDOUT_FILENO, fleet_report, &fetch, &reassembly);
+        r = r ?: fleet_read(archive, &fetch, reassembly, o->follows, reason);
+        return r == 0 ? fleet_conclude(&fetch, reassembly) : fleet_fail(r, reason);
+}
+
+static int fleet_add(Archive *archive, const FleetOptions *o, char **arguments, Reason *reason) {
+        const ArchiveStream stream = {
+                .machine_id = arguments[0],
+                .name = arguments[1] ?: "",
+                .n_replicas = o->n_replicas,
+                .max_bytes = o->max_bytes,
+                .max_age_nsec = o->max_age_nsec,
+        };
+
+        if (strlen(stream.machine_id) != MACHINE_ID_DIGITS ||
+                        strspn(stream.machine_id, "0123456789abcdef") != MACHINE_ID_DIGITS) {
+                fprintf(stderr, "expected a machine id, 32 digits: see /etc/machine-id there\n");
+                return KT_EXIT_USAGE;
+        }
+        int r = archive_add(archive, &stream, reason);
+        return r == 0 ? KT_EXIT_OK : fleet_fail(r, reason);
+}
+
+/* The command line. ktracectl has checked it; this program has no help of its own. */
+
+static int fleet_read_option(FleetOptions *o, int option, const char *text) {
+        uint64_t usec = 0;
+        char *end = NULL;
+
+        errno = 0;
+        switch (option) {
+        case OPTION_CONFIG:
+                o->config = text;
+                return 0;
+        case OPTION_FOLLOW:
+                o->follows = true;
+                return 0;
+        case OPTION_REPLICAS:
+                o->n_replicas = strtoll(text, &end, 10);
+                return *end || o->n_replicas < 1 || o->n_replicas > REPLICAS_MAX ? -EINVAL : 0;
+        case OPTION_MAX_BYTES:
+                o->max_bytes = strtoll(text, &end, 10);
+                return *end || errno || o->max_bytes < 1 ? -EINVAL : 0;
+        case OPTION_MAX_AGE:
+                if (duration_parse(text, &usec) < 0 || usec > INT64_MAX / NSEC_PER_USEC)
+                        return -EINVAL;
+                o->max_age_nsec = (int64_t)usec * NSEC_PER_USEC;
+                return 0;
+        default:
+                return -EINVAL;
+        }
+}
+
+static int fleet_run(const FleetOptions *o, int n, char **arguments) {
+        _cleanup_(fleet_settings_free_cleanup) FleetSettings *settings = NULL;
+        _cleanup_(archive_free_cleanup) Archive *archive = NULL;
+        const char *verb = n > 0 ? arguments[0] : "";
+        Reason reason = {};
+
+        int r = fleet_settings_load(o->config, &settings, &reason);
+        r = r ?: archive_open(settings, &archive, &reason);
+        if (r != 0)
+                return fleet_fail(r, &reason);
+        if (strcmp(verb, "list") == 0 && n <= 2)
+                return fleet_list(archive, arguments + 1, &reason);
+        if (strcmp(verb, "fetch") == 0 && n == 3)
+                return fleet_fetch(archive, o, arguments + 1, &reason);
+        if (strcmp(verb, "add") == 0 && (n == 2 || n == 3))
+                return fleet_add(archive, o, arguments + 1, &reason);
+        fprintf(stderr, "expected list, fetch or add\n");
+        return KT_EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+        static const struct option options[] = {
+                { "config", required_argument, NULL, OPTION_CONFIG },
+                { "follow", no_argument, NULL, OPTION_FOLLOW },
+                { "replicas", required_argument, NULL, OPTION_REPLICAS },
+                { "max-bytes", required_argument, NULL, OPTION_MAX_BYTES },
+                { "max-age", required_argument, NULL, OPTION_MAX_AGE },
+                { 0 },
+        };
+        FleetOptions o = { .config = FLEET_FILE, .n_replicas = 1, .max_bytes = -1 };
+        int option;
+
+        while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+                if (option == '?' || fleet_read_option(&o, option, optarg) < 0) {
+                        fprintf(stderr, "%s is not expected\n", optarg ?: "an option");
+                        return KT_EXIT_USAGE;
+                }
+        return fleet_run(&o, argc - optind, argv + optind);
+}

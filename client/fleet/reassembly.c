@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Files from chunks. A file is collected in a temporary file, and written only when it is complete
+ * and has its hash, so that the output has whole streams only. Called by ktrace-fleet.
+ *
+ * ktrace-ship sends the chunks of a session in order. After a failure it goes back, so the broker
+ * may have chunks twice, and up to its window of 16 in another order. This file puts them in order
+ * and drops repetitions. What is still missing after HELD_MAX further chunks is a gap. */
+
+#include "fleet/reassembly.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#define HELD_MAX 32
+
+struct Reassembly {
+        int fd;
+        void (*report)(const char *text, void *userdata);
+        void *userdata;
+        FILE *draft; /* of the current file */
+        Hash *hash;
+        uint32_t file; /* the current one; 0: none yet */
+        uint32_t next; /* chunk of it */
+        bool is_open;  /* it is not complete yet */
+        uint64_t bytes;
+        Chunk held[HELD_MAX]; /* chunks that are too early, with their own data */
+        size_t n_held;
+        ReassemblyResult result;
+};
+
+int reassembly_new(int fd,
+                void (*report)(const char *text, void *userdata),
+                void *userdata,
+                Reassembly **ret) {
+        _cleanup_(reassembly_free_cleanup) Reassembly *reassembly = calloc(1, sizeof(*reassembly));
+
+        if (!reassembly)
+                return -ENOMEM;
+        reassembly->fd = fd;
+        reassembly->report = report;
+        reassembly->userdata = userdata;
+        reassembly->draft = tmpfile();
+        if (!reassembly->draft)
+                return -errno;
+        int r = hash_new(&reassembly->hash);
+        if (r == 0)
+                *ret = TAKE_PTR(reassembly);
+        return r;
+}
+
+Reassembly *reassembly_free(Reassembly *reassembly) {
+        if (!reassembly)
+                return NULL;
+        for (size_t i = 0; i < reassembly->n_held; i++)
+                free((void *)reassembly->held[i].data);
+        if (reassembly->draft)
+                fclose(reassembly->draft);
+        hash_free(reassembly->hash);
+        free(reassembly);
+        return NULL;
+}
+
+static _printf_(2, 3) void reassembly_report(Reassembly *reassembly, const char *format, ...) {
+        char text[256];
+        va_list args;
+
+        va_start(args, format);
+        (void)vsnprintf(text, sizeof(text), format, args);
+        va_end(args);
+        reassembly->result.n_gaps++;
+        reassembly->report(text, reassembly->userdata);
+}
+
+/* Files */
+
+static int reassembly_begin(Reassembly *reassembly, uint32_t file) {
+        if (ftruncate(fileno(reassembly->draft), 0) < 0 ||
+                        lseek(fileno(reassembly->draft), 0, SEEK_SET) < 0)
+                return -errno;
+        hash_reset(reassembly->hash);
+        reassembly->file = file;
+        reassembly->next = 0;
+        reassembly->bytes = 0;
+        reassembly->is_open = true;
+        return 0;
+}
+
+static int reassembly_write(int fd, const uint8_t *data, size_t size) {
+        while (size > 0) {
+                ssize_t n = write(fd, data, size);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                data += n;
+                size -= (size_t)n;
+        }
+        return 0;
+}
+
+static int reassembly_copy(Reassembly *reassembly) {
+        off_t at = 0;
+
+        while ((uint64_t)at < reassembly->bytes) {
+                ssize_t n = sendfile(reassembly->fd,
+                                fileno(reassembly->draft),
+                                &at,
+                                (size_t)(reassembly->bytes - (uint64_t)at));
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return n < 0 ? -errno : -EIO;
+        }
+        return 0;
+}
+
+static int reassembly_end_file(Reassembly *reassembly, const Chunk *last) {
+        char hash[HASH_DIGITS + 1];
+
+        hash_finish(reassembly->hash, hash);
+        reassembly->is_open = false;
+        if (strcmp(hash, last->file_hash) != 0 || reassembly->bytes != last->file_bytes) {
+                reassembly_report(reassembly,
+                                "file %" PRIu32 " does not have its hash, and is left out",
+                                last->file);
+                return 0;
+        }
+        reassembly->result.n_files++;
+        return reassembly_copy(reassembly);
+}
+
+static int reassembly_append(Reassembly *reassembly, const Chunk *chunk) {
+        int r = reassembly_write(fileno(reassembly->draft), chunk->data, chunk->size);
+
+        if (r < 0)
+                return r;
+        hash_add(reassembly->hash, chunk->data, chunk->size);
+        reassembly->bytes += chunk->size;
+        reassembly->next++;
+        return chunk->is_last ? reassembly_end_file(reassembly, chunk) : 0;
+}
+
+/* Order */
+
+typedef enum ChunkPlace {
+        CHUNK_REPEATED,
+        CHUNK_NEXT,
+        CHUNK_EARLY,
+} ChunkPlace;
+
+static ChunkPlace reassembly_place(const Reassembly *reassembly, const Chunk *chunk) {
+        bool is_current = chunk->file == reassembly->file && !chunk->is_end;
+
+        if (chunk->is_end)
+                return chunk->previous == reassembly->file && !reassembly->is_open ? CHUNK_NEXT
+                                                                                   : CHUNK_EARLY;
+        if (chunk->file < reassembly->file || (is_current && chunk->number < reassembly->next))
+                return CHUNK_REPEATED;
+        if (reassembly->is_open)
+                return is_current && chunk->number == reassembly->next ? CHUNK_NEXT : CHUNK_EARLY;
+        if (is_current)
+                return CHUNK_REPEATED;
+        return chunk->number == 0 && chunk->previous == reassembly->file ? CHUNK_NEXT : CHUNK_EARLY;
+}
+
+static int reassembly_take(Reassembly *reassembly, const Chunk *chunk) {
+        int r = 0;
+
+        if (chunk->is_end) {
+                reassembly->result.is_ended = true;
+                return 0;
+        }
+        if (chunk->file != reassembly->file)
+                r = reassembly_begin(reassembly, chunk->file);
+        return r ?: reassembly_append(reassembly, chunk);
+}
+
+/* Whether a comes before b. */
+static bool reassembly_is_before(const Chunk *a, const Chunk *b) {
+        if (a->is_end != b->is_end)
+                return b->is_end;
+        return a->file != b->file ? a->file < b->file : a->number < b->number;
+}
+
+static size_t reassembly_find_first(const Reassembly *reassembly) {
+        size_t first = 0;
+
+        for (size_t i = 1; i < reassembly->n_held; i++)
+                if (reassembly_is_before(&reassembly->held[i], &reassembly->held[first]))
+                        first = i;
+        return first;
+}
+
+static Chunk reassembly_release(Reassembly *reassembly, size_t i) {
+        Chunk chunk = reassembly->held[i];
+
+        reassembly->held[i] = reassembly->held[--reassembly->n_held];
+        return chunk;
+}
+
+/* Takes held chunks whose turn has come. */
+static int reassembly_advance(Reassembly *reassembly) {
+        int r = 0;
+
+        while (r == 0 && reassembly->n_held > 0) {
+                size_t first = reassembly_find_first(reassembly);
+                ChunkPlace place = reassembly_place(reassembly, &reassembly->held[first]);
+
+                if (place == CHUNK_EARLY)
+                        return 0;
+                Chunk chunk = reassembly_release(reassembly, first);
+                if (place == CHUNK_NEXT)
+                        r = reassembly_take(reassembly, &chunk);
+                else
+                        reassembly->result.n_repeated++;
+                free((void *)chunk.data);
+        }
+        return r;
+}
+
+static void reassembly_drop_file(Reassembly *reassembly, uint32_t file) {
+        for (size_t i = reassembly->n_held; i > 0; i--)
+                if (!reassembly->held[i - 1].is_end && reassembly->held[i - 1].file == file)
+                        free((void *)reassembly_release(reassembly, i - 1).data);
+        reassembly->file = file;
+}
+
+/* What comes before the first held chunk is missing. A file that lacks a chunk is left out. */
+static int reassembly_skip(Reassembly *reassembly) {
+        const Chunk *first = &reassembly->held[reassembly_find_first(reassembly)];
+
+        if (reassembly->is_open) {
+                reassembly_report(reassembly,
+                                "file %" PRIu32 " is incomplete from chunk %" PRIu32
+                                " on, and is left out",
+                                reassembly->file,
+                                reassembly->next);
+                reassembly->is_open = false;
+                reassembly_drop_file(reassembly, reassembly->file);
+        } else if (first->is_end || first->number == 0) {
+                reassembly_report(reassembly,
+                                "files after %" PRIu32 " up to %" PRIu32 " are missing",
+                                reassembly->file,
+                                first->previous);
+                reassembly->file = first->previous;
+        } else {
+                reassembly_report(reassembly,
+                                "file %" PRIu32 " lacks its first chunks, and is left out",
+                                first->file);
+                reassembly_drop_file(reassembly, first->file);
+        }
+        return reassembly_advance(reassembly);
+}
+
+static int reassembly_hold(Reassembly *reassembly, const Chunk *chunk) {
+        uint8_t *copy = malloc(chunk->size + 1);
+
+        if (!copy)
+                return -ENOMEM;
+        memcpy(copy, chunk->data, chunk->size);
+        reassembly->held[reassembly->n_held] = *chunk;
+        reassembly->held[reassembly->n_held++].data = copy;
+        return 0;
+}
+
+int reassembly_add(Reassembly *reassembly, const Chunk *chunk) {
+        ChunkPlace place = reassembly_place(reassembly, chunk);
+        int r = 0;
+
+        if (place == CHUNK_REPEATED) {
+                reassembly->result.n_repeated++;
+                return 0;
+        }
+        if (place == CHUNK_NEXT) {
+                r = reassembly_take(reassembly, chunk);
+                return r ?: reassembly_advance(reassembly);
+        }
+        while (r == 0 && reassembly->n_held == HELD_MAX)
+                r = reassembly_skip(reassembly);
+        return r ?: reassembly_hold(reassembly, chunk);
+}
+
+int reassembly_finish(Reassembly *reassembly) {
+        int r = 0;
+
+        while (r == 0 && reassembly->n_held > 0)
+                r = reassembly_skip(reassembly);
+        return r;
+}
+
+ReassemblyResult reassembly_get_result(const Reassembly *reassembly) {
+        return reassembly->result;
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Takes whole files of marked recordings from ktraced to the broker, one after the other, and
+ * acknowledges each when all its chunks are stored. It is called by main, and does not end: a
+ * signal ends the process at any point. What was not acknowledged then is sent again by the next
+ * one, and the broker drops what it has already.
+ *
+ * Memory: one chunk, and what libnats and libktrace need. Data that waits is on the disk of
+ * ktraced.
+ *
+ * After a failure the file is read again. Its chunks that are stored already are not sent again,
+ * only added to the hash of the file. */
+
+#include "ship/shipper.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <string.h>
+#include <sys/random.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "broker/broker.h"
+#include "service/log.h"
+#include "ship/outbox.h"
+#include "ship/rate.h"
+
+#define CALL_TIMEOUT_USEC UINT64_C(30000000)
+#define IDLE_TIMES        12 /* without marked recordings, it looks this many times less often */
+
+/* How far a file has come, over several tries. */
+typedef struct Progress {
+        char id[KT_ID_DIGITS + 1];
+        uint32_t file;
+        uint32_t n_stored; /* chunks */
+        uint64_t salt;
+        uint64_t odd_bytes; /* read by the last try, if not as many as the list says */
+        char odd_hash[HASH_DIGITS + 1];
+} Progress;
+
+typedef struct Shipper {
+        const ShipSettings *settings;
+        const char *credentials_dir;
+        ktrace *connection; /* NULL: none now */
+        Broker *broker;     /* NULL: none now */
+        Hash *hash, *file_hash;
+        uint8_t *buffer; /* two chunks: one must be known before the one before it is sent */
+        Progress progress;
+        Rate rate;
+        Backoff backoff;
+        uint64_t n_files, n_bytes; /* shipped */
+        char trouble[512];         /* as logged last; "": none */
+
+        /* of this turn */
+        bool has_failed, has_lost_broker;
+        char failed_id[KT_ID_DIGITS + 1]; /* the rest of this recording waits for the next turn */
+} Shipper;
+
+static void shipper_on_wait(void *userdata _unused_) {
+        (void)sd_notify(0, "WATCHDOG=1");
+}
+
+/* Both ends */
+
+static int shipper_connect(Shipper *shipper, Reason *reason) {
+        ktrace_error error = {};
+
+        if (shipper->connection)
+                return 0;
+        if (ktrace_open(0, &shipper->connection, &error) < 0) {
+                shipper->connection = NULL;
+                return reason_set(reason, KT_E_FAILED, "cannot reach ktraced: %s", error.text);
+        }
+        ktrace_set_timeout(shipper->connection, CALL_TIMEOUT_USEC);
+        return 0;
+}
+
+static int shipper_connect_broker(Shipper *shipper, Reason *reason) {
+        const ShipSettings *settings = shipper->settings;
+        const BrokerOptions options = {
+                .servers = (const char *const *)settings->servers.strings,
+                .n_servers = settings->servers.n,
+                .credentials_dir = shipper->credentials_dir,
+                .machine_id = settings->machine_id,
+                .timeout_usec = settings->timeout_usec,
+                .on_wait = shipper_on_wait,
+                .userdata = shipper,
+        };
+
+        int r = shipper->broker ? 0 : broker_open(&options, &shipper->broker, reason);
+        shipper->has_lost_broker = r != 0;
+        return r;
+}
+
+static int shipper_acknowledge(Shipper *shipper,
+                const OutboxItem *item,
+                const char *file,
+                Reason *reason) {
+        _cleanup_json_ json_object *arguments = json_object_new_object();
+        ktrace_error error = {};
+
+        if (!arguments ||
+                        json_object_object_add(arguments, "id", json_object_new_string(item->id)) <
+                                        0 ||
+                        json_object_object_add(arguments, "file", json_object_new_string(file)) < 0)
+                return -ENOMEM;
+        int r = ktrace_call(shipper->connection,
+                        NULL,
+                        "AcknowledgeSpool",
+                        json_object_to_json_string(arguments),
+                        NULL,
+                        &error);
+        return r == 0 ? 0 : reason_set(reason, KT_E_FAILED, "ktraced: %s", error.text);
+}
+
+/* One file */
+
+static void shipper_begin(Shipper *shipper, const OutboxItem *item) {
+        Progress *progress = &shipper->progress;
+
+        if (strcmp(progress->id, item->id) == 0 && progress->file == item->file)
+                return;
+        *progress = (Progress){ .file = item->file };
+        memcpy(progress->id, item->id, sizeof(progress->id));
+}
+
+static Chunk shipper_make_chunk(const Shipper *shipper, const OutboxItem *item) {
+        Chunk chunk = {
+                .file = item->file,
+                .previous = item->shipped_file,
+                .uid = item->uid,
+                .created_usec = item->created_usec,
+                .salt = shipper->progress.salt,
+        };
+
+        memcpy(chunk.session, item->id, sizeof(chunk.session));
+        /* A name that cannot be shown is not worth a failure. */
+        if (chunk_read(&chunk, CHUNK_NAME, item->name) < 0)
+                chunk.name[0] = '\0';
+        return chunk;
+}
+
+/* Returns how many bytes were read: fewer than a chunk only at the end. */
+static ssize_t shipper_read(int fd, uint8_t *data) {
+        size_t used = 0;
+
+        while (used < CHUNK_BYTES) {
+                ssize_t n = read(fd, data + used, CHUNK_BYTES - used);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                if (n == 0)
+                        break;
+                used += (size_t)n;
+        }
+        return (ssize_t)used;
+}
+
+/* Chunks before n_stored are stored already. */
+static int shipper_put(Shipper *shipper, Chunk *chunk, Reason *reason) {
+        if (chunk->number < shipper->progress.n_stored)
+                return 0;
+        hash_make(shipper->hash, chunk->data, chunk->size, chunk->hash);
+        rate_wait(&shipper->rate, chunk->size, shipper_on_wait, shipper);
+        shipper_on_wait(shipper);
+        int r = broker_put(shipper->broker, chunk, reason);
+        shipper->has_lost_broker = r != 0;
+        return r;
+}
+
+static int shipper_flush(Shipper *shipper, Reason *reason) {
+        int r = broker_flush(shipper->broker, reason);
+
+        shipper->has_lost_broker = r != 0;
+        return r;
+}
+
+/* The pipe also ends early when its writer is killed, so its length is compared with the list. In
+ * two cases the list is wrong: a crash has cut a frame, which is not read; and a full disk has left
+ * the length unknown. Then two tries in a row must read the same. */
+static int shipper_check_length(Shipper *shipper,
+                const OutboxItem *item,
+                const Chunk *last,
+                Reason *reason) {
+        Progress *progress = &shipper->progress;
+
+        if (last->file_bytes == item->bytes)
+                return 0;
+        if (last->file_bytes == progress->odd_bytes &&
+                        strcmp(last->file_hash, progress->odd_hash) == 0) {
+                log_print(LOG_NOTICE,
+                                "%s: %s: %" PRIu64 " of %" PRIu64 " bytes can be read",
+                                item->id,
+                                item->file_name,
+                                last->file_bytes,
+                                item->bytes);
+                return 0;
+        }
+        progress->odd_bytes = last->file_bytes;
+        memcpy(progress->odd_hash, last->file_hash, sizeof(progress->odd_hash));
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "%s: %s: read %" PRIu64 " bytes, expected %" PRIu64 ": trying again",
+                        item->id,
+                        item->file_name,
+                        last->file_bytes,
+                        item->bytes);
+}
+
+static int shipper_send_chunk(Shipper *shipper,
+                const OutboxItem *item,
+                Chunk *chunk,
+                Reason *reason) {
+        int r = 0;
+
+        hash_add(shipper->file_hash, chunk->data, chunk->size);
+        chunk->file_bytes += chunk->size;
+        if (chunk->is_last) {
+                hash_finish(shipper->file_hash, chunk->file_hash);
+                r = shipper_check_length(shipper, item, chunk, reason);
+        }
+        r = r ?: shipper_put(shipper, chunk, reason);
+        chunk->number++;
+        return r;
+}
+
+static int shipper_send(Shipper *shipper, const OutboxItem *item, int fd, Reason *reason) {
+        Chunk chunk = shipper_make_chunk(shipper, item);
+        uint8_t *current = shipper->buffer, *next = shipper->buffer + CHUNK_BYTES;
+        int r = 0;
+
+        hash_reset(shipper->file_hash);
+        ssize_t n = shipper_read(fd, current);
+        while (r == 0 && n >= 0 && !chunk.is_last) {
+                ssize_t n_next = (size_t)n == CHUNK_BYTES ? shipper_read(fd, next) : 0;
+
+                chunk.data = current;
+                chunk.size = (size_t)n;
+                chunk.is_last = n_next == 0;
+                r = n_next < 0 ? (int)n_next : shipper_send_chunk(shipper, item, &chunk, reason);
+                uint8_t *sent = current;
+                current = next;
+                next = sent;
+                n = n_next;
+        }
+        return r ?: n < 0 ? (int)n : shipper_flush(shipper, reason);
+}
+
+/* The end of a recording: what ktraced knows of it, without its files. */
+static int shipper_send_end(Shipper *shipper, const OutboxItem *item, Reason *reason) {
+        Chunk chunk = shipper_make_chunk(shipper, item);
+
+        json_object_object_del(item->description, "files");
+        const char *text =
+                        json_object_to_json_string_ext(item->description, JSON_C_TO_STRING_PLAIN);
+        if (!text)
+                return -ENOMEM;
+        chunk.file = item->shipped_file;
+        chunk.is_end = true;
+        chunk.data = text;
+        chunk.size = strlen(text);
+        int r = chunk.size > CHUNK_BYTES ? -EMSGSIZE : shipper_put(shipper, &chunk, reason);
+        return r ?: shipper_flush(shipper, reason);
+}
+
+static int shipper_send_file(Shipper *shipper, const OutboxItem *item, Reason *reason) {
+        _cleanup_close_ int fd = -1;
+        ktrace_error error = {};
+
+        int r = ktrace_open_spool(shipper->connection, item->id, item->file_name, &fd, &error);
+        if (r < 0)
+                return reason_set(reason, KT_E_FAILED, "ktraced: %s", error.text);
+        return shipper_send(shipper, item, fd, reason);
+}
+
+/* The broker has other data under an identity of ours. It is stored under another one. */
+static int shipper_take_salt(Shipper *shipper, const Reason *reason) {
+        log_print(LOG_WARNING, "%s: sending it with another identity", reason->text);
+        if (getrandom(&shipper->progress.salt, sizeof(shipper->progress.salt), 0) !=
+                        sizeof(shipper->progress.salt))
+                return errno ? -errno : -EIO;
+        return -EAGAIN;
+}
+
+static int shipper_ship(Shipper *shipper, const OutboxItem *item, Reason *reason) {
+        shipper_begin(shipper, item);
+        int r = shipper_connect_broker(shipper, reason);
+        if (r != 0)
+                return r;
+        uint32_t n_before = shipper->progress.n_stored;
+        uint64_t n_acknowledged = broker_get_acknowledged(shipper->broker);
+
+        r = item->file > 0 ? shipper_send_file(shipper, item, reason)
+                           : shipper_send_end(shipper, item, reason);
+        shipper->progress.n_stored =
+                        n_before +
+                        (uint32_t)(broker_get_acknowledged(shipper->broker) - n_acknowledged);
+        if (r == -EEXIST)
+                return shipper_take_salt(shipper, reason);
+        r = r
+                            ?: shipper_acknowledge(shipper,
+                                               item,
+                                               item->file > 0 ? item->file_name : "end",
+                                               reason);
+        if (r != 0)
+                return r;
+        shipper->n_files += item->file > 0;
+        shipper->n_bytes += item->file > 0 ? item->bytes : 0;
+        return 0;
+}
+
+/* Turns */
+
+static void shipper_report(Shipper *shipper, uint64_t waiting_bytes) {
+        (void)sd_notifyf(0,
+                        "STATUS=%" PRIu64 " files (%" PRIu64 " MB) shipped, %" PRIu64
+                        " MB wait, position %" PRIu64 "%s%s",
+                        shipper->n_files,
+                        shipper->n_bytes / 1000000,
+                        waiting_bytes / 1000000,
+                        shipper->broker ? broker_get_position(shipper->broker) : 0,
+                        shipper->trouble[0] ? ": " : "",
+                        shipper->trouble);
+}
+
+/* The same trouble is logged once. */
+static void shipper_log(Shipper *shipper, int r, const Reason *reason) {
+        const char *text = reason->text[0] ? reason->text : r < 0 ? strerror(-r) : "failed";
+
+        if (strcmp(shipper->trouble, text) != 0)
+                log_print(LOG_WARNING, "%s", text);
+        (void)snprintf(shipper->trouble, sizeof(shipper->trouble), "%s", text);
+}
+
+/* A recording that cannot be read does not delay the others. Without the broker, all must wait. */
+static int shipper_visit(const OutboxItem *item, void *userdata) {
+        Shipper *shipper = userdata;
+        Reason reason = {};
+
+        if (strcmp(item->id, shipper->failed_id) == 0)
+                return 0;
+        shipper_on_wait(shipper);
+        int r = shipper_ship(shipper, item, &reason);
+        if (r == 0) {
+                shipper->trouble[0] = '\0';
+                backoff_reset(&shipper->backoff);
+                return 0;
+        }
+        if (r != -EAGAIN)
+                shipper_log(shipper, r, &reason);
+        shipper->has_failed = true;
+        memcpy(shipper->failed_id, item->id, sizeof(shipper->failed_id));
+        /* Answers that are still to come must not count for the next file. */
+        shipper->broker = broker_free(shipper->broker);
+        return shipper->has_lost_broker;
+}
+
+/* Returns the time until the next turn. */
+static uint64_t shipper_turn(Shipper *shipper) {
+        _cleanup_(outbox_free_cleanup) Outbox *outbox = NULL;
+        Reason reason = {};
+
+        shipper->has_failed = shipper->has_lost_broker = false;
+        shipper->failed_id[0] = '\0';
+        int r = shipper_connect(shipper, &reason);
+        r = r ?: outbox_read(shipper->connection, &outbox, &reason);
+        if (r != 0) {
+                shipper_log(shipper, r, &reason);
+                shipper->has_failed = true;
+        } else {
+                shipper_report(shipper, outbox_count_bytes(outbox));
+                (void)outbox_visit(outbox, shipper_visit, shipper);
+                shipper_report(shipper, 0);
+        }
+        if (shipper->has_failed) {
+                ktrace_close(shipper->connection);
+                shipper->connection = NULL;
+                return backoff_next_usec(&shipper->backoff);
+        }
+        return shipper->settings->interval_usec * (outbox_is_empty(outbox) ? IDLE_TIMES : 1);
+}
+
+int shipper_run(const ShipSettings *settings, const char *credentials_dir) {
+        Shipper shipper = {
+                .settings = settings,
+                .credentials_dir = credentials_dir,
+                .buffer = malloc(2 * CHUNK_BYTES),
+                .rate = { .bytes_per_sec = settings->bytes_per_sec },
+        };
+
+        int r = shipper.buffer ? hash_new(&shipper.hash) : -ENOMEM;
+        r = r ?: hash_new(&shipper.file_hash);
+        if (r < 0)
+                return r;
+        (void)sd_notify(0, "READY=1");
+        for (;;) {
+                uint64_t usec = shipper_turn(&shipper);
+
+                (void)malloc_trim(0); /* a long list takes megabytes for a moment */
+                rate_sleep(usec, shipper_on_wait, &shipper);
+        }
+}
