@@ -41,6 +41,7 @@ static const Verb *const verbs[] = {
         &verb_stream,
         &verb_snapshot,
         &verb_spool,
+        &verb_fleet,
         &verb_mark,
         &verb_hist,
         &verb_metrics,

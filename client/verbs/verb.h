@@ -29,6 +29,7 @@ extern const Verb verb_saved;
 extern const Verb verb_serve;
 extern const Verb verb_set;
 extern const Verb verb_show;
+extern const Verb verb_fleet;
 extern const Verb verb_spool;
 extern const Verb verb_start;
 extern const Verb verb_status;
