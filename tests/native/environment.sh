@@ -18,6 +18,9 @@ CLASSES=$NATIVE/work
 DOC_EXAMPLES=$here/../../units
 METRICS=$NATIVE/bin/ktrace-metrics
 METRICS_UID=61004
+SHIP=$NATIVE/bin/ktrace-ship
+FLEET=$NATIVE/bin/ktrace-fleet
+SHIP_UID=61005
 # In a build with sanitizers: their runtime. A program without them loads it before the library.
 SANITIZER=$(ldd "$NATIVE/bin/libktrace.so.0" | awk '/libasan/ { print $3 }')
 PROBED_SOURCE=$here/probed.c

@@ -56,6 +56,9 @@ cp "$build/client/ktracectl" "$build/daemon/manager/ktraced" "$build/daemon/cons
 for tool in target silent-fuse probed probed-fixed app; do
         [ ! -x "$build/tests/e2e/$tool" ] || cp "$build/tests/e2e/$tool" "$NATIVE/bin/"
 done
+for tool in ship/ktrace-ship fleet/ktrace-fleet; do # only with libnats
+        [ ! -x "$build/client/$tool" ] || cp "$build/client/$tool" "$NATIVE/bin/"
+done
 for tool in agent notices switches loops; do # beside the library, as ktrace-metrics
         [ ! -x "$build/tests/client/library/$tool" ] || cp "$build/tests/client/library/$tool" "$NATIVE/bin/"
 done

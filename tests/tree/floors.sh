@@ -48,8 +48,12 @@ client/hosts     client/remote client/recording client/export client/trace clien
 client/view      client/terminal interfaces
 client/top       client/recording client/call client/export client/analysis client/trace client/spec \
                  client/terminal interfaces
-client/metrics   client/library client/trace client/names interfaces
-client/exporter  client/metrics client/trace interfaces
+client/service   interfaces
+client/metrics   client/service client/library client/trace client/names interfaces
+client/exporter  client/metrics client/service client/trace interfaces
+client/broker    interfaces
+client/ship      client/broker client/service client/library interfaces
+client/fleet     client/broker interfaces
 client/verbs     client/container client/top client/view client/hosts client/remote client/recording client/call \
                  client/export client/analysis client/trace client/program client/spec client/terminal interfaces
 client           client/verbs client/hosts client/remote client/call client/terminal interfaces

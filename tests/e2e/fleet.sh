@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# ktrace-ship and ktrace-fleet with a real nats-server: recordings arrive once and in order, whatever is killed.
+MACHINE_ID=0123456789abcdef0123456789abcdef
+OTHER_ID=ffffffffffffffffffffffffffffffff
+
+# fleet_begin: starts a nats-server with the shipped permissions, creates the stream of this machine, and lets ktrace-ship
+# ship what is marked.
+fleet_begin() {
+        command -v nats-server >/dev/null || skip "no nats-server"
+        [ -x "${SHIP:-}" ] || skip "ktrace-ship was not built"
+        trap fleet_end EXIT
+        chmod 711 .
+        NATS_PORT=$(free_port)
+        SECRETS=$T.secrets
+        install -d -m 700 -o "$SHIP_UID" "$SECRETS"
+        printf 'a secret of this machine' >"$SECRETS/ktrace-ship.password"
+        install -d -m 700 fleet
+        printf 'a secret of the administrators' >fleet/ktrace-fleet.password
+        nats_configuration >nats.conf
+        nats_starts
+        mkdir -p "$CONFIG_DIR/policy.d"
+        echo '{"rules": [{"name": "all", "subjects": [{"user": "ktrace-ship"}], "ship": ["*"]}]}' \
+                >"$CONFIG_DIR/policy.d/10-ship.json"
+        ktracectl policy reload
+        fleet_settings '{}'
+        jq -n --arg url "nats://127.0.0.1:$NATS_PORT" --arg dir "$T/fleet" '{servers: [$url], credentials: $dir}' \
+                >fleet.json
+        chmod 600 fleet.json
+        fleet add "$MACHINE_ID" web1
+}
+# nats_configuration: the shipped example, for this case's places.
+nats_configuration() {
+        sed -e "s|127.0.0.1:4222|127.0.0.1:$NATS_PORT|" -e "s|/var/lib/nats|$T/nats|" \
+                -e 's/max_file_store: 100G/max_file_store: 2G/' "$here/../../units/nats/ktrace.conf"
+}
+nats_starts() {
+        nats-server -c nats.conf >>nats.log 2>&1 &
+        NATS=$!
+        started+=("$NATS")
+        within 20 sh -c "echo | timeout 1 bash -c 'cat >/dev/tcp/127.0.0.1/$NATS_PORT'" || fail "no nats-server: $(cat nats.log)"
+}
+# fleet_settings JSON: the settings of ktrace-ship, with these keys.
+fleet_settings() {
+        jq -n --arg url "nats://127.0.0.1:$NATS_PORT" --arg id "$MACHINE_ID" --argjson more "$1" \
+                '{servers: [$url], "machine-id": $id, interval: "1s", timeout: "5s"} + $more' \
+                >"$CONFIG_DIR/ktrace-ship.json"
+}
+fleet() { "$FLEET" --config="$T/fleet.json" "$@"; }
+ship_starts() {
+        background as "$SHIP_UID" env CREDENTIALS_DIRECTORY="$SECRETS" "$SHIP" --config-dir="$CONFIG_DIR"
+        SHIPPER=$BACKGROUND
+        mv background.err ship.err 2>/dev/null || true
+}
+ship_killed() {
+        kill -KILL "$SHIPPER"
+        wait "$SHIPPER" || true
+}
+fleet_end() {
+        cat "$T"/*.err 2>/dev/null || true
+        rm -rf "$CONFIG_DIR/ktrace-ship.json" "$CONFIG_DIR/policy.d/10-ship.json" "$SECRETS"
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        within 10 fleet_none_records || true
+        ktracectl spool list --json=short | jq -r '.[].id' | xargs -r ktracectl spool remove || true
+        ktracectl policy reload || true
+        leave_case
+}
+fleet_none_records() { ktracectl spool list --json=short | jq -e 'all(.state == "ended" or .state == "crashed")'; }
+# marked NAME [SPOOL-JSON]: starts a marked recording of calls that no other program makes, not compressed.
+marked() {
+        jq -n --argjson more "${2:-{\}}" \
+                '{spool: ({ship: true, "max-bytes": 67108864, "rotate-bytes": 1048576} + $more)}' >spec.json
+        ktracectl create "$1" --spec spec.json --scope system -b 8192 --compression none -e raw_syscalls:sys_enter \
+                -f 'id >= 1000 && id <= 1001'
+        ktracectl start "$1"
+        id=$(ktracectl spool list --json=short | jq -r --arg name "$1" '.[] | select(.name == $name) | .id')
+}
+ended() {
+        ktracectl stop "$1"
+        ktracectl destroy "$1"
+        within 20 fleet_none_records || fail "it still records"
+}
+shipped() { ktracectl spool list --json=short | jq -e 'all(.shipped)'; }
+arrives() { within "${1:-60}" shipped || fail "not shipped: $(ktracectl spool list --json=short); $(cat ./*.err)"; }
+# same_content: what comes back from the fleet is what is on this machine's disk, byte by byte.
+same_content() {
+        ktracectl spool fetch "$id" -o here.kts
+        expect 0 fleet fetch web1 "$id"
+        cmp here.kts out || fail "the recording has changed on its way"
+}
+
+case_fleet_arrives() { # [asan] a marked recording arrives once, in order and unchanged, and one that is not marked stays
+        fleet_begin
+        marked box
+        ktracectl create plain --spool=8M --scope system -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl start plain
+        "$TARGET" calls 40000 1000
+        ktracectl destroy plain
+        ended box
+        ship_starts
+        within 60 sh -c "ktracectl spool list --json=short | jq -e 'any(.shipped)'" || fail "not shipped: $(cat background.err)"
+        same_content
+        same 40000 "$(count out '.fields.id == 1000')" events
+        fleet list >list.json
+        same "[\"complete\",\"box\",\"web1\",0]" "$(jq -c '.[] | [.state, .name, .host, .uid]' list.json)" "the list"
+        refused 1 'no such recording of this machine' fleet fetch web1 0000000000000000
+        refused 1 'no such machine' fleet fetch web2 "$id"
+}
+
+case_fleet_kills() { # kills of the shipper, the daemon and the broker lose nothing and repeat nothing
+        fleet_begin
+        marked box
+        ship_starts
+        for what in ship daemon nats ship daemon; do
+                "$TARGET" calls 20000 1000
+                sleep 0.3
+                case $what in
+                ship) ship_killed && ship_starts ;;
+                daemon) kill -KILL "$(daemon_pid)" ;;
+                nats) kill -KILL "$NATS" && wait "$NATS" || nats_starts ;;
+                esac
+        done
+        "$TARGET" calls 20000 1000
+        within 20 ktracectl stop box
+        ended box
+        arrives 90
+        same_content
+        same 120000 "$(count out '.fields.id == 1000')" events
+}
+
+case_fleet_full() { # files stay until they have arrived: a full recording waits, counts what is lost, and goes on
+        fleet_begin
+        marked box '{"max-bytes": 2097152, "rotate-bytes": 524288}'
+        for _ in 1 2 3 4 5 6; do
+                "$TARGET" calls 10000 1000
+                sleep 0.2
+        done
+        within 10 sh -c "ktracectl spool list --json=short | jq -e '.[0].state == \"waiting\"'" || fail "it does not wait"
+        same 0 "$(ktracectl spool list --json=short | jq '.[0]["dropped-files"]')" "dropped files"
+        ship_starts
+        within 30 sh -c "ktracectl spool list --json=short | jq -e '.[0].state == \"recording\"'" || fail "it does not go on"
+        "$TARGET" calls 5000 1001
+        ended box
+        arrives
+        expect 0 fleet fetch web1 "$id"
+        mv out fleet.kts
+        same 5000 "$(count fleet.kts '.fields.id == 1001')" "events after the pause"
+        lost=$(ktracectl --json report fleet.kts | tail -n 1 | jq '.lost // 0')
+        echo "lost: $lost, found: $(count fleet.kts '.fields.id == 1000')"
+        ktracectl create next --spool=8M --scope system -e raw_syscalls:sys_enter -f 'id == 1000'
+}
+
+case_fleet_stolen_credential() { # a stolen credential writes its own subject only, and reads or removes nothing of others
+        fleet_begin
+        fleet add "$OTHER_ID" web2
+        cp "$here/../../tests/e2e/nats-thief.py" .
+        expect 0 python3 nats-thief.py "$NATS_PORT" "$MACHINE_ID" "$OTHER_ID" 'a secret of this machine'
+        cat out
+        grep -q '^ok publish own$' out || fail "it cannot even write its own subject"
+        ! grep -q '^THEFT' out || fail "the credential can do too much"
+}
+
+case_fleet_secret() { # the fleet's credentials must belong to root and be closed to others
+        fleet_begin
+        chmod 640 fleet.json
+        refused 3 'gives access to all recordings of the fleet: expected owner root' fleet list
+        chmod 600 fleet.json
+        chmod 755 fleet
+        refused 1 'gives access to all recordings of the fleet' fleet list
+        chmod 700 fleet
+        chown "$USER_UID" fleet.json
+        refused 3 'expected owner root' fleet list
+        refused 1 'Permission denied' stranger "$FLEET" --config=/etc/shadow list
+}
+
+case_fleet_settings() { # each mistake in ktrace-ship.json is found with its line and column
+        [ -x "${SHIP:-}" ] || skip "ktrace-ship was not built"
+        mkdir conf
+        try() {
+                printf '%s' "$1" >conf/ktrace-ship.json
+                refused 1 "$2" "$SHIP" --config-dir=conf
+        }
+        try '{' 'ktrace-ship.json:1:'
+        try '{}' 'servers is missing'
+        try '{"servers": ["http://x"]}' 'ktrace-ship.json:1:14: servers\[0\]: expected a URL such as "tls://'
+        try '{"servers": ["nats://nats.example:4222"]}' 'is not encrypted: use tls://'
+        try '{"servers": ["tls://me:secret@nats.example"]}' 'a URL has no user and no password'
+        try '{"servers": ["nats://localhost"], "machine-id": "x"}' 'expected 32 digits'
+        try '{"servers": ["nats://localhost"], "interval": "1d"}' 'expected a time from 1s to 1h'
+        try '{"servers": ["nats://localhost"], "frob": 1}' 'unknown key "frob"'
+        refused 2 'expected no argument, got "x"' "$SHIP" x
+        prints '^ktrace-ship [0-9]' "$SHIP" --version
+}
+
+case_fleet_hostile_broker() { # a broker that lies, sends strange answers or none gets no file acknowledged
+        fleet_begin
+        marked box
+        "$TARGET" calls 5000 1000
+        ended box
+        kill "$NATS"
+        for lie in duplicate other-stream huge-header huge-answer garbage silent flood no-stream; do
+                python3 "$here/nats-liar.py" "$NATS_PORT" "$lie" >liar.log 2>&1 &
+                liar=$!
+                started+=("$liar")
+                within 10 grep -q listening liar.log || fail "no liar: $(cat liar.log)"
+                fleet_settings '{"timeout": "1s"}'
+                ship_starts
+                within 20 grep -q stored liar.log || true
+                sleep 1.5
+                same 0 "$(ktracectl spool list --json=short | jq '.[0]["shipped-file"]')" "acknowledged with $lie"
+                [ "$(awk '/VmHWM/ { print $2 }' "/proc/$SHIPPER/status")" -lt 65536 ] || fail "too much memory with $lie"
+                ship_killed
+                kill "$liar"
+                wait "$liar" || true
+        done
+        nats_starts
+        fleet_settings '{}'
+        ship_starts
+        arrives
+        same_content
+}

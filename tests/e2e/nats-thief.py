@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""nats-thief.py PORT OWN-ID OTHER-ID PASSWORD: what the credential of one machine can do at nats-server. It speaks the
+protocol itself. Prints `ok`, `refused` or `THEFT` and the deed."""
+import json
+import socket
+import sys
+
+port, own, other, password = int(sys.argv[1]), *sys.argv[2:5]
+INBOX = f"_INBOX_{own}.thief"
+
+
+class Connection:
+    def __init__(self):
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.lines = self.socket.makefile("rb")
+        self.lines.readline()  # INFO
+        options = {"user": own, "pass": password, "verbose": False, "pedantic": False, "headers": True,
+                   "no_responders": True, "protocol": 1, "lang": "thief", "version": "0", "name": "thief"}
+        self.send(f"CONNECT {json.dumps(options)}\r\nSUB {INBOX} 1\r\nPING\r\n")
+        self.socket.settimeout(3)
+        if self.read()[0] != "PONG":
+            raise SystemExit("the credential is refused")
+
+    def send(self, text):
+        self.socket.sendall(text.encode())
+
+    def read(self):
+        """Returns the next event: (kind, text)."""
+        line = self.lines.readline().decode().strip()
+        words = line.split()
+        if not words:
+            return ("END", "")
+        if words[0] == "MSG":
+            data = self.lines.read(int(words[-1]) + 2)
+            return ("MSG", data[:-2].decode(errors="replace"))
+        if words[0] == "HMSG":
+            data = self.lines.read(int(words[-1]) + 2)
+            return ("MSG", data[:-2].decode(errors="replace"))
+        return (words[0], line)
+
+    def request(self, subject, data=""):
+        """Returns the answer, or None if the server refuses."""
+        self.send(f"PUB {subject} {INBOX} {len(data)}\r\n{data}\r\nPING\r\n")
+        answer = None
+        for _ in range(4):
+            try:
+                kind, text = self.read()
+            except TimeoutError:
+                return answer
+            if kind == "-ERR":
+                return None
+            if kind == "MSG":
+                return text
+        return answer
+
+    def listen(self, subject):
+        self.send(f"SUB {subject} 2\r\nPING\r\n")
+        return self.read()[0] != "-ERR"
+
+
+def attempt(deed, got, wanted=False):
+    print("ok" if got and wanted else "THEFT" if got else "refused", deed)
+
+
+def has(answer, *words):
+    return answer is not None and '"error"' not in answer and "503" not in answer and any(w in answer for w in words)
+
+
+API = "$JS.API."
+attempt("publish own", has(Connection().request(f"ktrace.{own}.0123456789abcdef", "x"), '"seq"'), True)
+attempt("read own", has(Connection().request(f"{API}STREAM.MSG.GET.ktrace-{own}", '{"seq":1}'), '"message"'), True)
+attempt("publish for another", has(Connection().request(f"ktrace.{other}.0123456789abcdef", "x"), '"seq"'))
+attempt("publish elsewhere", has(Connection().request("anything", "x"), '"seq"'))
+for stream in own, other:
+    name = f"ktrace-{stream}"
+    for deed, subject, data, word in (
+            ("delete", f"STREAM.DELETE.{name}", "", '"success"'),
+            ("purge", f"STREAM.PURGE.{name}", "", '"success"'),
+            ("delete a message of", f"STREAM.MSG.DELETE.{name}", '{"seq":1}', '"success"'),
+            ("change", f"STREAM.UPDATE.{name}", json.dumps({"name": name, "subjects": ["ktrace.>"]}), '"config"'),
+            ("describe", f"STREAM.INFO.{name}", "", '"config"'),
+            ("read directly", f"DIRECT.GET.{name}", '{"seq":1}', ""),
+            ("consume", f"CONSUMER.CREATE.{name}", json.dumps({"stream_name": name, "config": {
+                "deliver_subject": INBOX, "ack_policy": "none", "deliver_policy": "all"}}), '"config"')):
+        attempt(f"{deed} {'its own' if stream == own else 'another'} stream",
+                has(Connection().request(API + subject, data), word))
+attempt("read a message of another", has(Connection().request(f"{API}STREAM.MSG.GET.ktrace-{other}", '{"seq":1}'),
+                                         '"message"'))
+attempt("list streams", has(Connection().request(f"{API}STREAM.NAMES"), '"streams"'))
+attempt("create a stream for all", has(Connection().request(f"{API}STREAM.CREATE.all", json.dumps(
+    {"name": "all", "subjects": ["ktrace.>"]})), '"config"'))
+for subject in (">", "ktrace.>", f"ktrace.{own}.*", f"ktrace.{other}.*", f"_INBOX_{other}.>", "_INBOX.>",
+                "_INBOX_fleet.>", "$JS.>"):
+    attempt(f"listen to {subject}", Connection().listen(subject))
