@@ -6,13 +6,13 @@
 set -eu
 build='gcc libc6-dev meson ninja-build pkg-config libsystemd-dev libjson-c-dev libseccomp-dev libtraceevent-dev
         libzstd-dev libbpf-dev libgcrypt20-dev libglib2.0-dev libelf-dev libdw-dev libiberty-dev libzydis-dev
-        zlib1g-dev libcurl4-openssl-dev libmicrohttpd-dev'
+        zlib1g-dev libcurl4-openssl-dev libmicrohttpd-dev libnats-dev'
 run='dbus jq trace-cmd util-linux systemd procps'
 guest='qemu-system-x86 qemu-system-data seabios mmdebstrap debian-archive-keyring cpio e2fsprogs xz-utils kmod'
 test="$run $guest libglib2.0-bin groff-base locales python3 python3-dbus python3-jsonschema strace varlink-go socat fish
         tmux abigail-tools babeltrace2 python3-bt2 protobuf-compiler mypy python3-pandas python3-pip
         python3-setuptools prometheus prometheus-node-exporter openssl libcurl4 openssh-client
-        openssh-server"
+        openssh-server nats-server"
 deep='clang libclang-rt-dev chromium-headless-shell nodejs qemu-system-arm default-jdk-headless'
 bench="$run linux-perf python3 dbench gcc procps prometheus-node-exporter"
 package='build-essential lintian devscripts blhc appstream apparmor systemd systemd-sysv dbus polkitd'

@@ -258,12 +258,6 @@ static int broker_take_answer(Broker *broker, natsMsg *message, Reason *reason) 
 
         if (!passage)
                 return 0;
-        if (natsMsg_IsNoResponders(message))
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "the broker has no stream %s for this host, or may not be written "
-                                "to: see ktrace-ship(8)",
-                                broker->stream);
         int r = size > ANSWER_MAX ? -EBADMSG
                                   : json_parse_message("answer",
                                                     natsMsg_GetData(message),
@@ -274,6 +268,15 @@ static int broker_take_answer(Broker *broker, natsMsg *message, Reason *reason) 
         if (r != 0 || !json_object_is_type(answer, json_type_object))
                 return reason_set(reason, KT_E_FAILED, "the broker's answer is not understood");
         return broker_take_receipt(broker, passage, answer, reason);
+}
+
+static int broker_refuse_status(const Broker *broker, natsStatus s, Reason *reason) {
+        if (s != NATS_NO_RESPONDERS)
+                return nats_link_refuse(broker->connection, "the broker", s, reason);
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "the broker has no stream %s: 'ktracectl fleet add' creates it",
+                        broker->stream);
 }
 
 /* Waits until at most n_open chunks are on their way. */
@@ -287,7 +290,7 @@ static int broker_wait(Broker *broker, uint64_t n_open, Reason *reason) {
                 if (s == NATS_OK)
                         r = broker_take_answer(broker, message, reason);
                 else if (s != NATS_TIMEOUT && s != NATS_SLOW_CONSUMER)
-                        r = nats_link_refuse(broker->connection, "the broker", s, reason);
+                        r = broker_refuse_status(broker, s, reason);
                 natsMsg_Destroy(message);
                 while (broker->n_stored < broker->n_put &&
                                 broker->window[broker->n_stored % WINDOW_MAX].is_stored)

@@ -64,14 +64,10 @@ int nats_link_check_url(const char *url, Reason *reason) {
 }
 
 /* Returns false if the file does not exist. */
-static bool nats_link_find_file(const NatsLinkOptions *options,
-                const char *suffix,
-                char **ret) {
-        if (!options->credentials_dir || asprintf(ret,
-                                                         "%s/%s.%s",
-                                                         options->credentials_dir,
-                                                         options->name,
-                                                         suffix) < 0) {
+static bool nats_link_find_file(const NatsLinkOptions *options, const char *suffix, char **ret) {
+        if (!options->credentials_dir ||
+                        asprintf(ret, "%s/%s.%s", options->credentials_dir, options->name, suffix) <
+                                        0) {
                 *ret = NULL;
                 return false;
         }
@@ -140,6 +136,8 @@ int nats_link_refuse(natsConnection *connection, const char *what, natsStatus s,
                 (void)natsConnection_GetLastError(connection, &last);
         else
                 last = nats_GetLastError(NULL);
+        if (last && *last == '(' && strstr(last, "): ")) /* a place in the source of libnats */
+                last = strstr(last, "): ") + strlen("): ");
         return reason_set(reason,
                         KT_E_FAILED,
                         "%s: %s%s%.256s",

@@ -16,15 +16,17 @@ def say(text):
     print(text, flush=True)
 
 
-def answer(client, reply, subject):
+def answer(client, reply, subject, sids):
     stream = "ktrace-" + subject.split(".")[1] if subject.startswith("ktrace.") else "x"
+
+    sid = next((sid for pattern, sid in sids if reply.startswith(pattern)), "1")
 
     def message(body, header=b""):
         if header:
-            client.sendall(f"HMSG {reply} 1 {len(header)} {len(header) + len(body)}\r\n".encode() + header + body +
+            client.sendall(f"HMSG {reply} {sid} {len(header)} {len(header) + len(body)}\r\n".encode() + header + body +
                            b"\r\n")
         else:
-            client.sendall(f"MSG {reply} 1 {len(body)}\r\n".encode() + body + b"\r\n")
+            client.sendall(f"MSG {reply} {sid} {len(body)}\r\n".encode() + body + b"\r\n")
 
     good = {"stream": stream, "seq": 1}
     if not subject.startswith("ktrace."):  # it is asked for the stored chunk
@@ -42,7 +44,7 @@ def answer(client, reply, subject):
         message(b"\xff\x00[{")
     elif lie == "flood":
         for _ in range(20000):
-            client.sendall(f"MSG {reply}9 1 2\r\n{{}}\r\n".encode())
+            client.sendall(f"MSG {reply}9 {sid} 2\r\n{{}}\r\n".encode())
     elif lie == "no-stream":
         message(b"", b"NATS/1.0 503\r\n\r\n")
     say("stored")
@@ -50,16 +52,19 @@ def answer(client, reply, subject):
 
 def serve(client):
     lines = client.makefile("rb")
+    sids = []
     client.sendall(f"INFO {json.dumps(INFO)}\r\n".encode())
     while line := lines.readline().decode():
         words = line.split()
         if words and words[0] == "PING":
             client.sendall(b"PONG\r\n")
+        elif words and words[0] == "SUB":
+            sids.append((words[1].rstrip("*>"), words[-1]))
         elif words and words[0] in ("PUB", "HPUB"):
             lines.read(int(words[-1]) + 2)
             has_reply = len(words) > (4 if words[0] == "HPUB" else 3)
             if has_reply:
-                answer(client, words[2], words[1])
+                answer(client, words[2], words[1], sids)
 
 
 def attend(client):

@@ -29,13 +29,14 @@ programs_are_hardened() {
         local package options=--nocfprotection
         # It is about arm64. The tool of Debian 12 does not know it.
         ! hardening-check --help | grep -q nobranchprotection || options="$options --nobranchprotection"
-        for package in ktraced_*.deb ktracectl_*.deb ktrace-metrics_*.deb libktrace0_*.deb; do
+        for package in ktraced_*.deb ktracectl_*.deb ktrace-metrics_*.deb ktrace-ship_*.deb libktrace0_*.deb; do
                 dpkg-deb -x "$package" "/tmp/${package%%_*}" || return 1
         done
         # shellcheck disable=SC2086 # several options
         hardening-check $options /tmp/ktraced/usr/sbin/ktraced \
                 /tmp/ktraced/usr/libexec/ktrace/ktrace-consumer /tmp/ktracectl/usr/bin/ktracectl \
-                /tmp/ktrace-metrics/usr/libexec/ktrace/ktrace-metrics /tmp/libktrace0/usr/lib/*/libktrace.so.0
+                /tmp/ktrace-metrics/usr/libexec/ktrace/ktrace-metrics /tmp/ktrace-ship/usr/libexec/ktrace/ktrace-ship \
+                /tmp/ktrace-ship/usr/libexec/ktrace/ktrace-fleet /tmp/libktrace0/usr/lib/*/libktrace.so.0
 }
 
 # gcc makes position-independent programs without a flag. hardening-check looks at the result. meson compiles the tests,

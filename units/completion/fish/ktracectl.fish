@@ -78,6 +78,7 @@ set -l verbs \
     'stream|read the stream of a session' \
     'snapshot|read what a flight recorder contains' \
     'spool|list, fetch and remove recordings on the disk of the machine' \
+    'fleet|recordings that ktrace-ship has sent from other machines' \
     'mark|write a line of text among the events of a session' \
     'hist|show a histogram, or count events' \
     'metrics|print the metrics of ktrace-metrics' \
@@ -127,8 +128,8 @@ set -l options \
     'record create convert|--compression||zstd none|compression of the data in streams and of a .dat' \
     'record create hist|--unredacted||-|nothing is cut, where the policy allows it' \
     'record create|--spec||file|session spec' \
-    'record stream snapshot convert spool|--output|o|file|write to this file' \
-    'record stream snapshot spool|--to||dat text json kts text-wall dat-wall calls|format' \
+    'record stream snapshot convert spool fleet|--output|o|file|write to this file' \
+    'record stream snapshot spool fleet|--to||dat text json kts text-wall dat-wall calls|format' \
     'convert|--to||dat text json kts text-wall dat-wall csv ctf chrome folded speedscope perfetto html calls summary|format' \
     'calls|--output|o|file|write to this file' \
     'metrics|--output|o|file|replace this file, for node_exporter' \
@@ -185,6 +186,10 @@ set -l options \
     'hist|--clear||-|begin again' \
     'hist|--pause||-|stop counting' \
     'hist|--continue||-|count again' \
+    'fleet|--config||file|how to reach the broker' \
+    'fleet|--replicas|||copies in a cluster' \
+    'fleet|--max-bytes|||bytes of the machine' \
+    'fleet|--max-age|||older data is removed' \
     'spool|--file|||this file only' \
     'probes|--on||file|at this function, or in this program' \
     'probes|--return||-|when it returns' \
@@ -207,6 +212,7 @@ set -l options \
 
 # The second word of a verb, where it has one.
 set -l seconds \
+    'fleet|add fetch follow list' \
     'spool|fetch list remove' \
     'saved|list show check run' \
     'policy|check explain reload' \

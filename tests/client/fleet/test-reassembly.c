@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Chunks in every order that a broker may have them: what is written, and what is reported. */
+#include <fcntl.h>
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fleet/reassembly.h"
+
+#define SESSION "0123456789abcdef"
+
+typedef struct Fixture {
+        Reassembly *reassembly;
+        FILE *out;
+        GString *reports;
+} Fixture;
+
+static void on_report(const char *text, void *userdata) {
+        g_string_append_printf(((Fixture *)userdata)->reports, "%s\n", text);
+}
+
+static void set_up(Fixture *f, gconstpointer data) {
+        (void)data;
+        f->out = tmpfile();
+        f->reports = g_string_new("");
+        g_assert_cmpint(reassembly_new(fileno(f->out), on_report, f, &f->reassembly), ==, 0);
+}
+
+static void tear_down(Fixture *f, gconstpointer data) {
+        (void)data;
+        reassembly_free(f->reassembly);
+        fclose(f->out);
+        g_string_free(f->reports, TRUE);
+}
+
+/* A chunk of a file of three: its text is "FILE.NUMBER ". */
+static Chunk make(unsigned file, unsigned number) {
+        static _Thread_local char texts[64][32];
+        static unsigned n;
+        char *text = texts[n++ % G_N_ELEMENTS(texts)];
+        g_autofree char *all = g_strdup_printf("%u.0 %u.1 %u.2 ", file, file, file);
+        g_autofree char *hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, all, -1);
+        Chunk chunk = {
+                .session = SESSION,
+                .file = file,
+                .number = number,
+                .previous = file - 1,
+                .is_last = number == 2,
+                .file_bytes = number == 2 ? strlen(all) : 0,
+                .data = text,
+                .size = (size_t)sprintf(text, "%u.%u ", file, number),
+        };
+
+        if (chunk.is_last)
+                memcpy(chunk.file_hash, hash, sizeof(chunk.file_hash));
+        return chunk;
+}
+
+static void add(Fixture *f, unsigned file, unsigned number) {
+        Chunk chunk = make(file, number);
+
+        g_assert_cmpint(reassembly_add(f->reassembly, &chunk), ==, 0);
+}
+
+static void add_file(Fixture *f, unsigned file) {
+        for (unsigned number = 0; number < 3; number++)
+                add(f, file, number);
+}
+
+static void add_end(Fixture *f, unsigned last) {
+        const Chunk chunk = { .session = SESSION,
+                .file = last,
+                .previous = last,
+                .is_end = true,
+                .data = "{}",
+                .size = 2 };
+
+        g_assert_cmpint(reassembly_add(f->reassembly, &chunk), ==, 0);
+}
+
+static void assert_written(Fixture *f, const char *text, const char *reports) {
+        char got[1024] = "";
+
+        g_assert_cmpint(reassembly_finish(f->reassembly), ==, 0);
+        g_assert_cmpint(pread(fileno(f->out), got, sizeof(got) - 1, 0), >=, 0);
+        g_assert_cmpstr(got, ==, text);
+        g_assert_cmpstr(f->reports->str, ==, reports);
+}
+
+static void test_order(Fixture *f, gconstpointer data) {
+        (void)data;
+        add_file(f, 1);
+        add_file(f, 2);
+        add_end(f, 2);
+        assert_written(f, "1.0 1.1 1.2 2.0 2.1 2.2 ", "");
+        g_assert_true(reassembly_get_result(f->reassembly).is_ended);
+        g_assert_cmpuint(reassembly_get_result(f->reassembly).n_files, ==, 2);
+}
+
+/* The shipper went back: chunks come twice, and one comes late. */
+static void test_repeated(Fixture *f, gconstpointer data) {
+        static const unsigned order[] = { 0, 2, 1, 0, 1, 2 };
+
+        (void)data;
+        for (size_t i = 0; i < G_N_ELEMENTS(order); i++)
+                add(f, 1, order[i]);
+        add_file(f, 1);
+        add(f, 2, 1);
+        add_end(f, 2);
+        add(f, 2, 2);
+        add(f, 2, 0);
+        assert_written(f, "1.0 1.1 1.2 2.0 2.1 2.2 ", "");
+        g_assert_cmpuint(reassembly_get_result(f->reassembly).n_repeated, ==, 6);
+        g_assert_true(reassembly_get_result(f->reassembly).is_ended);
+}
+
+static void test_gaps(Fixture *f, gconstpointer data) {
+        (void)data;
+        add_file(f, 1);
+        add(f, 2, 0);
+        add(f, 2, 2);
+        add_file(f, 3);
+        add_file(f, 6);
+        add_end(f, 7);
+        assert_written(f,
+                        "1.0 1.1 1.2 3.0 3.1 3.2 6.0 6.1 6.2 ",
+                        "file 2 is incomplete from chunk 1 on, and is left out\n"
+                        "files after 3 up to 5 are missing\n"
+                        "files after 6 up to 7 are missing\n");
+        g_assert_cmpuint(reassembly_get_result(f->reassembly).n_gaps, ==, 3);
+}
+
+/* The oldest chunks are gone. */
+static void test_beginning(Fixture *f, gconstpointer data) {
+        (void)data;
+        add(f, 4, 1);
+        add(f, 4, 2);
+        add_file(f, 5);
+        add_end(f, 5);
+        assert_written(f, "5.0 5.1 5.2 ", "file 4 lacks its first chunks, and is left out\n");
+}
+
+/* Another's data in the place of a chunk. */
+static void test_wrong(Fixture *f, gconstpointer data) {
+        Chunk chunk = make(1, 1);
+
+        (void)data;
+        add(f, 1, 0);
+        chunk.data = "x.x ";
+        g_assert_cmpint(reassembly_add(f->reassembly, &chunk), ==, 0);
+        add(f, 1, 1);
+        add(f, 1, 2);
+        add_file(f, 2);
+        add_end(f, 2);
+        assert_written(f, "2.0 2.1 2.2 ", "file 1 does not have its hash, and is left out\n");
+}
+
+/* More chunks than are held: hostile, or a long gap. */
+static void test_many(Fixture *f, gconstpointer data) {
+        (void)data;
+        for (unsigned file = 10; file < 100; file++)
+                add(f, file, 1);
+        add_file(f, 200);
+        g_assert_cmpint(reassembly_finish(f->reassembly), ==, 0);
+        g_assert_cmpuint(reassembly_get_result(f->reassembly).n_files, ==, 1);
+        g_assert_cmpuint(reassembly_get_result(f->reassembly).n_gaps, ==, 91);
+}
+
+int main(int argc, char **argv) {
+        static const struct {
+                const char *name;
+                void (*test)(Fixture *f, gconstpointer data);
+        } tests[] = {
+                { "/reassembly/order", test_order },
+                { "/reassembly/repeated", test_repeated },
+                { "/reassembly/gaps", test_gaps },
+                { "/reassembly/beginning", test_beginning },
+                { "/reassembly/wrong", test_wrong },
+                { "/reassembly/many", test_many },
+        };
+
+        g_test_init(&argc, &argv, NULL);
+        for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
+                g_test_add(tests[i].name, Fixture, NULL, set_up, tests[i].test, tear_down);
+        return g_test_run();
+}
