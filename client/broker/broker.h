@@ -5,7 +5,7 @@
 #include "interfaces/error.h"
 
 /* A system that stores chunks of recordings, with one stream for each host and an order within each
- * session. Another system is another implementation of this header: nats-broker.c is the only one.
+ * session. Another system is another implementation of this header; broker.c is for NATS JetStream.
  * Functions that wait do so for at most `timeout_usec` without any progress. */
 typedef struct Broker Broker;
 

@@ -3,8 +3,8 @@
 MACHINE_ID=0123456789abcdef0123456789abcdef
 OTHER_ID=ffffffffffffffffffffffffffffffff
 
-# fleet_begin: starts a nats-server with the shipped permissions, creates the stream of this machine, and lets ktrace-ship
-# ship what is marked.
+# fleet_begin: starts a nats-server with the shipped permissions, creates the stream of this machine, and lets
+# ktrace-ship ship what is marked.
 fleet_begin() {
         command -v nats-server >/dev/null || skip "no nats-server"
         [ -x "${SHIP:-}" ] || skip "ktrace-ship was not built"
@@ -37,8 +37,9 @@ nats_starts() {
         nats-server -c nats.conf >>nats.log 2>&1 &
         NATS=$!
         started+=("$NATS")
-        within 20 sh -c "echo | timeout 1 bash -c 'cat >/dev/tcp/127.0.0.1/$NATS_PORT'" || fail "no nats-server: $(cat nats.log)"
+        within 20 nats_answers || fail "no nats-server: $(cat nats.log)"
 }
+nats_answers() { timeout 1 bash -c "read -r </dev/tcp/127.0.0.1/$NATS_PORT"; }
 # fleet_settings JSON: the settings of ktrace-ship, with these keys.
 fleet_settings() {
         jq -n --arg url "nats://127.0.0.1:$NATS_PORT" --arg id "$MACHINE_ID" --argjson more "$1" \
@@ -64,7 +65,7 @@ fleet_end() {
         ktracectl policy reload || true
         leave_case
 }
-fleet_none_records() { ktracectl spool list --json=short | jq -e 'all(.state == "ended" or .state == "crashed")'; }
+fleet_none_records() { spooled | jq -e 'all(.state == "ended" or .state == "crashed")'; }
 # marked NAME [SPOOL-JSON]: starts a marked recording of calls that no other program makes, not compressed.
 marked() {
         jq -n --argjson more "${2:-{\}}" \
@@ -79,8 +80,11 @@ ended() {
         ktracectl destroy "$1"
         within 20 fleet_none_records || fail "it still records"
 }
-shipped() { ktracectl spool list --json=short | jq -e 'all(.shipped)'; }
-arrives() { within "${1:-60}" shipped || fail "not shipped: $(ktracectl spool list --json=short); $(cat ./*.err)"; }
+spooled() { ktracectl spool list --json=short; }
+shipped() { spooled | jq -e 'all(.shipped)'; }
+# is_in_state STATE: whether the first recording is in this state.
+is_in_state() { spooled | jq -e --arg state "$1" '.[0].state == $state'; }
+arrives() { within "${1:-60}" shipped || fail "not shipped: $(spooled); $(cat ./*.err)"; }
 # same_content: what comes back from the fleet is what is on this machine's disk, byte by byte.
 same_content() {
         ktracectl spool fetch "$id" -o here.kts
@@ -88,7 +92,9 @@ same_content() {
         cmp here.kts out || fail "the recording has changed on its way"
 }
 
-case_fleet_arrives() { # [asan] a marked recording arrives once, in order and unchanged, and one that is not marked stays
+one_shipped() { spooled | jq -e 'any(.shipped)'; }
+
+case_fleet_arrives() { # [asan] a marked recording arrives once, in order and unchanged, and no other one
         fleet_begin
         marked box
         ktracectl create plain --spool=8M --scope system -e raw_syscalls:sys_enter -f 'id == 1000'
@@ -97,7 +103,7 @@ case_fleet_arrives() { # [asan] a marked recording arrives once, in order and un
         ktracectl destroy plain
         ended box
         ship_starts
-        within 60 sh -c "ktracectl spool list --json=short | jq -e 'any(.shipped)'" || fail "not shipped: $(cat background.err)"
+        within 60 one_shipped || fail "not shipped: $(cat background.err)"
         same_content
         same 40000 "$(count out '.fields.id == 1000')" events
         fleet list >list.json
@@ -133,22 +139,20 @@ case_fleet_full() { # files stay until they have arrived: a full recording waits
                 "$TARGET" calls 10000 1000
                 sleep 0.2
         done
-        within 10 sh -c "ktracectl spool list --json=short | jq -e '.[0].state == \"waiting\"'" || fail "it does not wait"
+        within 10 is_in_state waiting || fail "it does not wait"
         same 0 "$(ktracectl spool list --json=short | jq '.[0]["dropped-files"]')" "dropped files"
         ship_starts
-        within 30 sh -c "ktracectl spool list --json=short | jq -e '.[0].state == \"recording\"'" || fail "it does not go on"
+        within 30 is_in_state recording || fail "it does not go on"
         "$TARGET" calls 5000 1001
         ended box
         arrives
         expect 0 fleet fetch web1 "$id"
         mv out fleet.kts
         same 5000 "$(count fleet.kts '.fields.id == 1001')" "events after the pause"
-        lost=$(ktracectl --json report fleet.kts | tail -n 1 | jq '.lost // 0')
-        echo "lost: $lost, found: $(count fleet.kts '.fields.id == 1000')"
-        ktracectl create next --spool=8M --scope system -e raw_syscalls:sys_enter -f 'id == 1000'
+        [ "$(count fleet.kts '.fields.id == 1000')" -lt 60000 ] || fail "nothing was lost: the case tests nothing"
 }
 
-case_fleet_stolen_credential() { # a stolen credential writes its own subject only, and reads or removes nothing of others
+case_fleet_stolen_credential() { # a stolen credential writes its own subject only, and reads and removes nothing else
         fleet_begin
         fleet add "$OTHER_ID" web2
         cp "$here/../../tests/e2e/nats-thief.py" .
@@ -192,7 +196,7 @@ case_fleet_settings() { # each mistake in ktrace-ship.json is found with its lin
 
 # lied_to LIE...: a broker with each of these lies, and then an honest one.
 lied_to() {
-        local liar lie
+        local liar lie memory
         fleet_begin
         marked box
         "$TARGET" calls 5000 1000
@@ -208,7 +212,8 @@ lied_to() {
                 within 20 grep -q stored liar.log || true
                 sleep 1
                 same 0 "$(ktracectl spool list --json=short | jq '.[0]["shipped-file"]')" "acknowledged with $lie"
-                [ "$(awk '/VmHWM/ { print $2 }' "/proc/$SHIPPER/status")" -lt 65536 ] || fail "too much memory with $lie"
+                memory=$(awk '/VmHWM/ { print $2 }' "/proc/$SHIPPER/status")
+                [ "$memory" -lt 32768 ] || [ -n "$SANITIZER" ] || fail "$memory kB with $lie"
                 ship_killed
                 kill "$liar"
                 wait "$liar" || true
@@ -220,10 +225,10 @@ lied_to() {
         same_content
 }
 
-case_fleet_lies() { # a broker that lies about what it has gets no file acknowledged
-        lied_to duplicate other-stream huge-header
+case_fleet_lies() { # a broker that says "duplicate" of what it does not have gets no file acknowledged
+        lied_to duplicate
 }
 
-case_fleet_more_lies() { # [deep] strange answers, none, and too many
-        lied_to huge-answer garbage silent flood no-stream
+case_fleet_more_lies() { # [deep] answers that are wrong, huge, none, and too many
+        lied_to other-stream huge-header huge-answer garbage silent flood no-stream
 }
