@@ -19,7 +19,7 @@ typedef struct Chunk {
         uint32_t number;   /* in the file */
         uint32_t previous; /* the stream before this one; 0: none. Others in between are missing */
         bool is_last;      /* of the file, which then has these two */
-        char file_hash[HASH_DIGITS + 1];
+        char file_hash[HASH_DIGITS + 1]; /* of the hashes of its chunks, as texts */
         uint64_t file_bytes;
         bool is_end;
         char hash[HASH_DIGITS + 1]; /* of the data */

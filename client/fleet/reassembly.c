@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Files from chunks. A file is collected in a temporary file, and written only when it is complete
- * and has its hash, so that the output has whole streams only. Called by ktrace-fleet.
+ * and has its hash (of the hashes of its chunks, which the caller has checked), so that the output
+ * has whole streams only. Called by ktrace-fleet.
  *
  * ktrace-ship sends the chunks of a session in order. After a failure it goes back, so the broker
  * may have chunks twice, and up to its window of 16 in another order. This file puts them in order
@@ -142,7 +143,7 @@ static int reassembly_append(Reassembly *reassembly, const Chunk *chunk) {
 
         if (r < 0)
                 return r;
-        hash_add(reassembly->hash, chunk->data, chunk->size);
+        hash_add(reassembly->hash, chunk->hash, HASH_DIGITS);
         reassembly->bytes += chunk->size;
         reassembly->next++;
         return chunk->is_last ? reassembly_end_file(reassembly, chunk) : 0;

@@ -9,7 +9,8 @@
  * ktraced.
  *
  * After a failure the file is read again. Its chunks that are stored already are not sent again,
- * only added to the hash of the file. */
+ * only added to the hash of the file. That is a hash of the hashes of its chunks, so that each byte
+ * is hashed once. */
 
 #include "ship/shipper.h"
 
@@ -163,7 +164,6 @@ static ssize_t shipper_read(int fd, uint8_t *data) {
 static int shipper_put(Shipper *shipper, Chunk *chunk, Reason *reason) {
         if (chunk->number < shipper->progress.n_stored)
                 return 0;
-        hash_make(shipper->hash, chunk->data, chunk->size, chunk->hash);
         rate_wait(&shipper->rate, chunk->size, shipper_on_wait, shipper);
         shipper_on_wait(shipper);
         int r = broker_put(shipper->broker, chunk, reason);
@@ -216,7 +216,8 @@ static int shipper_send_chunk(Shipper *shipper,
                 Reason *reason) {
         int r = 0;
 
-        hash_add(shipper->file_hash, chunk->data, chunk->size);
+        hash_make(shipper->hash, chunk->data, chunk->size, chunk->hash);
+        hash_add(shipper->file_hash, chunk->hash, HASH_DIGITS);
         chunk->file_bytes += chunk->size;
         if (chunk->is_last) {
                 hash_finish(shipper->file_hash, chunk->file_hash);
@@ -262,6 +263,7 @@ static int shipper_send_end(Shipper *shipper, const OutboxItem *item, Reason *re
         chunk.is_end = true;
         chunk.data = text;
         chunk.size = strlen(text);
+        hash_make(shipper->hash, chunk.data, chunk.size, chunk.hash);
         int r = chunk.size > CHUNK_BYTES ? -EMSGSIZE : shipper_put(shipper, &chunk, reason);
         return r ?: shipper_flush(shipper, reason);
 }

@@ -34,26 +34,49 @@ static void tear_down(Fixture *f, gconstpointer data) {
         g_string_free(f->reports, TRUE);
 }
 
+static char *hash_of_text(const char *text) {
+        return g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+}
+
+static char *hash_of(unsigned file) {
+        g_autoptr(GString) hashes = g_string_new("");
+
+        for (unsigned number = 0; number < 3; number++) {
+                g_autofree char *text = g_strdup_printf("%u.%u ", file, number);
+                g_autofree char *hash = hash_of_text(text);
+
+                g_string_append(hashes, hash);
+        }
+        return hash_of_text(hashes->str);
+}
+
+static void set_hash(Chunk *chunk) {
+        g_autofree char *hash = hash_of_text(chunk->data);
+
+        memcpy(chunk->hash, hash, sizeof(chunk->hash));
+}
+
 /* A chunk of a file of three: its text is "FILE.NUMBER ". */
 static Chunk make(unsigned file, unsigned number) {
         static _Thread_local char texts[64][32];
         static unsigned n;
         char *text = texts[n++ % G_N_ELEMENTS(texts)];
-        g_autofree char *all = g_strdup_printf("%u.0 %u.1 %u.2 ", file, file, file);
-        g_autofree char *hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, all, -1);
+        g_autofree char *hash = hash_of(file);
         Chunk chunk = {
                 .session = SESSION,
                 .file = file,
                 .number = number,
                 .previous = file - 1,
                 .is_last = number == 2,
-                .file_bytes = number == 2 ? strlen(all) : 0,
                 .data = text,
                 .size = (size_t)sprintf(text, "%u.%u ", file, number),
         };
 
-        if (chunk.is_last)
+        set_hash(&chunk);
+        if (chunk.is_last) {
+                chunk.file_bytes = 3 * chunk.size;
                 memcpy(chunk.file_hash, hash, sizeof(chunk.file_hash));
+        }
         return chunk;
 }
 
@@ -148,6 +171,7 @@ static void test_wrong(Fixture *f, gconstpointer data) {
         (void)data;
         add(f, 1, 0);
         chunk.data = "x.x ";
+        set_hash(&chunk);
         g_assert_cmpint(reassembly_add(f->reassembly, &chunk), ==, 0);
         add(f, 1, 1);
         add(f, 1, 2);
