@@ -275,7 +275,8 @@ static int broker_refuse_status(const Broker *broker, natsStatus s, Reason *reas
                 return nats_link_refuse(broker->connection, "the broker", s, reason);
         return reason_set(reason,
                         KT_E_FAILED,
-                        "the broker has no stream %s: 'ktracectl fleet add' creates it",
+                        "no server answers for the stream %s: it has no leader now, or 'ktracectl fleet "
+                        "add' must create it",
                         broker->stream);
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,8 +36,19 @@ typedef struct FleetOptions {
         int64_t n_replicas, max_bytes, max_age_nsec;
 } FleetOptions;
 
+/* As messages of ktracectl, which the user has called. */
+static _printf_(1, 2) void fleet_say(const char *format, ...) {
+        va_list args;
+
+        va_start(args, format);
+        fputs("ktracectl: ", stderr);
+        (void)vfprintf(stderr, format, args);
+        fputc('\n', stderr);
+        va_end(args);
+}
+
 static int fleet_fail(int r, const Reason *reason) {
-        fprintf(stderr, "%s\n", reason->text[0] ? reason->text : strerror(r < 0 ? -r : EINVAL));
+        fleet_say("%s", reason->text[0] ? reason->text : strerror(r < 0 ? -r : EINVAL));
         return r == KT_E_ACCESS_DENIED ? KT_EXIT_DENIED : KT_EXIT_FAILED;
 }
 
@@ -62,7 +74,7 @@ typedef struct FleetFetch {
 static void fleet_report(const char *text, void *userdata) {
         const FleetFetch *fetch = userdata;
 
-        fprintf(stderr, "%s: %s\n", fetch->session, text);
+        fleet_say("%s: %s", fetch->session, text);
 }
 
 /* Reads all chunks. With `follows`, waits for more until the end of the recording. */
@@ -103,20 +115,17 @@ static int fleet_conclude(const FleetFetch *fetch, const Reassembly *reassembly)
         ReassemblyResult result = reassembly_get_result(reassembly);
 
         if (fetch->n_strange > 0)
-                fprintf(stderr,
-                                "%s: %" PRIu32
-                                " messages are no chunks of a recording, and are left out\n",
+                fleet_say("%s: %" PRIu32 " messages are no chunks of a recording, and are left out",
                                 fetch->session,
                                 fetch->n_strange);
         if (fetch->is_empty) {
-                fprintf(stderr,
-                                "%s: no such recording of this machine: 'ktracectl fleet list' "
-                                "shows them\n",
+                fleet_say("%s: no such recording of this machine: 'ktracectl fleet list' "
+                          "shows them",
                                 fetch->session);
                 return KT_EXIT_FAILED;
         }
         if (!result.is_ended)
-                fprintf(stderr, "%s: its end has not arrived yet\n", fetch->session);
+                fleet_say("%s: its end has not arrived yet", fetch->session);
         return result.n_gaps + fetch->n_strange > 0 ? KT_EXIT_LOST : KT_EXIT_OK;
 }
 
@@ -126,7 +135,7 @@ static int fleet_fetch(Archive *archive, const FleetOptions *o, char **arguments
 
         if (strlen(fetch.session) != KT_ID_DIGITS ||
                         strspn(fetch.session, "0123456789abcdef") != KT_ID_DIGITS) {
-                fprintf(stderr, "expected the id of a session, 16 digits\n");
+                fleet_say("expected the id of a session, 16 digits");
                 return KT_EXIT_USAGE;
         }
         int r = archive_resolve(archive, arguments[0], fetch.machine_id, reason);
@@ -146,7 +155,7 @@ static int fleet_add(Archive *archive, const FleetOptions *o, char **arguments, 
 
         if (strlen(stream.machine_id) != MACHINE_ID_DIGITS ||
                         strspn(stream.machine_id, "0123456789abcdef") != MACHINE_ID_DIGITS) {
-                fprintf(stderr, "expected a machine id, 32 digits: see /etc/machine-id there\n");
+                fleet_say("expected a machine id, 32 digits: see /etc/machine-id there");
                 return KT_EXIT_USAGE;
         }
         int r = archive_add(archive, &stream, reason);
@@ -199,7 +208,7 @@ static int fleet_run(const FleetOptions *o, int n, char **arguments) {
                 return fleet_fetch(archive, o, arguments + 1, &reason);
         if (strcmp(verb, "add") == 0 && (n == 2 || n == 3))
                 return fleet_add(archive, o, arguments + 1, &reason);
-        fprintf(stderr, "expected list, fetch or add\n");
+        fleet_say("expected list, fetch or add");
         return KT_EXIT_USAGE;
 }
 
@@ -217,7 +226,7 @@ int main(int argc, char **argv) {
 
         while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
                 if (option == '?' || fleet_read_option(&o, option, optarg) < 0) {
-                        fprintf(stderr, "%s is not expected\n", optarg ?: "an option");
+                        fleet_say("%s is not expected", optarg ?: "an option");
                         return KT_EXIT_USAGE;
                 }
         return fleet_run(&o, argc - optind, argv + optind);

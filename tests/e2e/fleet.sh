@@ -47,6 +47,12 @@ fleet_settings() {
                 >"$CONFIG_DIR/ktrace-ship.json"
 }
 fleet() { "$FLEET" --config="$T/fleet.json" "$@"; }
+# fleet_verb ARGUMENT...: `ktracectl fleet`, with ktrace-fleet in its place.
+fleet_verb() {
+        # shellcheck disable=SC2016 # the inner shell expands it
+        FLEET=$FLEET unshare -m --propagation private sh -c 'mount -t tmpfs none /usr/libexec &&
+                install -D -t /usr/libexec/ktrace "$FLEET" && exec ktracectl fleet "$@"' fleet_verb "$@"
+}
 ship_starts() {
         background as "$SHIP_UID" env CREDENTIALS_DIRECTORY="$SECRETS" "$SHIP" --config-dir="$CONFIG_DIR"
         SHIPPER=$BACKGROUND
@@ -108,6 +114,17 @@ case_fleet_arrives() { # [asan] a marked recording arrives once, in order and un
         same 40000 "$(count out '.fields.id == 1000')" events
         fleet list >list.json
         same "[\"complete\",\"box\",\"web1\",0]" "$(jq -c '.[] | [.state, .name, .host, .uid]' list.json)" "the list"
+        expect 0 fleet_verb list web1 --config fleet.json
+        grep -q "web1 *$MACHINE_ID *$id *box *complete" out || fail "the list: $(cat out)"
+        expect 0 fleet_verb list --config fleet.json --from 2100-01-01T00:00:00 --json=short
+        same '[]' "$(cat out)" "recordings of the future"
+        expect 0 fleet_verb fetch web1 "$id" --config fleet.json -o fetched.txt
+        same 40000 "$(grep -c sys_enter fetched.txt)" "printed events"
+        expect 0 fleet_verb follow web1 "$id" --config fleet.json
+        cmp here.kts out || fail "the followed recording differs"
+        refused 2 'expected list, fetch, follow or add, got "frob"' fleet_verb frob
+        refused 2 'expected a date such as' fleet_verb list --from frob
+        refused 1 'install the package ktrace-ship' ktracectl fleet list
         refused 1 'no such recording of this machine' fleet fetch web1 0000000000000000
         refused 1 'no such machine' fleet fetch web2 "$id"
 }
@@ -231,4 +248,82 @@ case_fleet_lies() { # a broker that says "duplicate" of what it does not have ge
 
 case_fleet_more_lies() { # [deep] answers that are wrong, huge, none, and too many
         lied_to other-stream huge-header huge-answer garbage silent flood no-stream
+}
+
+# nats_member N: starts server N of a cluster of three. Its port is in ${PORTS[N]}.
+nats_member() {
+        nats-server -c "nats$1.conf" >>nats.log 2>&1 &
+        MEMBERS[$1]=$!
+        started+=("$!")
+}
+# nats_cluster: replaces the server by a cluster of three, with three copies of the stream.
+nats_cluster() {
+        local n routes=
+        kill -KILL "$NATS"
+        wait "$NATS" || true
+        rm -rf nats
+        for n in 1 2 3; do
+                PORTS[n]=$(free_port)
+                ROUTES[n]=$(free_port)
+                routes="$routes \"nats://127.0.0.1:${ROUTES[n]}\""
+        done
+        for n in 1 2 3; do
+                NATS_PORT=${PORTS[n]} nats_configuration | sed "s|$T/nats|$T/nats/$n|" >"nats$n.conf"
+                printf 'server_name: n%s\ncluster { name: fleet, listen: "127.0.0.1:%s", routes: [%s] }\n' \
+                        "$n" "${ROUTES[n]}" "$routes" >>"nats$n.conf"
+                nats_member "$n"
+        done
+        jq -n '$ARGS.positional | map("nats://127.0.0.1:" + .)' --args "${PORTS[@]}" >urls.json
+        jq --slurpfile urls urls.json '.servers = $urls[0]' fleet.json >new.json
+        cat new.json >fleet.json
+        fleet_settings "{\"servers\": $(cat urls.json)}"
+        within 30 fleet add "$MACHINE_ID" web1 --replicas 3 || fail "no stream: $(cat nats.log)"
+}
+declare -a MEMBERS PORTS ROUTES
+
+case_fleet_cluster() { # [deep] kills of each server of a cluster, one after the other, lose nothing and repeat nothing
+        local n
+        fleet_begin
+        nats_cluster
+        marked box
+        ship_starts
+        for n in 1 2 3 1 2 3; do
+                "$TARGET" calls 20000 1000
+                sleep 1
+                kill -KILL "${MEMBERS[n]}"
+                wait "${MEMBERS[n]}" || true
+                [ "$n" != 2 ] || { ship_killed && ship_starts; }
+                "$TARGET" calls 10000 1000
+                sleep 2
+                nats_member "$n"
+        done
+        ended box
+        arrives 120
+        same_content
+        same 180000 "$(count out '.fields.id == 1000')" events
+}
+
+case_fleet_broker_full() { # [deep] a broker without space takes no more, and loses nothing that it has acknowledged
+        fleet_begin
+        fleet_settings '{"max-kb-per-sec": 4096}'
+        sed -i 's/max_file_store: 2G/max_file_store: 6M/' nats.conf
+        kill -KILL "$NATS"
+        wait "$NATS" || true
+        nats_starts
+        marked box
+        for _ in 1 2 3 4; do
+                "$TARGET" calls 40000 1000
+                sleep 0.3
+        done
+        ended box
+        ship_starts
+        within 30 grep -q 'the broker refuses a chunk' background.err || fail "it is not refused: $(cat background.err)"
+        ! shipped || fail "it counts as shipped"
+        kill "$NATS"
+        wait "$NATS" || true
+        sed -i 's/max_file_store: 6M/max_file_store: 2G/' nats.conf
+        nats_starts
+        arrives 120
+        same_content
+        same 160000 "$(count out '.fields.id == 1000')" events
 }
