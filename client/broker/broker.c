@@ -83,8 +83,8 @@ static int broker_connect(Broker *broker, Reason *reason) {
         return nats_link_open(&link, &broker->connection, reason);
 }
 
-/* Nobody else can guess the inbox, so an answer to an earlier connection is not mistaken for one of
- * this. */
+/* The inbox cannot be guessed, so an answer to an earlier connection is not mistaken for one of
+ * this connection. */
 static int broker_listen(Broker *broker, Reason *reason) {
         char subject[NATS_SUBJECT_MAX + 4];
         uint64_t random;

@@ -2,7 +2,7 @@
 
 /* Connections to nats-server, for both ends: ktrace-ship writes, ktrace-fleet reads. A connection
  * ends with its first error. The caller opens another one, with its own delays, so that the library
- * keeps nothing in memory meanwhile and repeats nothing by itself.
+ * keeps nothing in memory between connections, and repeats nothing by itself.
  *
  * TLS is required except on the loopback, and the certificate must be that of the host of the URL
  * (libnats compares it). */

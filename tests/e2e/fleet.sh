@@ -139,7 +139,10 @@ case_fleet_kills() { # kills of the shipper, the daemon and the broker lose noth
                 case $what in
                 ship) ship_killed && ship_starts ;;
                 daemon) kill -KILL "$(daemon_pid)" ;;
-                nats) kill -KILL "$NATS" && wait "$NATS" || nats_starts ;;
+                nats)
+                        kill -KILL "$NATS"
+                        wait "$NATS" || nats_starts
+                        ;;
                 esac
         done
         "$TARGET" calls 20000 1000
