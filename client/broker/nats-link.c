@@ -138,13 +138,15 @@ int nats_link_refuse(natsConnection *connection, const char *what, natsStatus s,
                 last = nats_GetLastError(NULL);
         if (last && *last == '(' && strstr(last, "): ")) /* a place in the source of libnats */
                 last = strstr(last, "): ") + strlen("): ");
+        if (!last || strcmp(last, natsStatus_GetText(s)) == 0)
+                last = "";
         return reason_set(reason,
                         KT_E_FAILED,
                         "%s: %s%s%.256s",
                         what,
                         natsStatus_GetText(s),
-                        last && *last ? ": " : "",
-                        last && *last ? last : "");
+                        *last ? ": " : "",
+                        last);
 }
 
 int nats_link_open(const NatsLinkOptions *options, natsConnection **ret, Reason *reason) {
