@@ -114,7 +114,11 @@ static natsStatus nats_link_set_tls(natsOptions *nats, const NatsLinkOptions *op
 
 static natsStatus nats_link_set_options(natsOptions *nats, const NatsLinkOptions *options) {
         int64_t msec = (int64_t)(options->timeout_usec / 1000);
-        bool is_tls = nats_link_is_tls(options->servers[0]);
+        bool is_tls = false;
+
+        /* One such server is enough: libnats has one setting for all. */
+        for (size_t i = 0; i < options->n_servers; i++)
+                is_tls = is_tls || nats_link_is_tls(options->servers[i]);
 
         natsStatus s = natsOptions_SetServers(
                         nats, (const char **)options->servers, (int)options->n_servers);

@@ -330,3 +330,30 @@ case_fleet_broker_full() { # [deep] a broker without space takes no more, and lo
         same_content
         same 160000 "$(count out '.fields.id == 1000')" events
 }
+
+# certificate NAME SUBJECT [OPTION...]: makes NAME.pem and NAME.key.
+certificate() {
+        local name=$1 subject=$2
+        shift 2
+        openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout "$name.key" -out "$name.pem" -subj "/CN=$subject" \
+                "$@" 2>/dev/null
+}
+
+case_fleet_tls() { # the broker's certificate must come from the given authority, and be that of the host
+        fleet_begin
+        certificate own localhost -addext subjectAltName=DNS:localhost
+        certificate other localhost -addext subjectAltName=DNS:localhost
+        printf 'tls { cert_file: "%s/own.pem", key_file: "%s/own.key" }\n' "$T" "$T" >>nats.conf
+        kill "$NATS"
+        wait "$NATS" || true
+        nats_starts
+        through() { jq --arg url "$1" '.servers = [$url]' fleet.json >new.json && cat new.json >fleet.json; }
+        through "tls://localhost:$NATS_PORT"
+        refused 1 'unable to get local issuer certificate|self.signed certificate' fleet list
+        cp other.pem fleet/ktrace-fleet.ca
+        refused 1 'certificate' fleet list
+        cp own.pem fleet/ktrace-fleet.ca
+        expect 0 fleet list
+        through "tls://127.0.0.1:$NATS_PORT"
+        refused 1 'address mismatch' fleet list
+}
