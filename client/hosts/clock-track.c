@@ -75,25 +75,11 @@ static __int128 clock_point_there(const ClockPoint *point, ClockKind kind) {
         return (__int128)point->at + point->offsets[kind];
 }
 
-int clock_track_convert(const ClockTrack *track,
-                ClockKind kind,
-                uint64_t there,
-                int64_t *ret_here,
-                int64_t *ret_bound) {
+/* Finds the points around a time that is not before the first one. */
+static size_t clock_track_find(const ClockTrack *track, ClockKind kind, __int128 there) {
         size_t first = 0, last = track->n - 1;
 
-        if (track->n == 0)
-                return -ENODATA;
-        __int128 from_first = there - clock_point_there(&track->points[0], kind),
-                 from_last = there - clock_point_there(&track->points[last], kind);
-        if (from_first <= 0 || from_last >= 0) {
-                const ClockPoint *point = &track->points[from_first <= 0 ? 0 : last];
-
-                *ret_here = clock_clamp((__int128)there - point->offsets[kind]);
-                *ret_bound = clock_widen(point->bound, from_first <= 0 ? from_first : from_last);
-                return 0;
-        }
-        while (last - first > 1) { /* the time is between these two */
+        while (last - first > 1) {
                 size_t middle = first + (last - first) / 2;
 
                 if (there < clock_point_there(&track->points[middle], kind))
@@ -101,13 +87,38 @@ int clock_track_convert(const ClockTrack *track,
                 else
                         first = middle;
         }
-        const ClockPoint *a = &track->points[first], *b = &track->points[last];
+        return first;
+}
+
+int clock_track_convert(const ClockTrack *track, ClockKind kind, uint64_t there, int64_t *ret) {
+        if (track->n == 0)
+                return -ENODATA;
+        const ClockPoint *first = &track->points[0], *last = &track->points[track->n - 1];
+        bool is_early = there <= clock_point_there(first, kind);
+
+        if (is_early || there >= clock_point_there(last, kind)) {
+                *ret = clock_clamp((__int128)there - (is_early ? first : last)->offsets[kind]);
+                return 0;
+        }
+        const ClockPoint *a = &track->points[clock_track_find(track, kind, there)], *b = a + 1;
         __int128 passed = there - clock_point_there(a, kind),
                  whole = clock_point_there(b, kind) - clock_point_there(a, kind),
                  change = (__int128)b->offsets[kind] - a->offsets[kind];
-        *ret_here = clock_clamp(there - a->offsets[kind] - change * passed / whole);
-        *ret_bound = MAX_OF(a->bound, b->bound);
+        *ret = clock_clamp(there - a->offsets[kind] - change * passed / whole);
         return 0;
+}
+
+int64_t clock_track_get_bound(const ClockTrack *track, int64_t here) {
+        size_t next = 0;
+
+        while (next < track->n && track->points[next].at <= here)
+                next++;
+        const ClockPoint *before = next > 0 ? &track->points[next - 1] : NULL,
+                         *after = next < track->n ? &track->points[next] : NULL;
+        if (before && after)
+                return before->at == here ? before->bound : MAX_OF(before->bound, after->bound);
+        const ClockPoint *nearest = before ?: after;
+        return nearest ? clock_widen(nearest->bound, (__int128)here - nearest->at) : CLOCK_TIME_MAX;
 }
 
 bool clock_is_uncertain(int64_t a, int64_t a_bound, int64_t b, int64_t b_bound) {

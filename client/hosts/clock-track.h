@@ -39,12 +39,10 @@ int clock_point_make(int64_t sent,
                 ClockPoint *ret);
 /* Adds a later point. Returns 0, or -ERANGE when a clock went backwards since the last one. */
 int clock_track_add(ClockTrack *track, const ClockPoint *point);
-/* Converts a time there to the time here. *ret_bound: how far from it the true time may be.
- * Returns 0, or -ENODATA when the clocks were never compared. */
-int clock_track_convert(const ClockTrack *track,
-                ClockKind kind,
-                uint64_t there,
-                int64_t *ret_here,
-                int64_t *ret_bound);
+/* Converts a time there to the time here. Returns 0, or -ENODATA when the clocks were never
+ * compared. */
+int clock_track_convert(const ClockTrack *track, ClockKind kind, uint64_t there, int64_t *ret);
+/* How far a converted time may be from the true one. */
+int64_t clock_track_get_bound(const ClockTrack *track, int64_t here);
 /* Whether one of two times here may be before or after the other. */
 bool clock_is_uncertain(int64_t a, int64_t a_bound, int64_t b, int64_t b_bound);

@@ -97,20 +97,19 @@ static void hosts_report_make_lead(HostsReport *report, const HostsItem *item) {
 static int hosts_report_print(HostsReport *report, const HostsItem *item) {
         HostsLane *lane = item->lane;
         Printer *printer = &report->printers[lane - hosts_trace_get_lane(report->trace, 0)];
-        Record record = lane->item.record;
+        const Record *record = &lane->item.record;
         int r;
 
         hosts_report_make_lead(report, item);
         printer->lead = report->lead.data;
         if (!printer->lead)
                 return -ENOMEM;
-        record.ts = item->ts;
         r = lane->item.kind == TRACE_LOSS
                             ? printer_loss(printer,
-                                              &record,
+                                              record,
                                               lane->item.lost,
                                               lane->item.buffer->name)
-                            : printer_record(printer, &record, lane->item.buffer->name);
+                            : printer_record(printer, record, lane->item.buffer->name);
         return r ?: printer_flush(printer);
 }
 
@@ -129,13 +128,11 @@ static int hosts_report_prepare(HostsReport *report, Reason *reason) {
                 printer_init(printer, options->format, stdout, lane->trace->decode);
                 printer->is_escaped = printer->is_escaped && !options->is_raw;
                 printer->has_names = options->has_names;
-                r = selection_apply(options->selection, lane->trace, reason);
-                if (r != 0)
-                        return r;
         }
-        for (size_t i = 0; i < report->manifest->n_machines; i++)
+        r = hosts_trace_select(report->trace, options->selection, reason);
+        for (size_t i = 0; r == 0 && i < report->manifest->n_machines; i++)
                 hosts_report_print_machine(report, &report->manifest->machines[i]);
-        return 0;
+        return r;
 }
 
 /* Says what a machine lacks. Returns its exit status. */

@@ -7,10 +7,10 @@
 
 typedef struct HostsReportOptions {
         const Context *context;
-        const char *path;           /* of the directory */
-        ExportFormat format;        /* EXPORT_TEXT, EXPORT_TEXT_WALL or EXPORT_JSON */
-        const Selection *selection; /* without times */
-        bool has_names, is_raw;     /* text: see ExportSource */
+        const char *path;    /* of the directory */
+        ExportFormat format; /* EXPORT_TEXT, EXPORT_TEXT_WALL or EXPORT_JSON */
+        const Selection *selection;
+        bool has_names, is_raw; /* text: see ExportSource */
 } HostsReportOptions;
 
 /* Whether the path is a directory. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Merges the recordings of several machines. Each one is in order; a heap has the recordings by the
- * time of their next item, converted to the clock of the machine that collected them. The order of
+/* Merges the recordings of several machines. Each one is in order, on the time line of the machine
+ * that collected them; a heap has the recordings by the time of their next item. The order of
  * two neighbours of different machines is not certain when they are closer than the bounds of both
  * together.
  *
@@ -88,7 +88,9 @@ int hosts_trace_open(int directory_fd,
 }
 
 static bool hosts_lane_is_before(const HostsLane *a, const HostsLane *b) {
-        return a->here < b->here || (a->here == b->here && a->machine < b->machine);
+        uint64_t a_ts = a->item.record.ts, b_ts = b->item.record.ts;
+
+        return a_ts < b_ts || (a_ts == b_ts && a->machine < b->machine);
 }
 
 /* The item at i may be later than those below it. */
@@ -114,34 +116,23 @@ static int hosts_lane_advance(const HostsTrace *hosts, HostsLane *lane) {
         if (r < 0)
                 return r;
         lane->is_done = lane->item.kind == TRACE_END;
-        if (lane->is_done)
-                return 0;
-        return clock_track_convert(&hosts->manifest->machines[lane->machine].clock,
-                        lane->kind,
-                        lane->item.record.ts,
-                        &lane->here,
-                        &lane->bound);
+        if (!lane->is_done)
+                lane->bound = clock_track_get_bound(&hosts->manifest->machines[lane->machine].clock,
+                                (int64_t)lane->item.record.ts);
+        return 0;
 }
 
 static int hosts_lane_load(const HostsTrace *hosts, HostsLane *lane, Reason *reason) {
         Reason why = {};
         int r = trace_load(lane->trace, &why);
 
-        if (r != 0)
-                return hosts_trace_refuse(
-                                hosts, lane->machine, r, r < 0 ? strerror(-r) : why.text, reason);
-        const char *clock = lane->trace->decode->clock;
-        if (strcmp(clock, "mono") != 0 && strcmp(clock, "boot") != 0)
-                return hosts_trace_refuse(hosts,
-                                lane->machine,
-                                0,
-                                "its clock cannot be compared with those of other machines",
-                                reason);
-        lane->kind = *clock == 'm' ? CLOCK_KIND_MONO : CLOCK_KIND_BOOT;
-        /* Times are now those of the machine that collected the files. */
-        lane->trace->decode->has_wall = true;
-        lane->trace->decode->wall_offset_ns = hosts->manifest->realtime_offset;
-        return 0;
+        r = r ?: hosts_clock_set(&lane->clock, hosts->manifest, lane->machine, lane->trace, &why);
+        return r == 0 ? 0
+                      : hosts_trace_refuse(hosts,
+                                        lane->machine,
+                                        r,
+                                        r < 0 ? strerror(-r) : why.text,
+                                        reason);
 }
 
 int hosts_trace_load(HostsTrace *hosts, Reason *reason) {
@@ -154,9 +145,46 @@ int hosts_trace_load(HostsTrace *hosts, Reason *reason) {
         return 0;
 }
 
+/* Times that count from the begin or the end count from those of the whole recording. */
+static Selection hosts_trace_fix_times(const HostsTrace *hosts, const Selection *selection) {
+        Selection fixed = *selection;
+        SelectionTime *times[] = { &fixed.from, &fixed.until };
+        int64_t start = hosts->manifest->start, end = hosts->manifest->end;
+
+        for (size_t i = 0; start > 0 && i < ELEMENTSOF(times); i++)
+                if (times[i]->kind == SELECTION_TIME_RELATIVE)
+                        *times[i] = (SelectionTime){ SELECTION_TIME_TRACE,
+                                (uint64_t)start + times[i]->ns };
+        if (end > 0 && fixed.last_ns > 0) {
+                uint64_t last = MIN_OF(fixed.last_ns, (uint64_t)end);
+
+                fixed.from = (SelectionTime){ SELECTION_TIME_TRACE, (uint64_t)end - last };
+                fixed.last_ns = 0;
+        }
+        return fixed;
+}
+
+int hosts_trace_select(HostsTrace *hosts, const Selection *selection, Reason *reason) {
+        Selection fixed = hosts_trace_fix_times(hosts, selection);
+        size_t n_refused = 0;
+        int refusal = 0;
+
+        for (size_t i = 0; i < hosts->n_lanes; i++) {
+                HostsLane *lane = &hosts->lanes[i];
+                int r = selection_apply(&fixed, lane->trace, reason);
+
+                if (r < 0)
+                        return r;
+                lane->is_done = r > 0;
+                n_refused += r > 0;
+                refusal = r > 0 ? r : refusal;
+        }
+        return n_refused == hosts->n_lanes ? refusal : 0;
+}
+
 static int hosts_trace_fill(HostsTrace *hosts) {
         for (size_t i = 0; i < hosts->n_lanes; i++) {
-                int r = hosts_lane_advance(hosts, &hosts->lanes[i]);
+                int r = hosts->lanes[i].is_done ? 0 : hosts_lane_advance(hosts, &hosts->lanes[i]);
 
                 if (r < 0)
                         return r;
@@ -188,16 +216,16 @@ int hosts_trace_next(HostsTrace *hosts, HostsItem *ret) {
         if (r < 0 || hosts->n_heap == 0)
                 return r;
         HostsLane *lane = hosts->heap[0];
+        int64_t here = (int64_t)lane->item.record.ts;
         *ret = (HostsItem){ .lane = lane,
-                .ts = (uint64_t)lane->here,
                 .bound = lane->bound,
                 .is_uncertain = before && before != lane &&
                                 clock_is_uncertain(hosts->last_here,
                                                 hosts->last_bound,
-                                                lane->here,
+                                                here,
                                                 lane->bound) };
         hosts->last = lane;
-        hosts->last_here = lane->here;
+        hosts->last_here = here;
         hosts->last_bound = lane->bound;
         return 1;
 }

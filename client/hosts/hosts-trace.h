@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "hosts/manifest.h"
-#include "trace/trace.h"
+#include "hosts/hosts-clock.h"
+#include "trace/selection.h"
 
 /* The recordings of several machines on one time line. */
 typedef struct HostsTrace HostsTrace;
@@ -11,16 +11,15 @@ typedef struct HostsTrace HostsTrace;
 typedef struct HostsLane {
         size_t machine; /* in the manifest */
         Trace *trace;
-        ClockKind kind; /* of the trace's clock */
-        TraceItem item; /* the next one; its time is that of the machine */
-        int64_t here, bound;
+        HostsClock clock;
+        TraceItem item; /* the next one */
+        int64_t bound;  /* of its time */
         bool is_done;
 } HostsLane;
 
 /* The next record or loss of all machines. */
 typedef struct HostsItem {
         HostsLane *lane; /* whose item is the item there */
-        uint64_t ts;     /* here, see clock-track.h */
         int64_t bound;
         /* Whether it may have been before the item that was returned before, of another machine. */
         bool is_uncertain;
@@ -35,6 +34,9 @@ int hosts_trace_open(int directory_fd,
                 Reason *reason);
 /* Parses them. Called after the process was sealed, see trace_load(). */
 int hosts_trace_load(HostsTrace *hosts, Reason *reason);
+/* Returns only these records. A machine that has none is left out; fails with KT_E_INVALID_SPEC and
+ * a reason when no machine has any. Called before the first hosts_trace_next(). */
+int hosts_trace_select(HostsTrace *hosts, const Selection *selection, Reason *reason);
 /* Gets the next item in the order of times here. Returns 1, 0 at the end, or -errno. */
 int hosts_trace_next(HostsTrace *hosts, HostsItem *ret);
 size_t hosts_trace_get_n_lanes(const HostsTrace *hosts);

@@ -133,13 +133,10 @@ static void member_take_clock(Member *member, const Packet *packet) {
 }
 
 static void member_take_started(Member *member, const Packet *packet) {
-        int64_t bound;
-
         (void)clock_track_convert(&member->clock,
                         CLOCK_KIND_MONO,
                         packet_get_u64(packet, 0),
-                        &member->started,
-                        &bound);
+                        &member->started);
         member_set_state(member, MEMBER_RECORDING);
 }
 

@@ -37,6 +37,8 @@ int perfetto_clock_init(PerfettoClock *clock, const Trace *trace, Reason *reason
                                 "record with --clock mono or boot",
                                 trace->decode->clock[0] ? trace->decode->clock : "unknown");
         *clock = (PerfettoClock){ .decode = trace->decode };
+        if (strcmp(trace->decode->clock, "boot") == 0)
+                return 0;
         if (json_object_object_get_ex(trace->stream.metadata, "boot-offset-nsec", &offset) &&
                         json_object_is_type(offset, json_type_int))
                 clock->boot_offset_ns = json_object_get_int64(offset);

@@ -142,7 +142,7 @@ static int selection_choose_times(const Selection *selection,
         return trace_span_seek(trace, filter->from);
 }
 
-bool selection_has_times(const Selection *selection) {
+static bool selection_has_times(const Selection *selection) {
         return selection->from.kind || selection->until.kind || selection->last_ns > 0;
 }
 

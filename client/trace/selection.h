@@ -26,7 +26,6 @@ int selection_add_event(Selection *selection,
                 const char *pattern,
                 Reason *reason);
 
-bool selection_has_times(const Selection *selection);
 /* Whether it chooses among the records of a CPU. */
 bool selection_is_cut(const Selection *selection);
 /* Makes trace_next() return only the selected records. Called once, before the first trace_next().

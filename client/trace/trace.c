@@ -202,7 +202,16 @@ static int lane_fill(Trace *trace, TraceLane *lane) {
 uint64_t trace_convert_ts(const Trace *trace, uint64_t ts) {
         if (trace->ts_mult > 0)
                 ts = (uint64_t)(((unsigned __int128)ts * trace->ts_mult) >> trace->ts_shift);
-        return ts + (uint64_t)trace->ts_offset;
+        ts += (uint64_t)trace->ts_offset;
+        return trace->timeline.convert ? trace->timeline.convert(trace->timeline.userdata, ts) : ts;
+}
+
+void trace_set_timeline(Trace *trace, const TraceTimeline *timeline) {
+        trace->timeline = *timeline;
+        decode_set_clock(trace->decode, "boot");
+        trace->decode->is_usec = true; /* whatever the clock was */
+        trace->decode->has_wall = true;
+        trace->decode->wall_offset_ns = timeline->wall_offset_ns;
 }
 
 void trace_lane_rewind(TraceLane *lane, size_t chunk, uint64_t offset) {

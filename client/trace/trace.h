@@ -47,6 +47,14 @@ typedef struct TraceBuffer {
         size_t subbuf_size;
 } TraceBuffer;
 
+/* Another time line for a trace: CLOCK_BOOTTIME of some machine. */
+typedef struct TraceTimeline {
+        /* Never decreases when ts grows. ts: nanoseconds of the trace's clock. */
+        uint64_t (*convert)(const void *userdata, uint64_t ts);
+        const void *userdata;
+        int64_t wall_offset_ns; /* CLOCK_REALTIME minus it */
+} TraceTimeline;
+
 /* A recorded trace in a file: a .kts stream, or a trace.dat. */
 typedef struct Trace {
         int fd; /* can seek */
@@ -63,7 +71,8 @@ typedef struct Trace {
         /* For trace.dat: nanoseconds = (raw * mult >> shift) + offset. With mult 0, raw is used. */
         uint32_t ts_mult, ts_shift;
         int64_t ts_offset;
-        void *unpack; /* ZSTD_DCtx */
+        TraceTimeline timeline; /* without convert: that of the clock */
+        void *unpack;           /* ZSTD_DCtx */
         uint64_t blocks_size;
         char missing[256]; /* what a cut or damaged file lacks */
 
@@ -101,6 +110,9 @@ int trace_load(Trace *trace, Reason *reason);
 Trace *trace_close(Trace *trace);
 DEFINE_CLEANUP(Trace, trace_close);
 
+/* All times are of this time line from now on. Called after the trace was loaded, and before it is
+ * used. */
+void trace_set_timeline(Trace *trace, const TraceTimeline *timeline);
 /* Drops all other CPUs. Must be called before the first trace_next(). */
 void trace_keep_cpus(Trace *trace, const CpuList *cpus);
 /* Returns the highest CPU with data, plus 1. */
@@ -115,7 +127,7 @@ void trace_report_damage(Trace *trace);
 
 /* Like pread, but reads all `size` bytes. Returns 1, 0 at the file's end, or -errno. */
 int trace_read(const Trace *trace, uint64_t offset, void *data, size_t size);
-/* Nanoseconds of a sub-buffer's time. */
+/* Nanoseconds of a sub-buffer's time, on the time line. */
 uint64_t trace_convert_ts(const Trace *trace, uint64_t ts);
 /* Lets a lane begin at this chunk, and at a sub-buffer `offset` bytes in it. */
 void trace_lane_rewind(TraceLane *lane, size_t chunk, uint64_t offset);

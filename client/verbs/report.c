@@ -230,11 +230,7 @@ static int report_directory(const ReportOptions *o,
                 const ReportWork *work,
                 const char *path,
                 int n_paths) {
-        const Selection *selection = &o->selection.selection;
-        const char *option = o->wants_receipt                 ? "--receipt"
-                             : o->wants_stats                 ? "--stats"
-                             : selection_has_times(selection) ? "--from, --until, --last"
-                                                              : NULL;
+        const char *option = o->wants_receipt ? "--receipt" : o->wants_stats ? "--stats" : NULL;
 
         if (n_paths != 1)
                 return message_show_usage(work->context, "%s: expected one directory", path);
@@ -246,7 +242,7 @@ static int report_directory(const ReportOptions *o,
         return hosts_report(&(HostsReportOptions){ .context = work->context,
                         .path = path,
                         .format = work->format,
-                        .selection = selection,
+                        .selection = &o->selection.selection,
                         .has_names = work->source.has_names,
                         .is_raw = o->is_raw });
 }

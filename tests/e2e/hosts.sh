@@ -125,7 +125,9 @@ case_hosts_report() { # report DIRECTORY prints all machines on one time line, a
                 (.b.uncertain // false)] | all' out)" marks
         expect 0 user ktracectl report t --wall --event sys_enter --cpu 0-4095
         same 40 "$(grep -cE ' [0-9-]{10}T[0-9:]{8}\.[0-9]{6}Z: ' out)" times
-        refused 2 'for one machine' user ktracectl report t --last 1s
+        expect 0 user ktracectl report t --last 1h
+        same 40 "$(grep -c sys_enter out)" "events of the last hour"
+        refused 2 'no event lies between' user ktracectl report t --from 1h
         refused 2 'for one machine' user ktracectl report t --receipt
         refused 1 'manifest.json: cannot be read' user ktracectl report .
         jq '.machines[1].state = "cut" | .machines[1].message = "lightning"' t/manifest.json >m

@@ -86,7 +86,8 @@ static char *fixture_read(Fixture *f) {
                 g_string_append_printf(text,
                                 "%zu@%" G_GINT64_FORMAT "%s ",
                                 item.lane->machine,
-                                ((int64_t)(item.ts - FIXTURE_TS) + STEP / 2) / STEP,
+                                ((int64_t)(item.lane->item.record.ts - FIXTURE_TS) + STEP / 2) /
+                                                STEP,
                                 item.is_uncertain ? "~" : "");
         g_assert_cmpint(r, ==, 0);
         return g_string_free(text, FALSE);
@@ -106,6 +107,36 @@ static void test_order(void) {
         text = fixture_read(&f);
         g_assert_cmpstr(text, ==, "2@0 0@1 1@2 2@3 1@4 0@5 0@9 2@10 1@11 2@12 ");
         fixture_done(&f);
+}
+
+static void select_and_read(const Selection *selection, const char *expected) {
+        static const int a[] = { 1, 5, 9, -1 }, b[] = { 2, 4, 11, -1 };
+        g_autofree char *text = NULL;
+        Reason reason = {};
+        Fixture f;
+
+        fixture_init(&f, 2);
+        add_machine(&f, 0, 0, 1, a);
+        add_machine(&f, 1, INT64_C(1000000000000), 1, b);
+        f.manifest->start = (int64_t)FIXTURE_TS;
+        f.manifest->end = (int64_t)FIXTURE_TS + 11 * STEP;
+        fixture_open(&f);
+        int r = hosts_trace_select(f.trace, selection, &reason);
+        g_assert_cmpint(r, ==, expected ? 0 : KT_E_INVALID_SPEC);
+        text = r == 0 ? fixture_read(&f) : NULL;
+        g_assert_cmpstr(text, ==, expected);
+        fixture_done(&f);
+}
+
+/* Times count from the begin and the end of the whole recording, not from the first event of each
+ * machine. A machine without a selected event is left out. */
+static void test_select(void) {
+        select_and_read(&(Selection){ .from = { SELECTION_TIME_RELATIVE, 4 * STEP - 1 } },
+                        "1@4 0@5 0@9 1@11 ");
+        select_and_read(&(Selection){ .until = { SELECTION_TIME_RELATIVE, 2 * STEP - 1 } }, "0@1 ");
+        select_and_read(&(Selection){ .from = { SELECTION_TIME_RELATIVE, 10 * STEP } }, "1@11 ");
+        select_and_read(&(Selection){ .last_ns = 2 * STEP + 1 }, "0@9 1@11 ");
+        select_and_read(&(Selection){ .from = { SELECTION_TIME_RELATIVE, 100 * STEP } }, NULL);
 }
 
 /* The bounds are 1.5 steps together. */
@@ -160,6 +191,7 @@ static void test_bad(void) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/hosts-trace/order", test_order);
+        g_test_add_func("/hosts-trace/select", test_select);
         g_test_add_func("/hosts-trace/uncertain", test_uncertain);
         g_test_add_func("/hosts-trace/bad", test_bad);
         return g_test_run();

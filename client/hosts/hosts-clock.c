@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Converts the times of one machine's recording, for hosts-trace.c and hosts-archive.c. Only
+ * CLOCK_MONOTONIC and CLOCK_BOOTTIME were compared with the clocks of other machines. */
+
+#include "hosts/hosts-clock.h"
+
+#include <string.h>
+
+static uint64_t hosts_clock_convert(const void *userdata, uint64_t ts) {
+        const HostsClock *clock = userdata;
+        int64_t here = 0;
+
+        (void)clock_track_convert(clock->track, clock->kind, ts, &here);
+        return (uint64_t)here;
+}
+
+int hosts_clock_set(HostsClock *clock,
+                const Manifest *manifest,
+                size_t machine,
+                Trace *trace,
+                Reason *reason) {
+        const char *name = trace->decode->clock;
+        TraceTimeline timeline = { .convert = hosts_clock_convert,
+                .userdata = clock,
+                .wall_offset_ns = manifest->realtime_offset };
+
+        if (strcmp(name, "mono") != 0 && strcmp(name, "boot") != 0)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "its clock (%s) cannot be compared with those of other machines: "
+                                "record with --clock mono or boot",
+                                name[0] ? name : "unknown");
+        *clock = (HostsClock){ .track = &manifest->machines[machine].clock,
+                .kind = *name == 'm' ? CLOCK_KIND_MONO : CLOCK_KIND_BOOT };
+        if (clock->track->n == 0)
+                return reason_set(reason, KT_E_FAILED, "its clocks were never compared");
+        trace_set_timeline(trace, &timeline);
+        return 0;
+}
