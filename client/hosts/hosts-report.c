@@ -9,12 +9,11 @@
 #include "hosts/hosts-report.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "export/printer.h"
+#include "hosts/hosts-directory.h"
 #include "hosts/hosts-trace.h"
 #include "recording/input.h"
 #include "recording/isolation.h"
@@ -29,12 +28,6 @@ typedef struct HostsReport {
         TextBlock lead;
         int name_width;
 } HostsReport;
-
-bool hosts_is_directory(const char *path) {
-        struct stat st;
-
-        return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
 
 static void hosts_report_done(HostsReport *report) {
         for (size_t i = 0; report->printers && i < hosts_trace_get_n_lanes(report->trace); i++)
@@ -135,37 +128,6 @@ static int hosts_report_prepare(HostsReport *report, Reason *reason) {
         return r;
 }
 
-/* Says what a machine lacks. Returns its exit status. */
-static int hosts_report_finish_machine(const HostsReport *report, const ManifestMachine *machine) {
-        bool is_quiet = report->options->context->quiet;
-
-        if (machine->n_lost > 0 && !is_quiet)
-                message_print("%s: %" PRIu64 " events were lost while it was recorded",
-                                machine->host,
-                                machine->n_lost);
-        if (strcmp(machine->state, "complete") == 0)
-                return KT_EXIT_OK;
-        if (machine->file && machine->clock.n == 0)
-                message_print("%s: its clocks were never compared: its events are only in %s",
-                                machine->host,
-                                machine->file);
-        message_print("%s: %s%s%s",
-                        machine->host,
-                        machine->state,
-                        machine->message ? ": " : "",
-                        machine->message ?: "");
-        return KT_EXIT_LOST;
-}
-
-static int hosts_report_finish(const HostsReport *report) {
-        int status = KT_EXIT_OK;
-
-        for (size_t i = 0; i < report->manifest->n_machines; i++)
-                if (hosts_report_finish_machine(report, &report->manifest->machines[i]) != 0)
-                        status = KT_EXIT_LOST;
-        return status;
-}
-
 /* In the isolated process. */
 static int hosts_report_work(void *argument) {
         HostsReport *report = argument;
@@ -179,28 +141,17 @@ static int hosts_report_work(void *argument) {
                 r = hosts_report_print(report, &item);
         if (r == 0 && fflush(stdout) != 0)
                 r = -errno;
-        return r == 0 ? hosts_report_finish(report)
+        return r == 0 ? hosts_directory_report(report->manifest, report->options->context)
                       : input_report_failure(report->options->path, stdout, r, &reason);
 }
 
 static int hosts_report_open(HostsReport *report, Reason *reason) {
-        const char *path = report->options->path;
-        _cleanup_close_ int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        int r;
+        _cleanup_close_ int fd = -1;
+        int r = hosts_directory_open(report->options->path, &fd, &report->manifest, reason);
 
-        if (fd < 0)
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "%s: cannot be opened: %s",
-                                path,
-                                strerror(errno));
-        r = manifest_read(fd, path, &report->manifest, reason);
-        for (size_t i = 0; r == 0 && i < report->manifest->n_machines; i++) {
-                char *host = report->manifest->machines[i].host;
-
-                message_clean(host);
-                report->name_width = MAX_OF(report->name_width, (int)strlen(host));
-        }
+        for (size_t i = 0; r == 0 && i < report->manifest->n_machines; i++)
+                report->name_width = MAX_OF(report->name_width,
+                                (int)strlen(report->manifest->machines[i].host));
         return r
                                ?: hosts_trace_open(fd,
                                                   report->manifest,

@@ -13,8 +13,6 @@ typedef struct HostsReportOptions {
         bool has_names, is_raw; /* text: see ExportSource */
 } HostsReportOptions;
 
-/* Whether the path is a directory. */
-bool hosts_is_directory(const char *path);
 /* Prints the events of all machines in one order, and reports all errors. Returns the exit
  * status. */
 int hosts_report(const HostsReportOptions *options);

@@ -10,9 +10,9 @@
 #include "hosts/hosts-trace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "hosts/hosts-directory.h"
 
 struct HostsTrace {
         const Manifest *manifest;
@@ -42,17 +42,12 @@ static int hosts_trace_add(HostsTrace *hosts,
                 bool with_plugins,
                 Reason *reason) {
         HostsLane *lane = &hosts->lanes[hosts->n_lanes];
-        _cleanup_close_ int fd = openat(directory_fd,
-                        hosts->manifest->machines[machine].file,
-                        O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+        _cleanup_close_ int fd = -1;
         Reason why = {};
-        struct stat st;
-        int r;
+        int r = hosts_directory_open_file(directory_fd, hosts->manifest, machine, &fd, reason);
 
-        if (fd < 0 || fstat(fd, &st) < 0)
-                return hosts_trace_refuse(hosts, machine, 0, strerror(errno), reason);
-        if (!S_ISREG(st.st_mode))
-                return hosts_trace_refuse(hosts, machine, 0, "it is not a regular file", reason);
+        if (r != 0)
+                return r;
         r = trace_prepare(fd, with_plugins, &lane->trace, &why);
         if (r != 0)
                 return hosts_trace_refuse(
@@ -80,7 +75,7 @@ int hosts_trace_open(int directory_fd,
         if (!hosts->lanes || !hosts->heap)
                 return -ENOMEM;
         for (size_t i = 0; r == 0 && i < manifest->n_machines; i++)
-                if (manifest->machines[i].file && manifest->machines[i].clock.n > 0)
+                if (hosts_directory_has(manifest, i))
                         r = hosts_trace_add(hosts, directory_fd, i, with_plugins, reason);
         if (r == 0)
                 *ret = TAKE_PTR(hosts);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "export/export.h"
+#include "hosts/hosts-directory.h"
 #include "hosts/hosts-report.h"
 #include "recording/input.h"
 #include "recording/isolation.h"
