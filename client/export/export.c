@@ -232,6 +232,8 @@ int export_source(const ExportSource *source,
         if (r != 0)
                 return r;
         r = trace_open(source->fd, export_format_is_text(format), source->seal, &trace, &why);
+        if (r == 0 && source->prepare)
+                r = source->prepare(trace, source->userdata, &why);
         if (r == 0 && source->selection)
                 r = selection_apply(source->selection, trace, &why);
         if (r == 0)

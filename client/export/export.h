@@ -40,13 +40,18 @@ int export_file(int in_fd,
 /* The same for a part of the trace. KT_E_INVALID_SPEC: the format cannot be made of a part, or the
  * trace has no such part. Statistics and lost events are those of the whole trace. */
 typedef struct Selection Selection; /* trace/selection.h */
+typedef struct Trace Trace;         /* trace/trace.h */
 
 typedef struct ExportSource {
         int fd;
         const char *name;
-        const Selection *selection;    /* NULL: all */
-        unsigned n_jobs;               /* text, json: threads that print; 0: one */
-        int (*seal)(Reason *reason);   /* see TraceSeal; NULL: none */
+        const Selection *selection;  /* NULL: all */
+        unsigned n_jobs;             /* text, json: threads that print; 0: one */
+        int (*seal)(Reason *reason); /* see TraceSeal; NULL: none */
+        /* Called with the loaded trace before anything is read of it; NULL: nothing. Returns 0,
+         * -errno, or KT_E_* with a reason. */
+        int (*prepare)(Trace *trace, void *userdata, Reason *reason);
+        void *userdata;
         const struct CallStyle *calls; /* calls: how they are printed; NULL: the default */
         bool has_names;                /* text: names of calls, flags, errors and signals */
         bool is_raw;                   /* text: do not escape strings */

@@ -37,3 +37,21 @@ int hosts_clock_set(HostsClock *clock,
         trace_set_timeline(trace, &timeline);
         return 0;
 }
+
+Selection hosts_clock_fix_selection(const Manifest *manifest, const Selection *selection) {
+        Selection fixed = *selection;
+        SelectionTime *times[] = { &fixed.from, &fixed.until };
+        int64_t start = manifest->start, end = manifest->end;
+
+        for (size_t i = 0; start > 0 && i < ELEMENTSOF(times); i++)
+                if (times[i]->kind == SELECTION_TIME_RELATIVE)
+                        *times[i] = (SelectionTime){ SELECTION_TIME_TRACE,
+                                (uint64_t)start + times[i]->ns };
+        if (end > 0 && fixed.last_ns > 0) {
+                uint64_t last = MIN_OF(fixed.last_ns, (uint64_t)end);
+
+                fixed.from = (SelectionTime){ SELECTION_TIME_TRACE, (uint64_t)end - last };
+                fixed.last_ns = 0;
+        }
+        return fixed;
+}

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "hosts/manifest.h"
-#include "trace/trace.h"
+#include "trace/selection.h"
 
 /* The clock of one machine's recording. */
 typedef struct HostsClock {
@@ -18,3 +18,6 @@ int hosts_clock_set(HostsClock *clock,
                 size_t machine,
                 Trace *trace,
                 Reason *reason);
+/* Times of the result that count from the begin or the end count from those of the whole recording,
+ * not from those of each machine. */
+Selection hosts_clock_fix_selection(const Manifest *manifest, const Selection *selection);

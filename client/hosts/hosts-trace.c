@@ -140,27 +140,8 @@ int hosts_trace_load(HostsTrace *hosts, Reason *reason) {
         return 0;
 }
 
-/* Times that count from the begin or the end count from those of the whole recording. */
-static Selection hosts_trace_fix_times(const HostsTrace *hosts, const Selection *selection) {
-        Selection fixed = *selection;
-        SelectionTime *times[] = { &fixed.from, &fixed.until };
-        int64_t start = hosts->manifest->start, end = hosts->manifest->end;
-
-        for (size_t i = 0; start > 0 && i < ELEMENTSOF(times); i++)
-                if (times[i]->kind == SELECTION_TIME_RELATIVE)
-                        *times[i] = (SelectionTime){ SELECTION_TIME_TRACE,
-                                (uint64_t)start + times[i]->ns };
-        if (end > 0 && fixed.last_ns > 0) {
-                uint64_t last = MIN_OF(fixed.last_ns, (uint64_t)end);
-
-                fixed.from = (SelectionTime){ SELECTION_TIME_TRACE, (uint64_t)end - last };
-                fixed.last_ns = 0;
-        }
-        return fixed;
-}
-
 int hosts_trace_select(HostsTrace *hosts, const Selection *selection, Reason *reason) {
-        Selection fixed = hosts_trace_fix_times(hosts, selection);
+        Selection fixed = hosts_clock_fix_selection(hosts->manifest, selection);
         size_t n_refused = 0;
         int refusal = 0;
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "hosts/hosts-clock.h"
-#include "trace/selection.h"
 
 /* The recordings of several machines on one time line. */
 typedef struct HostsTrace HostsTrace;

@@ -33,6 +33,13 @@ int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *rea
         return 0;
 }
 
+int input_open_temporary(int *ret) {
+        const char *directory = secure_getenv("TMPDIR");
+
+        *ret = open(directory ?: "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        return *ret < 0 ? -errno : 0;
+}
+
 /* Checks that the part at offset is a stream, because only streams can be joined. */
 static int check_part(int all, off_t offset, const char *name, Reason *reason) {
         uint8_t magic[sizeof(STREAM_MAGIC) - 1];
@@ -50,16 +57,13 @@ static int check_part(int all, off_t offset, const char *name, Reason *reason) {
 }
 
 int input_open_all(char **paths, int n, int *ret_fd, const char **ret_name, Reason *reason) {
-        const char *directory = getenv("TMPDIR");
+        _cleanup_close_ int all = -1;
         int r = 0;
 
         if (n == 1)
                 return input_open(paths[0], ret_fd, ret_name, reason);
         *ret_name = paths[0];
-        _cleanup_close_ int all =
-                        open(directory ?: "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-        if (all < 0)
-                return -errno;
+        r = input_open_temporary(&all);
         for (int i = 0; r == 0 && i < n; i++) {
                 _cleanup_close_ int fd = -1;
 

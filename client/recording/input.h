@@ -6,6 +6,8 @@
 
 /* Opens a trace to read. path "-" is standard input. Always sets *ret_name. */
 int input_open(const char *path, int *ret_fd, const char **ret_name, Reason *reason);
+/* Opens a new file without a name, in $TMPDIR or /var/tmp. Returns 0 or -errno. */
+int input_open_temporary(int *ret);
 /* Opens several streams of one recording, in order, as one temporary file. */
 int input_open_all(char **paths, int n, int *ret_fd, const char **ret_name, Reason *reason);
 /* Reports that export_file failed, with the input's name. out: its output, NULL when not open yet.

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "export/export.h"
+#include "hosts/hosts-archive.h"
+#include "hosts/hosts-directory.h"
 #include "recording/directory-target.h"
 #include "recording/input.h"
 #include "recording/isolation.h"
@@ -118,6 +120,20 @@ static int convert(ConvertWork *work, const char *in_path, const char *out_path)
                 return convert_to_file(work, out_path);
         work->out = stdout;
         return isolation_run(work->source.name, convert_work, work);
+}
+
+/* The recordings of several machines. */
+static int convert_machines(const ConvertWork *work, const char *in_path, const char *out_path) {
+        if (work->format != EXPORT_PERFETTO)
+                return message_show_usage(work->context,
+                                "%s: a directory of several machines becomes one file only for "
+                                "perfetto: name the file of one machine, or use --to perfetto",
+                                in_path);
+        return hosts_archive(&(HostsArchiveOptions){ .context = work->context,
+                        .path = in_path,
+                        .out_path = out_path,
+                        .selection = work->source.selection,
+                        .is_compatible = work->source.is_compatible });
 }
 
 typedef struct ConvertOptions {
@@ -231,7 +247,8 @@ static int convert_run(Context *context, int argc, char **argv) {
         if (convert_parse(context, argc, argv, &o, &status) != OPTIONS_END)
                 return status;
         if (argc - optind != 1)
-                return message_show_usage(context, "expected one FILE, or '-' for standard input");
+                return message_show_usage(context,
+                                "expected one FILE or DIRECTORY, or '-' for standard input");
         int r = convert_choose_format(context, &o, &work.format, &reason);
         r = r ?: convert_check_options(&o, work.format, &reason);
         if (r != 0)
@@ -244,6 +261,8 @@ static int convert_run(Context *context, int argc, char **argv) {
         work.source.is_compatible = o.is_compatible;
         work.source.is_plain = o.compression && strcmp(o.compression, "none") == 0;
         work.source.selection = &o.selection.selection;
+        if (hosts_is_directory(argv[optind]))
+                return convert_machines(&work, argv[optind], o.out_path);
         return convert(&work, argv[optind], o.out_path);
 }
 
@@ -269,7 +288,9 @@ const Verb verb_convert = {
                 "regular file,\n"
                 "                       ctf a new or empty directory\n"
                 "\n"
-                "FILE is as for 'report'. OUT is written completely or not at all.\n",
+                "FILE is as for 'report'. OUT is written completely or not at all.\n"
+                "With the DIRECTORY of a recording of several machines, perfetto is one archive of\n"
+                "all machines.\n",
         .print_more = convert_print_formats,
         .at_home = "it reads recordings that are here: copy the file, or record with -H",
         .run = convert_run,

@@ -352,13 +352,6 @@ static int summary_read(SummaryWork *work, int n, char **paths) {
                       : summary_print_file(work, fd, name);
 }
 
-static int open_temporary(int *ret) {
-        const char *directory = getenv("TMPDIR");
-
-        *ret = open(directory ?: "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-        return *ret < 0 ? -errno : 0;
-}
-
 static int summary_copy(SummaryWork *work, const char *name, int fd, Reason *reason) {
         Proxy *proxy = NULL;
         int r = proxy_open(work->context->door, &proxy, reason);
@@ -373,7 +366,7 @@ static int summary_copy(SummaryWork *work, const char *name, int fd, Reason *rea
 static int summary_read_session(SummaryWork *work, const char *name) {
         _cleanup_close_ int fd = -1;
         Reason reason = {};
-        int r = open_temporary(&fd);
+        int r = input_open_temporary(&fd);
 
         r = r ?: summary_copy(work, name, fd, &reason);
         if (r == KT_E_NO_SUCH_SESSION)
@@ -419,7 +412,7 @@ static int summary_record(const SummaryOptions *o, const Context *context, int f
 static int summary_run_command(SummaryWork *work, const SummaryOptions *o) {
         _cleanup_close_ int fd = -1;
         struct stat file = {};
-        int r = open_temporary(&fd);
+        int r = input_open_temporary(&fd);
 
         if (r < 0)
                 return message_fail(r, NULL);

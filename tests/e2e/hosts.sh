@@ -31,7 +31,7 @@ case_hosts_partial() { # machines that fail, or are slow, do not delay the other
 *web3*) echo 'no route to web3' >&2; exit 255 ;;
 *web4*) printf 'KT\\001\\000\\060\\000\\000\\000{\"protocol\": 1, \"oldest\": 1, \"version\": \"0.0.1\"}'; sleep 100 ;;
 *web5*) exec sleep 100 ;;
-*web6*) exec ssh -F '$T/ssh-config' -xT -- web2 env -u DBUS_SYSTEM_BUS_ADDRESS DBUS_SYSTEM_BUS_ADDRESS=unix:path=/x \
+*web6*) exec ssh -F '$T/ssh-config' -axT -- web2 env -u DBUS_SYSTEM_BUS_ADDRESS DBUS_SYSTEM_BUS_ADDRESS=unix:path=/x \
         ktracectl serve ;;
 *) exec ssh -F '$T/ssh-config' \"\$@\" ;;
 esac"

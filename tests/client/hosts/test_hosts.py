@@ -276,7 +276,7 @@ with start("stuck", "stuck.2", "stuck.3") as process:
     check("the reader of a stream has no connection to another machine",
           [] if counts == [5, 5, 5] or "asan" in KTRACECTL else [repr(counts)])
     arguments = (FOLDER / "arguments").read_text()
-    check("ssh asks for no password", [] if arguments.startswith("-xT -oBatchMode=yes -- stuck") else [arguments])
+    check("ssh asks for no password", [] if arguments.startswith("-axT -oBatchMode=yes -- stuck") else [arguments])
     process.kill()
 
 with start("flood", "flood.2", "good") as process:
