@@ -130,6 +130,7 @@ static int verb_run(Context *context, int argc, char **argv) {
 
         if (context->verb->paged && context->pager)
                 pager_open(&pager, argc, argv);
+        context->is_paged = pager_is_open(&pager);
         status = context->verb->run(context, argc, argv);
         /* At the latest, a full disk causes an error here when the output is redirected. */
         if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_is_open(&pager) && status == 0) {

@@ -327,7 +327,9 @@ static int near_send_command(Near *near, Reason *reason) {
 static int near_open_text(Near *near, int fd, bool is_clean, NearText *text) {
         static const OutletHandlers handlers = { .on_empty = near_on_text_written };
 
-        text->is_clean = is_clean && isatty(fd);
+        bool is_paged = fd == STDOUT_FILENO && near->options->context->is_paged;
+
+        text->is_clean = is_clean && (isatty(fd) || is_paged);
         return outlet_new(near->event, fd, false, &handlers, near, &text->outlet);
 }
 

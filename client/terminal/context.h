@@ -31,6 +31,7 @@ struct Context {
         JsonMode json;
         bool legend;
         bool pager;
+        bool is_paged; /* standard output is a pipe to a pager, which prints on a terminal */
         bool quiet;
         bool ask_password;
         bool administrator; /* also sessions of other users, for verbs that manage sessions */

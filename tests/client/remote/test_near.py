@@ -195,6 +195,14 @@ for words, is_clean in (((*LIST, "--no-pager"), True), ((*RECORD, "-o", "x.kts",
     check(f"{words[0] if is_clean else 'a command'}: control characters on a terminal",
           [] if has_control != is_clean and b"red" in shown else [repr(shown)])
 
+main, terminal = pty.openpty()
+subprocess.run([KTRACECTL, *LIST], env=ENVIRONMENT | {"FAR": "terminal", "PAGER": "cat -", "SYSTEMD_PAGER": "cat -"},
+               stdout=terminal, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=120, check=False)
+shown = os.read(main, 4096)
+os.close(terminal)
+os.close(main)
+check("a pager gets no control characters", [] if b"red" in shown and b"\x1b" not in shown else [repr(shown)])
+
 BAD = b"may not come now"
 for what, raw, expected in (
         ("text", b"Last login: today\n", b'got "Last login: today"'),
