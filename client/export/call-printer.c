@@ -94,6 +94,8 @@ static bool call_printer_is_before_command(CallPrinter *printer, const Call *cal
         const char *name = call->name ?: call->name_if_64bit;
         bool is_try = name && strcmp(name, "execve") == 0 && call->result < 0;
 
+        if (printer->starter == CALL_STARTER_FIRST)
+                printer->starter = call->tid;
         if (call->tid != printer->starter || printer->starter == 0)
                 return false;
         if (is_try || call->state == CALL_RESULT_ONLY)

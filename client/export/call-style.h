@@ -21,6 +21,9 @@ typedef enum CallSort {
         _CALL_SORT_N,
 } CallSort;
 
+/* The first thread that makes a call. */
+#define CALL_STARTER_FIRST -1
+
 /* How EXPORT_CALLS prints system calls. */
 typedef struct CallStyle {
         bool has_list;      /* a line for each call */
@@ -30,6 +33,6 @@ typedef struct CallStyle {
         CallTime time;
         CallSort sort;
         const CallFilter *filter; /* NULL: all calls. Borrowed */
-        int starter; /* thread that runs the command: its calls before execve() are left out; 0:
-                        none */
+        /* Thread that runs the command: its calls before execve() are left out. 0: none. */
+        int starter;
 } CallStyle;

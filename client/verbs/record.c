@@ -291,6 +291,8 @@ int record_conduct_near(RecordOptions *record, const Context *context) {
                 if (record->is_plain)
                         output_set_plain(output);
                 output_set_foreign(output);
+                if (record->calls && record->command) /* its pid is not known here */
+                        record->calls->starter = CALL_STARTER_FIRST;
                 output_set_calls(output, record->calls);
                 near.output = output;
         }

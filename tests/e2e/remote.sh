@@ -16,6 +16,7 @@ case_remote_command() { # [smoke] -H runs a command there, with its input, outpu
         expect 143 user ktracectl -H web1 record -q -e 'raw_syscalls:*' -o - --to json -- sh -c 'kill -TERM $$'
         grep -q '"sys_enter"' out || fail "no event on standard output"
         prints 'exit_group' user ktracectl -H web1 calls -- true
+        [[ $(head -n 1 printed) == *execve* ]] || fail "before the command: $(head -n 3 printed)"
         refused 127 'cannot run .*nonexistent.*No such file' \
                 user ktracectl -H web1 record -o none.kts -e 'raw_syscalls:*' -- /nonexistent
         refused 3 'not granted' user ktracectl -H web1 record -o none.dat -e nosuch:event -- true

@@ -124,8 +124,8 @@ static void test_filter(Fixture *f, gconstpointer data) {
 }
 
 /* The process of the command looks for it in PATH. */
-static void test_command(Fixture *f, gconstpointer data) {
-        f->style.starter = 41;
+static void run_command(Fixture *f, int starter) {
+        f->style.starter = starter;
         leave(f, (Event){ 0, 1, 41 }, READ, 1);
         enter(f, (Event){ 0, 2, 41 }, EXECVE, 1);
         leave(f, (Event){ 0, 3, 41 }, EXECVE, -2);
@@ -134,6 +134,15 @@ static void test_command(Fixture *f, gconstpointer data) {
         enter(f, (Event){ 0, 6, 41 }, EXECVE, 2);
         leave(f, (Event){ 0, 7, 41 }, EXECVE, -2);
         finish(f, "[pid    41] execve(fd=1) = 0\n[pid    41] execve(fd=2) = -2 ENOENT\n");
+}
+
+static void test_command(Fixture *f, gconstpointer data) {
+        run_command(f, 41);
+}
+
+/* The command of another machine: its pid is not known here. */
+static void test_command_there(Fixture *f, gconstpointer data) {
+        run_command(f, CALL_STARTER_FIRST);
 }
 
 /* Names of tasks and times of day. */
@@ -200,6 +209,7 @@ int main(int argc, char **argv) {
                 { "/calls/many", test_many_calls },
                 { "/calls/filter", test_filter },
                 { "/calls/command", test_command },
+                { "/calls/command-there", test_command_there },
                 { "/calls/columns", test_columns },
                 { "/calls/noise", test_noise } };
 
