@@ -14,7 +14,7 @@
 #include "auth/place.h"
 
 /* Starts a process that lives in these namespaces. *ret_outside is the process that waits for it
- * and ends with it. */
+ * and ends with it. Returns 0 if they cannot be made here. */
 static pid_t start(int namespaces, pid_t *ret_outside) {
         int pids[2];
         pid_t inside;
@@ -24,7 +24,8 @@ static pid_t start(int namespaces, pid_t *ret_outside) {
         g_assert_no_errno(*ret_outside);
         if (*ret_outside == 0) {
                 prctl(PR_SET_PDEATHSIG, SIGKILL);
-                g_assert_no_errno(unshare(namespaces));
+                if (unshare(namespaces) < 0)
+                        _exit(0); /* as in a chroot, where no user namespace can be made */
                 inside = fork();
                 if (inside == 0) {
                         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -35,9 +36,12 @@ static pid_t start(int namespaces, pid_t *ret_outside) {
                 waitpid(inside, NULL, 0);
                 _exit(0);
         }
-        g_assert_cmpint(read(pids[0], &inside, sizeof(inside)), ==, sizeof(inside));
-        close(pids[0]);
         close(pids[1]);
+        if (read(pids[0], &inside, sizeof(inside)) != sizeof(inside)) {
+                g_assert_cmpint(waitpid(*ret_outside, NULL, 0), ==, *ret_outside);
+                inside = 0;
+        }
+        close(pids[0]);
         return inside;
 }
 
@@ -71,6 +75,10 @@ static void test_pid_namespace(void) {
         pid_t outside, inside = start(CLONE_NEWPID, &outside);
         Reason reason = {};
 
+        if (inside == 0) {
+                g_test_skip("no new pid namespace here");
+                return;
+        }
         g_assert_cmpint(place_read(inside), ==, PLACE_PID_NAMESPACE);
         /* Only its children are in the new namespace. */
         g_assert_cmpint(place_read(outside), ==, PLACE_HERE);
@@ -84,6 +92,10 @@ static void test_user_namespace(void) {
         pid_t outside, inside = start(CLONE_NEWUSER, &outside);
         Reason reason = {};
 
+        if (inside == 0) {
+                g_test_skip("no new user namespace here");
+                return;
+        }
         g_assert_cmpint(place_read(inside), ==, PLACE_USER_NAMESPACE);
         write_map(inside, "uid_map");
         g_assert_cmpint(place_read(inside), ==, PLACE_USER_NAMESPACE);

@@ -38,7 +38,8 @@ case_container_gone() { # a caller whose process has ended is refused, because i
         user ktracectl list >/dev/null
         daemon=$(daemon_pid)
         kill -STOP "$daemon"
-        user python3 - "${KTRACE_VARLINK_ADDRESS#unix:}" >out <<'END' &
+        local address=${KTRACE_VARLINK_ADDRESS:-unix:/run/ktrace/org.ktrace1}
+        user python3 - "${address#unix:}" >out <<'END' &
 import os, socket, sys
 s = socket.socket(socket.AF_UNIX)
 child = os.fork()

@@ -45,7 +45,7 @@ case_metrics_units() { # a scrape starts the service; the numbers of the shipped
         ! ktracectl metrics 2>err || fail "status 0 without a service"
         grep -q "ktrace-metrics is not running: see FIVE STEPS in ktrace-metrics(8)" err || fail "$(cat err)"
 }
-has_daemon() { user ktracectl metrics | grep -q '^ktrace_ktraced_sessions '; }
+has_daemon() { [ "$(user ktracectl metrics | grep -c '^ktrace_ktraced_sessions ')" = 1 ]; }
 scrape_is_up() { user ktracectl metrics >scraped 2>err && grep -q '^ktrace_metrics_up{set="syscalls"} 1$' scraped; }
 
 case_metrics_report() { # systemd's varlinkctl lists the metrics, as systemd-report does
