@@ -2,6 +2,7 @@
 
 /* The place of processes in namespaces that the test makes. Needs root for that. */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
 #include <sched.h>
@@ -13,8 +14,10 @@
 
 #include "auth/place.h"
 
+#define STATUS_NO_NAMESPACE 77
+
 /* Starts a process that lives in these namespaces. *ret_outside is the process that waits for it
- * and ends with it. Returns 0 if they cannot be made here. */
+ * and ends with it. Returns 0 if they may not be made here: in a chroot, no user namespace. */
 static pid_t start(int namespaces, pid_t *ret_outside) {
         int pids[2];
         pid_t inside;
@@ -24,8 +27,10 @@ static pid_t start(int namespaces, pid_t *ret_outside) {
         g_assert_no_errno(*ret_outside);
         if (*ret_outside == 0) {
                 prctl(PR_SET_PDEATHSIG, SIGKILL);
-                if (unshare(namespaces) < 0)
-                        _exit(0); /* as in a chroot, where no user namespace can be made */
+                int r = unshare(namespaces);
+                if (r < 0 && errno == EPERM)
+                        _exit(STATUS_NO_NAMESPACE);
+                g_assert_no_errno(r);
                 inside = fork();
                 if (inside == 0) {
                         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -38,7 +43,11 @@ static pid_t start(int namespaces, pid_t *ret_outside) {
         }
         close(pids[1]);
         if (read(pids[0], &inside, sizeof(inside)) != sizeof(inside)) {
-                g_assert_cmpint(waitpid(*ret_outside, NULL, 0), ==, *ret_outside);
+                int status;
+
+                g_assert_cmpint(waitpid(*ret_outside, &status, 0), ==, *ret_outside);
+                g_assert_true(WIFEXITED(status));
+                g_assert_cmpint(WEXITSTATUS(status), ==, STATUS_NO_NAMESPACE);
                 inside = 0;
         }
         close(pids[0]);

@@ -229,6 +229,7 @@ give_probe() {
         offset=$(ktracectl --json probes resolve "$PROBED:probed_add" | jq '.[0].offset')
         expect 3 user /usr/bin/python3 - bad "$1:$(printf '%#x' "$offset")" "$2" <"$here/give-probe.py"
         grep -q -- "$3" err || fail "$(cat err)"
+        same 0 "$(ktracectl --json=short probes list | jq '[.[] | select(.name == "bad")] | length')" "probes"
 }
 
 wait_clean() {
