@@ -149,7 +149,7 @@ run_part() {
         native-programs) programs build --suite native ;;
         native-cases) tests/native/run.sh build ;;
         native-upgrade) tests/native/upgrade.sh build ;;
-        asan-programs) programs build-asan --suite unit --suite native --timeout-multiplier 12 ;;
+        asan-programs) programs build-asan --suite unit ${deep:+--suite native} --timeout-multiplier 12 ;;
         asan-cases) TAP_TAG=asan tests/native/run.sh build-asan ;;
         tsan) programs build-tsan work-worker client-print-jobs ;;
         trixie-unit) tests/trixie/unit.sh ;;

@@ -27,7 +27,7 @@ typedef struct Search {
         Reason notes[N_SOURCES];  /* why */
 } Search;
 
-int container_check_name(const char *name, Reason *reason) {
+int container_check_name(const char *option, const char *name, Reason *reason) {
         static const char letters[] =
                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
         size_t good = strspn(name, letters);
@@ -39,19 +39,22 @@ int container_check_name(const char *name, Reason *reason) {
         if (*name == '\0')
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "-M: expected the name of a container, got \"\"");
+                                "%s: expected the name of a container, got \"\"",
+                                option);
         if (name[good] != '\0')
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "-M %.*s: unexpected character %zu: expected a letter or digit, "
+                                "%s %.*s: unexpected character %zu: expected a letter or digit, "
                                 "then letters, digits, '_', '.' and '-'",
+                                option,
                                 CONTAINER_NAME_MAX,
                                 name,
                                 good + 1);
         if (good > CONTAINER_NAME_MAX)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
-                                "-M: a name has at most %d characters",
+                                "%s: a name has at most %d characters",
+                                option,
                                 CONTAINER_NAME_MAX);
         return 0;
 }
@@ -111,7 +114,7 @@ static int search_choose(Search *search, char **ret, Reason *reason) {
 int container_find(const char *name, char **ret_cgroup, Reason *reason) {
         Search search = { .name = name };
         Reason why = {};
-        int r = container_check_name(name, reason);
+        int r = container_check_name("-M", name, reason);
 
         if (r != 0)
                 return r;

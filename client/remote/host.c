@@ -153,7 +153,7 @@ int host_parse(const char *text, Host *ret, Reason *reason) {
                 return -ENOMEM;
         int r = host_parse_machine(machine ?: text, &host, reason);
         if (r == 0 && container)
-                r = container_check_name(container, reason);
+                r = container_check_name("-H: container", container, reason);
         if (r == 0) {
                 host.container = TAKE_PTR(container);
                 *ret = host;

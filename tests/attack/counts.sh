@@ -106,7 +106,7 @@ case_records_by_filter() { # [open] learn whether a stranger's task runs, by the
         verdict "$(cat found)" "rows that show that the name exists"
 }
 
-case_counts_as_a_clock() { # learn when a stranger makes a call, by reading, pausing and stopping counts
+case_counts_as_a_clock() { # [deep] learn when a stranger makes a call, by reading, pausing and stopping counts
         defended_by sink-clock
         counting
         # A call in the middle of each second.

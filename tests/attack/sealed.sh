@@ -169,7 +169,7 @@ case_no_new_privs() { # trace a command that gains privileges
         same "$USER_UID $USER_UID $USER_UID" "$(cat out)" "uid, effective uid and gid of a traced set-user-ID program"
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o t.kts -- strace -o /dev/null -f ./rooted id
         same "$USER_UID $USER_UID $USER_UID" "$(cat out)" "the same under ptrace"
-        user ./rooted id | grep -q '^[0-9]* 0 0$' ||
+        user ./rooted id | matches '^[0-9]* 0 0$' ||
                 fail "a set-user-ID program gains nothing here even without tracing"
 }
 
@@ -525,7 +525,7 @@ EOS
         verdict "$(grep -cE 'forged|daemon' root.json || true)" "forged lines"
 }
 
-case_watch_flood() { # make others wait, or the daemon grow, by 10000 calls of Watch and by watches that read nothing
+case_watch_flood() { # [deep] make others wait, or the daemon grow, by 10000 calls of Watch and by deaf watches
         local before rss
         defended_by
         user ktracectl list >/dev/null

@@ -7,7 +7,7 @@ mkdir -p /etc/ktrace
 echo '{"max-prepared-kb": 0}' >/etc/ktrace/ktraced.json # the cases look at all instances
 modprobe fuse
 . ./selection
-export TAP_CASE TAP_DEEP
+export TAP_CASE TAP_DEEP CASE_TIMEOUT=600
 status=0
 cases='attack/members.sh attack/windows.sh attack/bytes.sh attack/fields.sh attack/rules.sh attack/programs.sh
         attack/spool.sh attack/counts.sh attack/watch.sh attack/containers.sh'

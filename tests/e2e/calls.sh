@@ -12,7 +12,7 @@ case_calls_list() { # [guest] each call of all threads and children has one line
         grep -Eq 'read\(fd=[0-9]+, buf=0x[0-9a-f]+, count=1\) = -512 ERESTARTSYS <0\.(0[1-9]|[1-9])' out ||
                 fail "no interrupted read: $(grep ' read(' out)"
         same 2 "$(grep -cE '\] exit_group\(error_code=0\) = \?$' out)" "ends of processes"
-        head -n 1 out | grep -Eq '\] execve\(.*\) = 0 <' || fail "not the command first: $(head -n 2 out)"
+        head -n 1 out | matches -E '\] execve\(.*\) = 0 <' || fail "not the command first: $(head -n 2 out)"
         ! grep -q 'unfinished\|resumed\|uncertain' out || fail "$(grep -m 3 'unfinished\|resumed\|uncertain' out)"
 }
 
@@ -45,7 +45,7 @@ case_calls_counts() { # the table has the calls and errors that the program make
                 fail "the total is not the sum: $(cat out)"
         # The sleep is the longest call.
         expect 0 user ktracectl calls -c -S time -- sleep 0.3
-        sed -n 3p out | grep -Eq '^ *[0-9.]+ +0\.[3-9][0-9]+ +[3-9][0-9]{5} +1 +clock_nanosleep$' ||
+        sed -n 3p out | matches -E '^ *[0-9.]+ +0\.[3-9][0-9]+ +[3-9][0-9]{5} +1 +clock_nanosleep$' ||
                 fail "$(head -n 4 out)"
 }
 
@@ -96,7 +96,7 @@ case_calls_open() { # a process that is killed, and with -p one that goes on
         recording user ktracectl calls -p "$pid" -o -
         ends_well 20
         grep -Eq '\] getppid\(\) = [0-9]+$' background.out || fail "$(head -n 4 background.out)"
-        tail -n 1 background.out | grep -Eq '\] clock_nanosleep\(.*\) <unfinished \.\.\.>$' ||
+        tail -n 1 background.out | matches -E '\] clock_nanosleep\(.*\) <unfinished \.\.\.>$' ||
                 fail "$(tail -n 2 background.out)"
         kill "$pid"
 }

@@ -38,7 +38,8 @@ case_container_gone() { # a caller whose process has ended is refused, because i
         user ktracectl list >/dev/null
         daemon=$(daemon_pid)
         kill -STOP "$daemon"
-        user python3 - "${KTRACE_VARLINK_ADDRESS#unix:}" >out <<'END' &
+        local address=${KTRACE_VARLINK_ADDRESS:-unix:/run/ktrace/org.ktrace1}
+        user python3 - "${address#unix:}" >out <<'END' &
 import os, socket, sys
 s = socket.socket(socket.AF_UNIX)
 child = os.fork()
@@ -87,7 +88,7 @@ case_container_record() { # -M records the processes of a container, by its name
         expect 0 user ktracectl summary -M "$CONTAINER_ID" -- sleep 0.5
         expect 0 user ktracectl top -M web -b -n 1 -d 0.2
         expect 0 user ktracectl create -M web -e raw_syscalls:sys_enter --lifetime linger:60s mine
-        user ktracectl show mine --json=short | grep -q "cgroup:/machine.slice/libpod-$CONTAINER_ID.scope" ||
+        user ktracectl show mine --json=short | matches "cgroup:/machine.slice/libpod-$CONTAINER_ID.scope" ||
                 fail "another scope"
         refused 2 'for verbs that trace processes' user ktracectl -M web list
         refused 2 'for verbs that trace processes' user ktracectl -M web stream mine

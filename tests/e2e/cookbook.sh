@@ -79,7 +79,7 @@ case_cookbook_off_cpu() { # [guest] ktrace-cookbook(7): what keeps a program off
 case_cookbook_crash() { # ktrace-cookbook(7): what happened before the crash
         cookbook
         example ktrace-cookbook.7 'What happened before the crash?' 134
-        tail -n 1 out | grep -q 'signal_deliver: *sig=6 ' || fail "$(cat out)"
+        tail -n 1 out | matches 'signal_deliver: *sig=6 ' || fail "$(cat out)"
 }
 
 case_cookbook_function() { # ktrace-cookbook(7): what a function and a marker of a program get
@@ -326,5 +326,5 @@ case_cookbook_html() { # [deep] ktrace-cookbook(7): a page for browsers
         before_command() { [[ $1 != *view* ]] || { : >out && background user bash -c open_page; }; }
         example ktrace-cookbook.7 'How do I show a trace in a web browser?'
         grep -q "default-src 'none'" t.html || fail "$(head -c 500 t.html)"
-        tail -n 1 t.html | grep -qx '</html>' || fail "$(tail -c 300 t.html)"
+        tail -n 1 t.html | matches -x '</html>' || fail "$(tail -c 300 t.html)"
 }

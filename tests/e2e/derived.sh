@@ -11,7 +11,7 @@ event_probes() { # the rest of the case is for kernels that have them
 refuses_field() {
         local column=$1 pattern=$2
         expect 2 ktracectl probes add bad --event "$3" -- "$4"
-        head -n 1 err | grep -qE -- "$pattern" || fail "no '$pattern': $(cat err)"
+        head -n 1 err | matches -E -- "$pattern" || fail "no '$pattern': $(cat err)"
         same "$(printf '%*s^' $((column + 1)) '')" "$(tail -n 1 err)" "the caret below $4"
 }
 
@@ -101,14 +101,14 @@ pairs() { # the rest of the case is for kernels that have synthetic events
 # reported STATUS PATTERN COMMAND...: the command fails with the status and the message.
 reported() {
         expect "$1" "${@:3}"
-        head -n 1 err | grep -qE -- "$2" || fail "no '$2': $(cat err)"
+        head -n 1 err | matches -E -- "$2" || fail "no '$2': $(cat err)"
 }
 
 # refuses_pair COLUMN PATTERN KEY ARG: the definition is refused with the reason and a caret below the column.
 refuses_pair() {
         local column=$1 pattern=$2
         expect 2 ktracectl probes add bad --from sched:sched_waking --to sched:sched_switch --key "$3" -- "$4"
-        head -n 1 err | grep -qE -- "$pattern" || fail "no '$pattern': $(cat err)"
+        head -n 1 err | matches -E -- "$pattern" || fail "no '$pattern': $(cat err)"
         same "$(printf '%*s^' $((column + 1)) '')" "$(tail -n 1 err)" "the caret below $3 or $4"
 }
 

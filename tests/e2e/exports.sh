@@ -20,16 +20,17 @@ part() {
 }
 
 case_exports_parts() { # a part of a recording has exactly the events that lie in it
-        local first last middle pid
+        local first last middle half pid
         load t.kts -e raw_syscalls:sys_enter
         ktracectl report --json t.kts 2>err | jq -c 'select(.event != null)' >all.json
         first=$(head -n 1 all.json | jq .ts)
         last=$(tail -n 1 all.json | jq .ts)
         middle=$(sed -n "$(($(wc -l <all.json) / 2))p" all.json | jq .ts)
+        half=$(((middle - first) / 1000))
         pid=$(jq -n 'first(inputs | select(.fields.id == 110)).pid' all.json)
         part ".ts >= $middle" --from "@$(seconds "$middle")"
         part ".ts < $middle" --until "@$(seconds "$middle")"
-        part ".ts >= $first + 1000000 and .ts < $first + 5000000" --from 1ms --until 0.005
+        part ".ts >= $first + 1000 and .ts < $first + $half * 1000" --from 0.000001 --until "${half}us"
         part ".ts >= $last - 10000000" --last 10ms
         part '.event == "sched_switch"' --event sched_switch
         part '.event == "sys_enter"' --event 'raw_*:*'

@@ -96,7 +96,7 @@ fence_sudo() {
 guard_ended() {
         ktracectl report --receipt --json=short "$1" | jq -c .end >end.json || fail "no receipt of $1"
         same guard "$(jq -r .code end.json)" "the code at the end of $1"
-        jq -r .reason end.json | grep -q '^a traced process changed its credentials' ||
+        jq -r .reason end.json | matches '^a traced process changed its credentials' ||
                 fail "the end of $1: $(cat end.json)"
 }
 

@@ -11,7 +11,7 @@ caret() {
         expect 2 ktracectl record -q -a "$@" -o t.kts -- touch ran
         [ ! -e ran ] || fail "the command ran"
         [ "$(wc -l <err)" = 3 ] || fail "not three lines on stderr: $(cat err)"
-        head -n 1 err | grep -qE -- "$pattern" || fail "no '$pattern': $(cat err)"
+        head -n 1 err | matches -E -- "$pattern" || fail "no '$pattern': $(cat err)"
         line=$(tail -n 1 err)
         same "$(printf '%*s^' $((column + 1)) '')" "$line" "the caret"
 }

@@ -268,7 +268,7 @@ case_hist_counted_by() { # [guest smoke] the answers say who counts: the kernel 
         same $by "$(if grep -qx 'Counted by the stream worker.' out; then echo consumer; else echo kernel; fi)" "text"
 }
 
-case_hist_same_counts() { # [guest smoke] a user's session of a process counts the same as root's session
+case_hist_same_counts() { # [smoke] a user's session of a process counts the same as root's session
         own_caller
         jq -n --arg scope "pids:$CALLER" '{scope: $scope, triggers: [
                 {name: "number", keys: ["id"], values: ["id"]},

@@ -110,7 +110,7 @@ is_served() {
         done
 }
 ask() { promtool query instant "http://$PROMETHEUS" "$1"; }
-has_numbers() { ask "$1" | grep -q '=>'; }
+has_numbers() { ask "$1" | matches '=>'; }
 
 case_metrics_killed() { # [guest] a killed ktrace-metrics continues with the same counts
         set_of own "$CALLS"

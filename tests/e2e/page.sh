@@ -33,7 +33,7 @@ case_page_attack() { # names that look like HTML reach the page as base64 only
         same 1 "$(grep -c '^<script>$' t.html)" "scripts that run"
         head -c -1000 t.kts >cut.kts
         expect 4 ktracectl convert cut.kts --to html -o cut.html
-        tail -n 1 cut.html | grep -qx '</html>' || fail "the page of a cut recording is not complete"
+        tail -n 1 cut.html | matches -x '</html>' || fail "the page of a cut recording is not complete"
 }
 
 case_page_browser() { # [deep] Chromium shows the events of report --json; mouse, keys, search; no script runs

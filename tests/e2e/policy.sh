@@ -85,7 +85,7 @@ reported() {
         same "$status" "$made" "explain and create of $*"
         if [ $made != 0 ]; then
                 jq -r '.reasons[]' reported >reasons
-                sed 's/^ktracectl: //' refusal | grep -qFf - reasons ||
+                sed 's/^ktracectl: //' refusal | matches -Ff - reasons ||
                         fail "create says '$(cat refusal)', explain says: $(cat reasons)"
                 return
         fi
@@ -206,7 +206,7 @@ case_policy_receipt() { # a recording names its user, the rules that allowed it,
                 if type == "object" then .name else . end]' out)" "events"
         same "$(cd "$LIB_DIR/policy.d" && sha256sum -- *.json | sha256sum |
                 cut -d' ' -f1)" "$(jq -r '."policy-sha256"' out)" "hash of the rules"
-        od -An -tx1 -v /sys/kernel/notes | tr -d ' \n' | grep -q "$(jq -r '."kernel-build-id"' out)" ||
+        od -An -tx1 -v /sys/kernel/notes | tr -d ' \n' | matches "$(jq -r '."kernel-build-id"' out)" ||
                 fail "not this kernel's"
         same '["raw_syscalls:sys_enter"]' "$(jq -c '.redactions | keys' out)" "redacted events"
         same "$(uname -r)" "$(jq -r .kernel out)" "kernel"

@@ -12,7 +12,7 @@ records_exactly() {
         same 50 "$(count "$file" '.fields.id == 110')" "calls in $file"
 }
 
-case_pool_used() { # [guest asan] sessions take prepared instances; each instance serves one session only
+case_pool_used() { # [asan] sessions take prepared instances; each instance serves one session only
         with_pool
         chmod 777 .
         no_instance || fail "prepared before there was a session: $(prepared)"
@@ -32,7 +32,7 @@ case_pool_used() { # [guest asan] sessions take prepared instances; each instanc
                 cp again ready
         done
         ktracectl verify
-        ktracectl status | grep -q 'instances that are ready for the next sessions' || fail "$(ktracectl status)"
+        ktracectl status | matches 'instances that are ready for the next sessions' || fail "$(ktracectl status)"
         same null "$(user ktracectl status --json=short | jq '.daemon."prepared-kb"')" "shown to a user"
 }
 

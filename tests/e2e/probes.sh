@@ -47,7 +47,7 @@ kprobes() { # the rest of the case is for kernels that have them
 refuses() {
         local column=$1 pattern=$2
         expect 2 ktracectl probes add bad --on "$3" -- "$4"
-        head -n 1 err | grep -qE -- "$pattern" || fail "no '$pattern': $(cat err)"
+        head -n 1 err | matches -E -- "$pattern" || fail "no '$pattern': $(cat err)"
         same "$(printf '%*s^' $((column + 1)) '')" "$(tail -n 1 err)" "the caret below $4"
 }
 
@@ -93,7 +93,7 @@ case_probes_raw_names() { # [guest smoke] --raw accepts $arg* and names of argum
 case_probes_raw_mistakes() { # [guest] a mistake in a definition in the kernel's syntax is shown with its place
         raw() { # COLUMN STATUS PATTERN RAW
                 expect "$2" ktracectl probes add bad --raw "$4"
-                head -n 1 err | grep -qE -- "$3" || fail "no '$3': $(cat err)"
+                head -n 1 err | matches -E -- "$3" || fail "no '$3': $(cat err)"
                 same "$(printf '%*s^' $(($1 + 1)) '')" "$(tail -n 1 err)" "the caret below $4"
         }
         raw 3 2 '^ktracectl: probe bad: --raw .* column 3: expected a group' 'p:/bar vfs_read'

@@ -218,7 +218,7 @@ END
         killed
         wait "$BACKGROUND" || fail "status $?: $(cat background.err)"
         same 71 "$(wc -l <background.out)" lines
-        tail -n 1 background.out | grep -q '^Ended .*ended' || fail "$(tail -n 1 background.out)"
+        tail -n 1 background.out | matches '^Ended .*ended' || fail "$(tail -n 1 background.out)"
 }
 
 case_python_errors() { # each refusal is an exception with ktraced's name and text

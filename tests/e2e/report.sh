@@ -102,7 +102,7 @@ case_record_refused_prints_nothing() { # a recording that is refused at its star
 case_report_hostile_packed() { # root reads compressed streams in which a user has changed sizes or data
         local memory=300000
         # The sanitizer reserves more addresses than there is memory.
-        ! ldd "$(command -v ktracectl)" | grep -q libasan || memory=unlimited
+        ! ldd "$(command -v ktracectl)" | matches libasan || memory=unlimited
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter --compression zstd -o t.kts -- sh -c 'ls /; ls /'
         user python3 - <<'EOS'
 import struct

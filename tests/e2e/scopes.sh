@@ -23,7 +23,7 @@ case_scope_every_thread() { # -p records every thread of a running process and n
                 jq -n "[inputs | select(.fields.id == $GETPPID) | .pid] | unique | length")" "threads that called"
         ktracectl convert t.kts --to json | jq -n '[inputs | select(.event != null) | .pid] | unique[]' >seen
         for tid in $(cat seen); do
-                echo "$tids" | grep -qx "$tid" || fail "$tid is no thread of it"
+                echo "$tids" | matches -x "$tid" || fail "$tid is no thread of it"
         done
 }
 

@@ -80,7 +80,7 @@ case_status_totals() { # status counts sessions, their ends, refused calls, lost
         chmod 644 "$CONFIG_DIR/policy.d/10-case.json"
         ktracectl policy reload
         same true "$(user ktracectl --json=short status | jq '.daemon.totals."sessions-created" > 1')" "an agent's"
-        user ktracectl status | grep -qE '^Since it started, for all users: [0-9,]+ sessions created, ' ||
+        user ktracectl status | matches -E '^Since it started, for all users: [0-9,]+ sessions created, ' ||
                 fail "$(user ktracectl status)"
         same null "$(stranger ktracectl --json=short status | jq .daemon.totals)" "a stranger's"
 }

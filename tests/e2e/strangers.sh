@@ -57,7 +57,7 @@ case_stranger_introspects_nothing() { # busctl tree, introspect and get-property
                 # shellcheck disable=SC2086 # words are wanted
                 ! stranger busctl call org.ktrace1 "$path" $call >seen 2>&1 || fail "$call answered: $(cat seen)"
         done
-        ! stranger gdbus introspect --system --dest org.ktrace1 --object-path "$path" 2>/dev/null | grep -q Start ||
+        ! stranger gdbus introspect --system --dest org.ktrace1 --object-path "$path" 2>/dev/null | matches Start ||
                 fail "gdbus shows it"
         ! busctl get-property org.ktrace1 /org/ktrace1 org.freedesktop.DBus.ObjectManager x 2>/dev/null ||
                 fail "ObjectManager"

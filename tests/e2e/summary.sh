@@ -45,7 +45,7 @@ case_summary_session() { # a flight recorder and a recording on disk are summed 
 # sums_up SESSION N: whether its summary has N events.
 sums_up() { ktracectl summary --json "$1" >out 2>err && [ "$(jq '."total-events"' out)" = "$2" ]; }
 
-case_summary_own() { # [guest] times of own threads are computed from their switches; other tasks are not granted
+case_summary_own() { # times of own threads are computed from their switches; other tasks are not granted
         # The other task has the CPU in between: some kernels leave out switches from idle CPUs.
         background stranger taskset -c 0 sh -c 'while :; do :; done'
         expect 0 user ktracectl record -q -e sched:sched_switch -e sched:sched_process_exit -o t.kts -- \

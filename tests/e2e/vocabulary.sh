@@ -48,6 +48,10 @@ prints() {
         grep -qE -- "$pattern" printed
 }
 
+# matches [OPTION...] PATTERN: grep -q at the end of a pipe. It reads all of its input, so that the command before it
+# does not end by SIGPIPE.
+matches() { grep "$@" >/dev/null; }
+
 # From here on ktracectl calls ktraced over Varlink, for every user. The bus has started it.
 over_varlink() {
         local real
@@ -64,10 +68,10 @@ over_varlink() {
 # of_the_bus: begins a case that is about the bus itself.
 of_the_bus() { [ "${TAP_DOOR:-bus}" = bus ] || skip "this case is about D-Bus"; }
 
-# within SECONDS COMMAND...: repeats the command until it succeeds.
+# within SECONDS COMMAND...: repeats the command until it succeeds. Where PATIENCE is set, the time is multiplied by it.
 within() {
         local end
-        end=$(awk -v s="$1" '{ printf "%d", ($1 + s) * 1000 }' /proc/uptime)
+        end=$(awk -v s="$(($1 * ${PATIENCE:-1}))" '{ printf "%d", ($1 + s) * 1000 }' /proc/uptime)
         shift
         until "$@" >/dev/null 2>&1; do
                 [ "$(awk '{ printf "%d", $1 * 1000 }' /proc/uptime)" -lt "$end" ] || return 1
@@ -229,6 +233,7 @@ give_probe() {
         offset=$(ktracectl --json probes resolve "$PROBED:probed_add" | jq '.[0].offset')
         expect 3 user /usr/bin/python3 - bad "$1:$(printf '%#x' "$offset")" "$2" <"$here/give-probe.py"
         grep -q -- "$3" err || fail "$(cat err)"
+        same 0 "$(ktracectl --json=short probes list | jq '[.[] | select(.name == "bad")] | length')" "probes"
 }
 
 wait_clean() {

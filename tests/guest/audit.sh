@@ -79,7 +79,7 @@ case_audit_denied() { # the journal records who was denied what, and why
         has KTRACE_ANSWER denied
         has KTRACE_SCOPE own
         has KTRACE_EVENTS 'task:task_rename'
-        jq -r .MESSAGE record | grep -q '10-audit.json: never' || fail "$(jq -r .MESSAGE record)"
+        jq -r .MESSAGE record | matches '10-audit.json: never' || fail "$(jq -r .MESSAGE record)"
 }
 
 case_audit_command() { # a record contains the caller's command name, which cannot forge another record
@@ -111,7 +111,7 @@ case_audit_polkit() { # the journal records polkit's answer and the rule that as
         has KTRACE_RULE '50-default.json: administrators-yes'
 }
 
-case_audit_flood() { # a user who is denied again and again does not fill the journal
+case_audit_flood() { # [deep] a user who is denied again and again does not fill the journal
         audit_rule \
                 "{\"name\": \"never\", \"deny\": true, \"subjects\": [{\"uid\": $STRANGER_UID}], \"scopes\": [\"own\"]}"
         audit_begin
@@ -149,7 +149,7 @@ case_audit_lost() { # the first loss of a session and the sum at its end are rec
         within 20 sh -c "journalctl -q --no-pager --since=$(cat since) MESSAGE_ID=$LOST KTRACE_LOST=$lost |
                 grep -q ." || fail "no record of $lost"
         same 2 "$(records $LOST | wc -l)" "records in all"
-        journalctl -q --no-pager -x --since="$(cat since)" MESSAGE_ID=$LOST | grep -q "has lost $lost events" ||
+        journalctl -q --no-pager -x --since="$(cat since)" MESSAGE_ID=$LOST | matches "has lost $lost events" ||
                 fail "not in the catalog"
 }
 
@@ -170,7 +170,7 @@ case_audit_hit() { # the first hit of a notify trigger and the sum at the end ar
         within 20 sh -c "journalctl -q --no-pager --since=$(cat since) MESSAGE_ID=$HIT KTRACE_HITS=61 | grep -q ." ||
                 fail "no record of 61: $(records $HIT)"
         same 2 "$(records $HIT | wc -l)" "records in all"
-        journalctl -q --no-pager -x --since="$(cat since)" MESSAGE_ID=$HIT | grep -q "were hit 61 times" ||
+        journalctl -q --no-pager -x --since="$(cat since)" MESSAGE_ID=$HIT | matches "were hit 61 times" ||
                 fail "not in the catalog"
 }
 
@@ -191,7 +191,7 @@ case_audit_reload() { # the journal records new rules, broken rules and the sess
         audit_begin
         ! audit_rule '{"nome": 1}' 2>err || fail "reloaded"
         record $RELOAD_FAILED
-        jq -r .MESSAGE record | grep -q '10-audit.json: rules\[0\].nome' || fail "$(cat record)"
+        jq -r .MESSAGE record | matches '10-audit.json: rules\[0\].nome' || fail "$(cat record)"
         systemctl is-active -q ktraced.service || fail "it has ended"
         audit_begin
         audit_rule "{\"name\": \"never\", \"deny\": true, \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"own\"]}"
@@ -199,7 +199,7 @@ case_audit_reload() { # the journal records new rules, broken rules and the sess
         record $ENDED_POLICY
         has KTRACE_SESSION "$id"
         has KTRACE_UID "$USER_UID"
-        jq -r .MESSAGE record | grep -q '10-audit.json: never' || fail "$(cat record)"
+        jq -r .MESSAGE record | matches '10-audit.json: never' || fail "$(cat record)"
 }
 
 case_audit_limit() { # the journal records a session that a limit has ended
@@ -212,5 +212,5 @@ case_audit_limit() { # the journal records a session that a limit has ended
                 fail "the session continued"
         record $ENDED_LIMIT
         has KTRACE_UID "$USER_UID"
-        jq -r .MESSAGE record | grep -q max-event-rate || fail "$(cat record)"
+        jq -r .MESSAGE record | matches max-event-rate || fail "$(cat record)"
 }

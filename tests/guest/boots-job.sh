@@ -5,7 +5,7 @@ chmod 755 .
 # Without prepared instances, so that each instance is that of a session. The machine's disk is a small one.
 [ "$BOOT" != 1 ] || { sh guest/install.sh && mkdir -p /etc/ktrace &&
         echo '{"max-prepared-kb": 0, "spool-keep-free-kb": 4096}' >/etc/ktrace/ktraced.json; } || exit 1
-TAP_WORD=boot$BOOT bash e2e/tap.sh "$PWD/guest/environment.sh" boots.sh || touch out/failed
+CASE_TIMEOUT=600 TAP_WORD=boot$BOOT bash e2e/tap.sh "$PWD/guest/environment.sh" boots.sh || touch out/failed
 journalctl -b --no-pager -o short-monotonic >>out/journal
 if grep -q "^boot$((BOOT + 1))_" boots.sh; then
         sync

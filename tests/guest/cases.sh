@@ -39,7 +39,7 @@ case_consumer_unit() { # a stream worker is an instance of ktrace-consumer@.serv
         same "$(id -u ktrace-consumer)" "$(awk '$1 == "Uid:" { print $3 }' "/proc/$pid/status")" "effective uid"
         grep -q '^CapPrm:.*0000000000000000$' "/proc/$pid/status" || fail "it has capabilities"
         grep -q '^Seccomp:.*2$' "/proc/$pid/status" || fail "no seccomp filter"
-        systemctl show -P Slice "$unit" | grep -qx ktrace.slice || fail "not in ktrace.slice"
+        systemctl show -P Slice "$unit" | matches -x ktrace.slice || fail "not in ktrace.slice"
 }
 
 case_monitor_refused() { # an ordinary user may not monitor the bus
@@ -97,7 +97,7 @@ case_idle_memory() { # the daemon with an idle session uses less than 8 MB
 
 case_unit_of_a_caller() { # [smoke] the daemon finds the systemd unit of a caller
         systemd-run -q --wait --pipe --unit=facts-test /run/job/tools/test-facts >out || fail "$(cat out)"
-        grep '^ok 1' out | grep -qv SKIP || fail "skipped: $(cat out)"
+        grep '^ok 1' out | matches -v SKIP || fail "skipped: $(cat out)"
 }
 
 case_sandbox() { # [smoke] systemd-analyze security rates the unit 0.7 or better

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The environment of the cases in the guest: the installed product, the system bus, systemd.
 WORK=/var/tmp
+# An emulated machine on a busy one is slow.
+PATIENCE=4
 USER_UID=1000
 STRANGER_UID=1001
 TARGET=/run/job/tools/target

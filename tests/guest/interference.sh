@@ -88,7 +88,7 @@ reset_ends() {
         within 10 gone "$1"
 }
 
-case_tools_reset() { # trace-cmd reset ends sessions with probes, with a reason; others continue
+case_tools_reset() { # [deep] trace-cmd reset ends sessions with probes, with a reason; others continue
         trap tools_end EXIT
         ktracectl probes add opens --on do_sys_openat2 'dfd = $arg1 : s32'
         ktracectl create probed --mode flight --scope system -b 64 --probe opens

@@ -45,20 +45,22 @@ case_metrics_units() { # a scrape starts the service; the numbers of the shipped
         ! ktracectl metrics 2>err || fail "status 0 without a service"
         grep -q "ktrace-metrics is not running: see FIVE STEPS in ktrace-metrics(8)" err || fail "$(cat err)"
 }
-has_daemon() { user ktracectl metrics | grep -q '^ktrace_ktraced_sessions '; }
+has_daemon() { [ "$(user ktracectl metrics | grep -c '^ktrace_ktraced_sessions ')" = 1 ]; }
 scrape_is_up() { user ktracectl metrics >scraped 2>err && grep -q '^ktrace_metrics_up{set="syscalls"} 1$' scraped; }
 
 case_metrics_report() { # systemd's varlinkctl lists the metrics, as systemd-report does
         command -v varlinkctl >/dev/null || skip "this systemd has no varlinkctl"
+        ktracectl create box --scope system -e raw_syscalls:sys_enter
         switch_on '{"sets": ["ktraced"], "interval": "1s"}'
         within 30 reports || fail "$(cat report err)"
         report Describe >described
-        jq -e 'select(.name == "org.ktrace1.KtracedSessions") | .type == "gauge"' described || fail "$(cat described)"
+        jq -se 'any(.[]; .name == "org.ktrace1.KtracedSessions" and .type == "gauge")' described || fail "$(cat described)"
 }
-report() {
-        user varlinkctl call --more --json=short /run/systemd/report/org.ktrace1 "io.systemd.Metrics.$1" '{}'
+report() { # the answers, without the separators of a JSON text sequence (RFC 7464)
+        user varlinkctl call --more --json=short /run/systemd/report/org.ktrace1 "io.systemd.Metrics.$1" '{}' |
+                tr -d '\036'
 }
 reports() {
         report List >report 2>err &&
-                jq -e 'select(.name == "org.ktrace1.KtracedSessions") | .value >= 1' report
+                jq -se 'any(.[]; .name == "org.ktrace1.KtracedSessions" and .value == 1)' report
 }

@@ -45,7 +45,7 @@ case_peers_bpftrace_members() { # [deep] struct members, pointers and texts have
         ktracectl probes remove members
 }
 
-case_peers_bpftrace_returns() { # arguments and results of a system call function are the same as in bpftrace
+case_peers_bpftrace_returns() { # [deep] arguments and results of a system call function are the same as in bpftrace
         cp /bin/cat peer
         echo text >a-file
         ktracectl probes add opening --on do_sys_openat2 dfd filename 'flags = how.flags' 'mode = how.mode'

@@ -8,7 +8,7 @@ sh guest/install-packages.sh older || exit 1
 mkdir -p /etc/ktrace
 echo '{"setup-timeout-usec": 20000000, "spool-keep-free-kb": 4096}' >/etc/ktrace/ktraced.json
 . ./selection
-export TAP_CASE
+export TAP_CASE CASE_TIMEOUT=600
 bash e2e/tap.sh "$PWD/guest/environment.sh" guest-cases.sh
 status=$?
 journalctl --no-pager -o short-monotonic >out/journal

@@ -29,7 +29,7 @@ static void test_names(void) {
         char *cgroup = NULL;
 
         for (size_t i = 0; i < G_N_ELEMENTS(good); i++)
-                g_assert_cmpint(container_check_name(good[i], NULL), ==, 0);
+                g_assert_cmpint(container_check_name("-M", good[i], NULL), ==, 0);
         for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
                 Reason reason = {};
 
@@ -47,9 +47,9 @@ static void test_long(void) {
         Reason reason = {};
 
         memset(name, 'a', CONTAINER_NAME_MAX);
-        g_assert_cmpint(container_check_name(name, NULL), ==, 0);
+        g_assert_cmpint(container_check_name("-M", name, NULL), ==, 0);
         memset(name, 'a', sizeof(name) - 1);
-        g_assert_cmpint(container_check_name(name, &reason), ==, KT_E_INVALID_SPEC);
+        g_assert_cmpint(container_check_name("-M", name, &reason), ==, KT_E_INVALID_SPEC);
         g_assert_nonnull(strstr(reason.text, "at most 128"));
 }
 

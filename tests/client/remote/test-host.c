@@ -55,7 +55,7 @@ static void test_bad(void) {
                   "b",
                                 "a control character at character 2:" },
                 { "web1/", "expected the name of a container" },
-                { "web1/../x", "-M ../x: unexpected character 1" },
+                { "web1/../x", "-H: container ../x: unexpected character 1" },
                 { "web1/-oX", "unexpected character 1" },
                 { "web1/a\x1b", "unexpected character 2" },
                 { "/box", "got \"\"" },

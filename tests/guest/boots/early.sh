@@ -25,7 +25,7 @@ boot1_words() { # ktracectl bootconfig prints the words that this kernel was boo
         expect 0 ktracectl bootconfig /etc/ktrace/early.json
         grep -qF "$(cat out)" /proc/cmdline || fail "$(cat out) is not in $(cat /proc/cmdline)"
         grep -q 'Linux 6.1' err || fail "$(cat err)"
-        ! tr '\0' '\n' </proc/1/environ | grep -q ktrace || fail "the mark came to PID 1: $(cat /proc/1/environ)"
+        ! tr '\0' '\n' </proc/1/environ | matches ktrace || fail "the mark came to PID 1: $(cat /proc/1/environ)"
 }
 
 boot1_untouched() { # before the first start of the daemon the trace runs, and verify finds no fault
