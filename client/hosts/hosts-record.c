@@ -4,11 +4,18 @@
  * which they start. A machine that is not armed in time starts later, and does not delay the
  * others.
  *
- * Output: a directory with a file for each machine, and the manifest, which is written at the end.
- * ^C ends the recording on all machines; a second one ends the wait for them.
+ * Output: a directory with a file for each machine, and the manifest. A file gets its name when its
+ * recording starts. The manifest is written soon after that, when something has changed, and at the
+ * end, so what was recorded can be read even if this process is killed. Without any file, no
+ * directory is left.
  *
- * Limits: HOST_LIST_MAX machines; for each, the memory of its packets and outlets. ssh never asks
- * for a password. Owns the members, the outputs, the loop and the board. */
+ * ^C ends the recording on all machines; a second one, or with a command a third one, ends the wait
+ * for them.
+ *
+ * Limits: HOST_LIST_MAX machines; for each, the memory of its packets and outlets. Text is held at
+ * the machine that sends it while its reader is slow; only a recording whose own text waits can
+ * lose events by that. ssh never asks for a password. Owns the members, the outputs, the loop and
+ * the board. */
 
 #include "hosts/hosts-record.h"
 
@@ -23,16 +30,20 @@
 #include "hosts/hosts-loop.h"
 #include "hosts/manifest.h"
 #include "hosts/state-board.h"
+#include "remote/near.h"
 #include "terminal/message.h"
 
-/* After the first machine is armed, the others have so much time. */
+/* After the last machine was begun, those that are not yet armed have so much time. */
 #define HOSTS_ARM_NSEC     ((int64_t)5 * 1000 * 1000 * 1000)
 #define HOSTS_LEAD_NSEC    ((int64_t)200 * 1000 * 1000) /* until the packet has come */
 #define HOSTS_COMPARE_NSEC ((int64_t)30 * 1000 * 1000 * 1000)
+#define HOSTS_WRITE_NSEC   ((int64_t)10 * 1000 * 1000 * 1000) /* between two manifests */
 
 typedef struct HostsMember {
         Output *output;
-        TextLine lines[2]; /* of standard output and standard error */
+        TextQueue texts[2];  /* of standard output and standard error */
+        bool is_published;   /* its file has its name */
+        int64_t compared_at; /* 0: the first time is not yet chosen */
 } HostsMember;
 
 typedef struct Hosts {
@@ -40,62 +51,89 @@ typedef struct Hosts {
         MemberGroup group;
         Member *members;
         HostsMember *more; /* of each member */
-        size_t n_members, n_begun;
         HostsLoop loop;
-        sd_event_source *starter;
         StateBoard *board;
-        Manifest *manifest;
-        int64_t armed_at; /* the first member; 0: none yet */
-        int64_t start_at; /* 0: not yet decided */
-        int64_t compared_at;
+        int64_t realtime_offset;
+        int64_t waiting_since; /* all are begun, and one is armed; 0: not yet */
+        int64_t start_at;      /* 0: not yet decided */
+        int64_t written_at;    /* the manifest; 0: never */
+        size_t next_text;      /* the member that prints first */
+        bool is_new_directory, must_write;
+        bool is_output_over; /* the machines know that standard output takes no more */
 } Hosts;
 
 static void hosts_done(Hosts *hosts) {
-        sd_event_source_disable_unref(hosts->starter);
         state_board_free(hosts->board);
-        for (size_t i = 0; i < hosts->n_begun; i++)
+        for (size_t i = 0; i < hosts->loop.n_begun; i++)
                 if (hosts->members[i].link)
                         near_link_close(hosts->members[i].link);
-        for (size_t i = 0; hosts->more && i < hosts->n_members; i++) {
+        for (size_t i = 0; hosts->members && hosts->more && i < hosts->options->hosts->n; i++) {
                 member_done(&hosts->members[i]);
                 output_free(hosts->more[i].output);
-                text_line_done(&hosts->more[i].lines[0]);
-                text_line_done(&hosts->more[i].lines[1]);
+                text_queue_done(&hosts->more[i].texts[0]);
+                text_queue_done(&hosts->more[i].texts[1]);
         }
-        manifest_free(hosts->manifest);
         free(hosts->members);
         free(hosts->more);
         hosts_loop_done(&hosts->loop);
 }
 
-static void hosts_on_text(Member *member, bool is_error, const void *data, size_t size) {
-        Hosts *hosts = member->group->userdata;
-        HostsMember *more = &hosts->more[member - hosts->members];
+/* Prints what the sinks take. A machine whose text waits is held, so that at most the text of one
+ * packet waits here. The streams of the others go on. */
+static void hosts_print_texts(Hosts *hosts, size_t i) {
+        Member *member = &hosts->members[i];
+        TextQueue *texts = hosts->more[i].texts;
+        bool is_waiting = false;
 
-        state_board_clear(hosts->board);
-        (void)text_line_add(&more->lines[is_error],
-                        &hosts->loop.sinks[is_error],
-                        member->name,
-                        data,
-                        size);
-        if (hosts_loop_is_full(&hosts->loop))
-                for (size_t i = 0; i < hosts->n_begun; i++)
-                        member_hold(&hosts->members[i], true);
+        for (int one = 0; one < 2; one++) {
+                if (text_queue_get_size(&texts[one]) == 0)
+                        continue;
+                state_board_clear(hosts->board);
+                (void)text_queue_print(&texts[one],
+                                &hosts->loop.sinks[one],
+                                member->name,
+                                member_is_final(member));
+                is_waiting = is_waiting || text_queue_has_line(&texts[one]);
+        }
+        member_hold(member, is_waiting);
 }
 
+static void hosts_on_text(Member *member, bool is_error, const void *data, size_t size) {
+        Hosts *hosts = member->group->userdata;
+        size_t i = (size_t)(member - hosts->members);
+
+        if (text_queue_add(&hosts->more[i].texts[is_error], data, size) < 0)
+                member_fail(member, strerror(ENOMEM));
+        else
+                hosts_print_texts(hosts, i);
+}
+
+/* Each in its turn, so that none of them has to wait for machines that print all the time. */
 static void hosts_on_room(void *userdata) {
         Hosts *hosts = userdata;
+        size_t first = hosts->next_text, n = hosts->loop.n_begun;
+        bool is_full = false;
 
-        if (!hosts_loop_is_full(&hosts->loop))
-                for (size_t i = 0; i < hosts->n_begun; i++)
-                        member_hold(&hosts->members[i], false);
+        for (size_t k = 0; k < n; k++) {
+                size_t i = (first + k) % n;
+
+                hosts_print_texts(hosts, i);
+                if (hosts->members[i].is_held && !is_full)
+                        hosts->next_text = i;
+                is_full = is_full || hosts->members[i].is_held;
+        }
+        if (hosts->loop.output_error == 0 || hosts->is_output_over)
+                return;
+        hosts->is_output_over = true;
+        for (size_t i = 0; i < n; i++)
+                member_end_output(&hosts->members[i]);
 }
 
 /* The time must be ahead for each machine when the packet comes there. */
 static void hosts_choose_start(Hosts *hosts) {
         int64_t bound = 0;
 
-        for (size_t i = 0; i < hosts->n_begun; i++) {
+        for (size_t i = 0; i < hosts->loop.n_begun; i++) {
                 const ClockTrack *clock = &hosts->members[i].clock;
 
                 if (hosts->members[i].state == MEMBER_ARMED)
@@ -105,116 +143,78 @@ static void hosts_choose_start(Hosts *hosts) {
 }
 
 static void hosts_start_all(Hosts *hosts) {
-        size_t n_armed = 0, n_waiting = hosts->n_members - hosts->n_begun;
+        size_t n_armed = 0, n_waiting = 0;
 
-        for (size_t i = 0; i < hosts->n_begun; i++) {
+        if (hosts->start_at != 0 || hosts->loop.n_begun < hosts->loop.n_machines)
+                return;
+        for (size_t i = 0; i < hosts->loop.n_begun; i++) {
                 n_armed += hosts->members[i].state == MEMBER_ARMED;
                 n_waiting += hosts->members[i].state < MEMBER_ARMED;
         }
-        if (hosts->start_at != 0 || n_armed == 0)
+        if (n_armed == 0)
                 return;
-        if (hosts->armed_at == 0)
-                hosts->armed_at = member_now();
-        if (n_waiting > 0 && member_now() - hosts->armed_at < HOSTS_ARM_NSEC)
+        if (hosts->waiting_since == 0)
+                hosts->waiting_since = member_now();
+        if (n_waiting > 0 && member_now() - hosts->waiting_since < HOSTS_ARM_NSEC)
                 return;
         hosts_choose_start(hosts);
-        for (size_t i = 0; i < hosts->n_begun; i++)
+        for (size_t i = 0; i < hosts->loop.n_begun; i++)
                 if (hosts->members[i].state == MEMBER_ARMED)
                         member_start_recording(&hosts->members[i], hosts->start_at);
 }
 
 static bool hosts_is_over(const Hosts *hosts) {
-        if (hosts->n_begun < hosts->n_members)
+        if (hosts->loop.n_begun < hosts->loop.n_machines)
                 return false;
-        for (size_t i = 0; i < hosts->n_members; i++)
-                if (!member_is_final(&hosts->members[i]))
+        for (size_t i = 0; i < hosts->loop.n_machines; i++)
+                if (!member_is_final(&hosts->members[i]) ||
+                                text_queue_get_size(&hosts->more[i].texts[0]) > 0 ||
+                                text_queue_get_size(&hosts->more[i].texts[1]) > 0)
                         return false;
-        return hosts_loop_is_flushed(&hosts->loop);
+        return true;
 }
 
-static void hosts_end_lines(Hosts *hosts, const Member *member) {
+/* The recording of the machine has started: what comes from now on is kept. */
+static void hosts_publish(Hosts *hosts, Member *member) {
         HostsMember *more = &hosts->more[member - hosts->members];
+        Reason reason = {};
+        int r = output_publish(more->output, &reason);
 
-        for (int i = 0; i < 2; i++)
-                (void)text_line_end(&more->lines[i], &hosts->loop.sinks[i], member->name);
+        more->is_published = r == 0;
+        if (r != 0)
+                member_fail(member, reason.text[0] ? reason.text : strerror(r < 0 ? -r : EIO));
 }
 
 static void hosts_on_change(Member *member) {
         Hosts *hosts = member->group->userdata;
 
+        if (member->state == MEMBER_RECORDING)
+                hosts_publish(hosts, member);
+        hosts->must_write = hosts->must_write || member->state >= MEMBER_RECORDING;
         state_board_note(hosts->board, member);
         if (member_is_final(member))
-                hosts_end_lines(hosts, member);
+                hosts_print_texts(hosts, (size_t)(member - hosts->members));
         if (member->state == MEMBER_ARMED && hosts->start_at != 0)
                 member_start_recording(member, hosts->start_at); /* it is late */
         hosts_start_all(hosts);
 }
 
-static void hosts_on_tick(void *userdata) {
-        Hosts *hosts = userdata;
-        bool is_time = member_now() - hosts->compared_at > HOSTS_COMPARE_NSEC;
+/* Compares the clocks of each machine at a time of its own: the answers of many at one time would
+ * wait for each other, and be less exact. */
+static void hosts_compare(Hosts *hosts, size_t i) {
+        int64_t *compared_at = &hosts->more[i].compared_at, now = member_now();
 
-        if (is_time)
-                hosts->compared_at = member_now();
-        for (size_t i = 0; i < hosts->n_begun; i++) {
-                if (is_time && hosts->members[i].state == MEMBER_RECORDING)
-                        member_compare_clocks(&hosts->members[i]);
-                member_tick(&hosts->members[i]);
-        }
-        hosts_start_all(hosts);
-        state_board_draw(hosts->board);
-        if (hosts_is_over(hosts))
-                (void)sd_event_exit(hosts->loop.event, 0);
-}
-
-/* Opens the file of the machine. Its name is made of letters that cannot leave the directory. */
-static int hosts_open_member(Hosts *hosts, size_t i, Reason *reason) {
-        _cleanup_free_ char *path = NULL;
-        int r;
-
-        if (asprintf(&path,
-                            "%s/%s.kts",
-                            hosts->options->directory,
-                            hosts->options->hosts->entries[i].file) < 0)
-                return -ENOMEM;
-        r = output_open(path, "kts", &hosts->more[i].output, reason);
-        if (r != 0)
-                return r;
-        output_set_foreign(hosts->more[i].output);
-        return member_open(&hosts->members[i], hosts->more[i].output, reason);
-}
-
-/* One at a time, so that machines that are connected are not left waiting. */
-static int hosts_on_next(sd_event_source *source, void *userdata) {
-        Hosts *hosts = userdata;
-        Member *member = &hosts->members[hosts->n_begun++];
-
-        if (hosts->loop.n_signals > 0)
-                member_fail(member, "interrupted before its start");
-        else
-                member_start(member);
-        return sd_event_source_set_enabled(
-                        source, hosts->n_begun < hosts->n_members ? SD_EVENT_ON : SD_EVENT_OFF);
-}
-
-/* Nothing more is awaited from the machines, but what came is completed. */
-static void hosts_give_up(Hosts *hosts) {
-        for (size_t i = 0; i < hosts->n_begun; i++)
-                member_fail(&hosts->members[i], "interrupted; the session ends with this process");
-}
-
-/* A burst is one signal. A second one, or a third with a command, ends the wait for the machines;
- * one more also the wait for what came. */
-static void hosts_on_signal(int number, void *userdata) {
-        Hosts *hosts = userdata;
-        unsigned patience = hosts->options->has_command ? 3 : 2;
-
-        for (size_t i = 0; i < hosts->n_begun; i++)
-                member_send_signal(&hosts->members[i], (uint8_t)number);
-        if (hosts->loop.n_signals == patience)
-                hosts_give_up(hosts);
-        if (hosts->loop.n_signals > patience)
-                (void)sd_event_exit(hosts->loop.event, 0);
+        if (hosts->members[i].state != MEMBER_RECORDING)
+                return;
+        if (*compared_at == 0)
+                *compared_at = now - HOSTS_COMPARE_NSEC +
+                               HOSTS_COMPARE_NSEC / (int64_t)hosts->loop.n_machines *
+                                               (int64_t)(i + 1);
+        if (now - *compared_at <= HOSTS_COMPARE_NSEC)
+                return;
+        *compared_at = now;
+        member_compare_clocks(&hosts->members[i]);
+        hosts->must_write = true;
 }
 
 /* 0: it is new or empty, and ours: in another user's directory files could be exchanged. */
@@ -241,8 +241,11 @@ static int hosts_check_directory(const char *path, Reason *reason) {
                    : 0;
 }
 
-static int hosts_make_directory(const char *path, Reason *reason) {
-        if (mkdir(path, 0777) == 0)
+static int hosts_make_directory(Hosts *hosts, Reason *reason) {
+        const char *path = hosts->options->directory;
+
+        hosts->is_new_directory = mkdir(path, 0777) == 0;
+        if (hosts->is_new_directory)
                 return 0;
         if (errno == EEXIST)
                 return hosts_check_directory(path, reason);
@@ -256,111 +259,251 @@ static int64_t hosts_get_realtime_offset(void) {
         return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - member_now();
 }
 
-static int hosts_open(Hosts *hosts, Reason *reason) {
-        const HostsRecordOptions *options = hosts->options;
-        int r;
-
-        hosts->n_members = options->hosts->n;
-        hosts->members = calloc(hosts->n_members, sizeof(*hosts->members));
-        hosts->more = calloc(hosts->n_members, sizeof(*hosts->more));
-        hosts->manifest = manifest_new(hosts->n_members);
-        if (!hosts->members || !hosts->more || !hosts->manifest)
-                return -ENOMEM;
-        for (size_t i = 0; i < hosts->n_members; i++)
-                member_init(&hosts->members[i], &hosts->group, &options->hosts->entries[i]);
-        hosts->manifest->realtime_offset = hosts_get_realtime_offset();
-        hosts->loop.on_tick = hosts_on_tick;
-        hosts->loop.on_signal = hosts_on_signal;
-        hosts->loop.on_room = hosts_on_room;
-        hosts->loop.userdata = hosts;
-        r = hosts_loop_init(&hosts->loop, hosts->n_members, reason);
-        hosts->group.event = hosts->loop.event;
-        hosts->group.mask = hosts->loop.mask;
-        r = r ?: hosts_make_directory(options->directory, reason);
-        for (size_t i = 0; r == 0 && i < hosts->n_members; i++)
-                r = hosts_open_member(hosts, i, reason);
-        if (r == 0)
-                r = sd_event_add_defer(hosts->loop.event, &hosts->starter, hosts_on_next, hosts);
-        if (r == 0)
-                r = state_board_new(hosts->members,
-                                hosts->n_members,
-                                options->context->quiet,
-                                &hosts->board);
-        hosts->compared_at = member_now();
-        return r;
-}
-
-static char *hosts_get_file(const Hosts *hosts, size_t i) {
-        char *file;
-
-        return asprintf(&file, "%s.kts", hosts->options->hosts->entries[i].file) < 0 ? NULL : file;
-}
-
-/* What is in the manifest of a machine whose recording has ended. */
-static int hosts_fill_machine(const Hosts *hosts, size_t i, const NearResult *result) {
-        ManifestMachine *machine = &hosts->manifest->machines[i];
+/* What is in the manifest of a machine. Before the end it says what is true if this process ends
+ * now. */
+static int hosts_fill_machine(const Hosts *hosts, size_t i, ManifestMachine *machine) {
+        const struct HostListEntry *entry = &hosts->options->hosts->entries[i];
         const Member *member = &hosts->members[i];
-        bool has_file = result && !member->is_discarded;
-        bool is_complete = has_file && result->complete && member->state == MEMBER_DONE;
+        const NearResult *result =
+                        member_is_final(member) ? near_stream_get_result(member->stream) : NULL;
+        bool has_file = hosts->more[i].is_published && !member->is_discarded,
+             is_complete = has_file && result && result->complete && member->state == MEMBER_DONE;
+        Reason message = member->why;
 
-        machine->host = strdup(hosts->options->hosts->entries[i].name);
-        machine->file = has_file ? hosts_get_file(hosts, i) : NULL;
+        if (member->state == MEMBER_DONE && !is_complete && result)
+                (void)reason_set(&message,
+                                KT_E_FAILED,
+                                "%s",
+                                result->code != 0 ? result->reason.text : result->missing);
+        else if (!member_is_final(member))
+                (void)reason_set(&message, KT_E_FAILED, "ktracectl ended before its recording");
+        machine->host = strdup(entry->name);
+        if (has_file && asprintf(&machine->file, "%s.kts", entry->file) < 0)
+                machine->file = NULL;
         machine->state = strdup(!has_file ? "failed" : is_complete ? "complete" : "cut");
-        machine->message = is_complete || !member->why[0] ? NULL : strdup(member->why);
+        machine->message = is_complete || !message.text[0] ? NULL : strdup(message.text);
         machine->status = member->status;
         machine->started = member->started;
         machine->clock = member->clock;
-        if (has_file) {
+        if (has_file && result) {
                 machine->n_events = MIN_OF(result->n_events, (uint64_t)INT64_MAX);
                 machine->n_lost = MIN_OF(result->n_lost, (uint64_t)INT64_MAX);
         }
         return machine->host && machine->state && (!has_file || machine->file) ? 0 : -ENOMEM;
 }
 
-/* Completes the file of a machine, and says why there is none. Returns its exit status. */
+static int hosts_write_manifest(Hosts *hosts, Reason *reason) {
+        _cleanup_(manifest_free_cleanup) Manifest *manifest = manifest_new(hosts->loop.n_machines);
+        int r = manifest ? 0 : -ENOMEM;
+
+        for (size_t i = 0; r == 0 && i < hosts->loop.n_machines; i++)
+                r = hosts_fill_machine(hosts, i, &manifest->machines[i]);
+        if (r < 0)
+                return r;
+        manifest->realtime_offset = hosts->realtime_offset;
+        manifest->start = hosts->start_at;
+        manifest->end = member_now();
+        hosts->must_write = false;
+        hosts->written_at = member_now();
+        return manifest_write(manifest, hosts->options->directory, reason);
+}
+
+/* A failure is reported at the end, if it fails again. */
+static void hosts_tick_manifest(Hosts *hosts) {
+        Reason ignored = {};
+
+        if (hosts->must_write && (hosts->written_at == 0 || member_now() - hosts->written_at >
+                                                                            HOSTS_WRITE_NSEC))
+                (void)hosts_write_manifest(hosts, &ignored);
+}
+
+static void hosts_on_tick(void *userdata) {
+        Hosts *hosts = userdata;
+
+        for (size_t i = 0; i < hosts->loop.n_begun; i++) {
+                hosts_compare(hosts, i);
+                member_tick(&hosts->members[i]);
+        }
+        hosts_start_all(hosts);
+        if (!hosts_is_over(hosts)) {
+                hosts_tick_manifest(hosts);
+                state_board_draw(hosts->board);
+                return;
+        }
+        state_board_clear(hosts->board);
+        if (hosts_loop_is_flushed(&hosts->loop))
+                (void)sd_event_exit(hosts->loop.event, 0);
+}
+
+/* Opens the file of the machine. Its name is made of letters that cannot leave the directory. */
+static int hosts_open_member(Hosts *hosts, size_t i, Reason *reason) {
+        _cleanup_free_ char *path = NULL;
+        int r;
+
+        if (asprintf(&path,
+                            "%s/%s.kts",
+                            hosts->options->directory,
+                            hosts->options->hosts->entries[i].file) < 0)
+                return -ENOMEM;
+        r = output_open(path, "kts", &hosts->more[i].output, reason);
+        if (r != 0)
+                return r;
+        output_set_foreign(hosts->more[i].output);
+        return member_open(&hosts->members[i], hosts->more[i].output, reason);
+}
+
+static void hosts_on_next(void *userdata) {
+        Hosts *hosts = userdata;
+        Member *member = &hosts->members[hosts->loop.n_begun - 1];
+
+        if (hosts->loop.n_signals > 0)
+                member_fail(member, "interrupted before its start");
+        else
+                member_start(member);
+}
+
+static bool hosts_is_connecting(size_t machine, void *userdata) {
+        Hosts *hosts = userdata;
+
+        return hosts->members[machine].state == MEMBER_CONNECTING;
+}
+
+/* Nothing more is awaited from the machines, but what came is completed. */
+static void hosts_give_up(Hosts *hosts) {
+        for (size_t i = 0; i < hosts->loop.n_begun; i++)
+                member_fail(&hosts->members[i], "interrupted; the session ends with this process");
+}
+
+/* As with one machine, each signal is passed on. A second one, or a third with a command, ends the
+ * wait for the machines; one more also the wait for what came. */
+static void hosts_on_signal(int number, void *userdata) {
+        Hosts *hosts = userdata;
+        unsigned patience = hosts->options->has_command ? 3 : 2;
+
+        for (size_t i = 0; hosts->loop.n_signals < patience && i < hosts->loop.n_begun; i++)
+                member_send_signal(&hosts->members[i], (uint8_t)number);
+        if (hosts->loop.n_signals == patience)
+                hosts_give_up(hosts);
+        if (hosts->loop.n_signals > patience)
+                (void)sd_event_exit(hosts->loop.event, 0);
+}
+
+static int hosts_open(Hosts *hosts, Reason *reason) {
+        const HostsRecordOptions *options = hosts->options;
+        size_t n = options->hosts->n;
+        int r;
+
+        hosts->members = calloc(n, sizeof(*hosts->members));
+        hosts->more = calloc(n, sizeof(*hosts->more));
+        if (!hosts->members || !hosts->more)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                member_init(&hosts->members[i], &hosts->group, &options->hosts->entries[i]);
+        hosts->realtime_offset = hosts_get_realtime_offset();
+        hosts->loop.on_next = hosts_on_next;
+        hosts->loop.is_connecting = hosts_is_connecting;
+        hosts->loop.on_tick = hosts_on_tick;
+        hosts->loop.on_signal = hosts_on_signal;
+        hosts->loop.on_room = hosts_on_room;
+        hosts->loop.userdata = hosts;
+        r = hosts_loop_init(&hosts->loop, n, reason);
+        hosts->group.event = hosts->loop.event;
+        hosts->group.mask = hosts->loop.mask;
+        r = r ?: hosts_make_directory(hosts, reason);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = hosts_open_member(hosts, i, reason);
+        return r
+                               ?: state_board_new(&hosts->loop,
+                                                  hosts->members,
+                                                  n,
+                                                  options->context->quiet,
+                                                  &hosts->board);
+}
+
+/* Nothing more comes. What is no recording is removed, before the manifest names it. */
+static void hosts_settle(Hosts *hosts) {
+        for (size_t i = 0; i < hosts->loop.n_begun; i++)
+                if (hosts->members[i].link)
+                        near_link_close(hosts->members[i].link);
+        for (size_t i = 0; i < hosts->loop.n_machines; i++) {
+                NearStream *stream = hosts->members[i].stream;
+
+                if (!near_stream_is_done(stream))
+                        near_stream_stop(stream);
+                if (hosts->more[i].is_published && !hosts->members[i].is_discarded &&
+                                near_stream_has_bytes(stream))
+                        continue;
+                near_stream_discard(stream);
+                hosts->more[i].is_published = false;
+        }
+}
+
+/* Reports what is in the file of a machine. Returns its exit status. */
 static int hosts_finish_member(Hosts *hosts, size_t i) {
         Member *member = &hosts->members[i];
-        bool is_quiet = hosts->options->context->quiet, has_failed = member->state != MEMBER_DONE,
-             has_command = hosts->options->has_command;
-        int status = KT_EXIT_FAILED, r;
+        bool has_failed = member->state != MEMBER_DONE, has_command = hosts->options->has_command;
+        int written = KT_EXIT_OK;
 
-        if (member->stream && member->is_discarded)
-                near_stream_discard(member->stream);
-        else if (member->stream)
-                status = near_stream_finish(
-                                member->stream, is_quiet, has_failed || hosts->loop.n_signals > 0);
-        if (has_failed)
-                message_print("%s: %s",
-                                member->name,
-                                member->why[0] ? member->why : "it sent no recording");
-        r = hosts_fill_machine(
-                        hosts, i, member->stream ? near_stream_get_result(member->stream) : NULL);
-        if (r < 0)
-                (void)message_fail(r, NULL);
+        if (hosts->more[i].is_published)
+                written = near_stream_finish(
+                                member->stream, hosts->options->context->quiet, has_failed);
+        if (!member_is_final(member))
+                message_print("%s: interrupted; the session ends with this process", member->name);
         if (has_failed && member->status > 0 && member->started == 0)
                 return member->status;
         if (has_failed)
                 return has_command ? KT_EXIT_RECORDING : KT_EXIT_FAILED;
-        return has_command && status == KT_EXIT_OK ? member->status : status;
+        return near_join_status(has_command, member->status, written);
+}
+
+static bool hosts_has_file(const Hosts *hosts) {
+        for (size_t i = 0; i < hosts->loop.n_machines; i++)
+                if (hosts->more[i].is_published)
+                        return true;
+        return false;
+}
+
+/* The next attempt needs no empty directory. A manifest was written if a file was there before. */
+static void hosts_remove_directory(const Hosts *hosts) {
+        _cleanup_free_ char *path = NULL;
+
+        if (hosts->written_at != 0 &&
+                        asprintf(&path, "%s/" MANIFEST_FILE, hosts->options->directory) >= 0)
+                (void)unlink(path);
+        if (hosts->is_new_directory)
+                (void)rmdir(hosts->options->directory);
 }
 
 /* If all machines say the same, this is the status. Else the result is a part. */
-static int hosts_finish(Hosts *hosts) {
-        Reason reason = {};
-        int status = -1, r;
+static int hosts_join_status(Hosts *hosts) {
+        int status = -1;
 
-        for (size_t i = 0; i < hosts->n_begun; i++)
-                if (hosts->members[i].link)
-                        near_link_close(hosts->members[i].link);
-        for (size_t i = 0; i < hosts->n_members; i++) {
+        for (size_t i = 0; i < hosts->loop.n_machines; i++) {
                 int one = hosts_finish_member(hosts, i);
 
                 status = status < 0 || status == one ? one : KT_EXIT_LOST;
         }
-        hosts->manifest->start = hosts->start_at;
-        hosts->manifest->end = member_now();
-        r = manifest_write(hosts->manifest, hosts->options->directory, &reason);
-        return r == 0 ? status : message_fail(r, &reason);
+        return status;
+}
+
+/* The files and the manifest are complete before the first message may wait for its reader. */
+static int hosts_finish(Hosts *hosts) {
+        Reason reason = {};
+        int status, r = 0;
+
+        hosts_settle(hosts);
+        if (hosts_has_file(hosts))
+                r = hosts_write_manifest(hosts, &reason);
+        else
+                hosts_remove_directory(hosts);
+        hosts_loop_unblock_signals(&hosts->loop);
+        status = hosts_join_status(hosts);
+        if (r != 0)
+                status = message_fail(r, &reason);
+        r = hosts_loop_report_output(&hosts->loop);
+        if (r == 0 || r == -EPIPE)
+                return status;
+        return hosts->options->has_command ? KT_EXIT_RECORDING : KT_EXIT_FAILED;
 }
 
 int hosts_record(const HostsRecordOptions *options) {
@@ -375,10 +518,15 @@ int hosts_record(const HostsRecordOptions *options) {
                 .on_change = hosts_on_change,
                 .userdata = &hosts };
         r = hosts_open(&hosts, &reason);
-        if (r == 0)
+        if (r != 0) {
+                status = message_fail(r, &reason);
+                hosts_remove_directory(&hosts);
+        } else {
                 r = sd_event_loop(hosts.loop.event);
-        hosts.board = state_board_free(hosts.board);
-        status = r < 0 || reason.text[0] ? message_fail(r, &reason) : hosts_finish(&hosts);
+                status = hosts_finish(&hosts);
+                if (r < 0)
+                        status = message_fail(r, NULL);
+        }
         hosts_done(&hosts);
         return status;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Runs a verb that writes no output file on several machines, for `ktracectl -H a,b list` and the
- * like. All run at the same time. Their outputs are printed in the order of -H, each line with its
- * machine; errors are printed when they come. With --json the result is one array.
+ * like. All run at the same time. Their outputs are printed in the order of -H, or as they come for
+ * a verb that does not end, each line with its machine; errors and failures are printed when they
+ * come. With --json the result is one array.
  *
- * A machine whose turn has not come keeps at most RUN_TEXT_MAX bytes here; then its connection is
- * held. With --json it fails above JSON_MAX_BYTES. Machines may be hostile: see near-link.c. Owns
- * the links and the texts. */
+ * Of a machine, at most RUN_TEXT_MAX bytes and what one read returns wait here; then its connection
+ * is held. With --json it fails above JSON_MAX_BYTES, or above its part of RUN_JSON_ALL if this is
+ * less. Machines may be hostile: see near-link.c. Owns the links and the texts. */
 
 #include "hosts/hosts-run.h"
 
@@ -21,6 +22,7 @@
 #include "terminal/table.h"
 
 #define RUN_TEXT_MAX     ((size_t)1024 * 1024)
+#define RUN_JSON_ALL     ((size_t)256 * 1024 * 1024)
 #define RUN_CONNECT_USEC ((uint64_t)30 * 1000 * 1000)
 #define RUN_JSON_VALUES  ((size_t)64 * 1024)
 
@@ -30,12 +32,11 @@ typedef struct RunMachine {
         HostsRun *run;
         const struct HostListEntry *entry;
         NearLink *link;
-        char *text; /* that is not yet printed */
-        size_t n_text;
-        TextLine lines[2];
-        int status; /* -1: none yet */
+        TextQueue texts[2]; /* of standard output and standard error */
+        int status;         /* -1: none yet */
         bool is_final;
-        char why[sizeof(((Reason *)0)->text)]; /* it has failed */
+        uint64_t began_usec;
+        Reason why; /* it has failed */
 } RunMachine;
 
 struct HostsRun {
@@ -43,83 +44,105 @@ struct HostsRun {
         HostList *hosts;
         HostsLoop loop;
         RunMachine *machines;
-        size_t n_machines, n_begun, n_printed;
-        sd_event_source *starter;
-        uint64_t began_usec;
+        size_t n_machines, n_printed;
+        sd_event_source *advancer; /* once for all changes of a turn of the loop */
 };
 
 static bool run_is_json(const HostsRun *run) {
-        return run->context->json != JSON_OFF;
+        return run->context->json != JSON_OFF && !run->context->verb->is_endless;
 }
 
 static void run_fail(RunMachine *machine, const char *why) {
         if (machine->is_final)
                 return;
-        (void)snprintf(machine->why, sizeof(machine->why), "%s", why);
+        (void)reason_set(&machine->why, KT_E_FAILED, "%s", why);
         machine->is_final = true;
+        hosts_loop_print(&machine->run->loop, "%s: %s", machine->entry->name, machine->why.text);
 }
 
-static void run_print(RunMachine *machine) {
-        (void)text_line_add(&machine->lines[0],
-                        &machine->run->loop.sinks[0],
+/* Whether its output may be printed: it is its turn. */
+static bool run_has_turn(const HostsRun *run, size_t i) {
+        return !run_is_json(run) && (run->context->verb->is_endless || i <= run->n_printed);
+}
+
+static void run_print(RunMachine *machine, int which) {
+        (void)text_queue_print(&machine->texts[which],
+                        &machine->run->loop.sinks[which],
                         machine->entry->name,
-                        machine->text,
-                        machine->n_text);
-        machine->n_text = 0;
-        if (machine->is_final)
-                (void)text_line_end(&machine->lines[0],
-                                &machine->run->loop.sinks[0],
-                                machine->entry->name);
+                        machine->is_final);
 }
 
-/* Prints what may be printed now, and decides which machines may send more. */
-static void run_advance(HostsRun *run) {
-        bool is_full = hosts_loop_is_full(&run->loop);
+/* Prints what may be printed now. */
+static void run_print_all(HostsRun *run) {
+        for (size_t i = 0; i < run->loop.n_begun; i++) {
+                RunMachine *machine = &run->machines[i];
 
-        while (!run_is_json(run) && !is_full && run->n_printed < run->n_begun) {
-                run_print(&run->machines[run->n_printed]);
-                if (!run->machines[run->n_printed].is_final)
-                        break;
-                run->n_printed++;
+                run_print(machine, 1);
+                if (!run_has_turn(run, i))
+                        continue;
+                run_print(machine, 0);
+                if (i == run->n_printed && machine->is_final &&
+                                text_queue_get_size(&machine->texts[0]) == 0)
+                        run->n_printed++;
         }
-        for (size_t i = 0; i < run->n_begun; i++) {
+}
+
+/* Whether the machine must not send more: its text has no room. */
+static bool run_must_hold(const HostsRun *run, size_t i) {
+        const RunMachine *machine = &run->machines[i];
+
+        if (text_queue_has_line(&machine->texts[1]))
+                return true;
+        if (run_has_turn(run, i))
+                return text_queue_has_line(&machine->texts[0]);
+        return !run_is_json(run) && text_queue_get_size(&machine->texts[0]) >= RUN_TEXT_MAX;
+}
+
+static bool run_is_over(const HostsRun *run) {
+        if (run->loop.n_begun < run->n_machines || !hosts_loop_is_flushed(&run->loop))
+                return false;
+        for (size_t i = 0; i < run->n_machines; i++)
+                if (!run->machines[i].is_final ||
+                                text_queue_get_size(&run->machines[i].texts[1]) > 0)
+                        return false;
+        return run_is_json(run) || run->n_printed == run->n_machines;
+}
+
+/* Prints, and decides which machines may send more, and when all is done. */
+static void run_advance(HostsRun *run) {
+        run_print_all(run);
+        for (size_t i = 0; i < run->loop.n_begun; i++) {
                 RunMachine *machine = &run->machines[i];
 
                 if (machine->link && !machine->is_final && !near_link_is_broken(machine->link))
-                        near_link_hold(machine->link,
-                                        is_full || (!run_is_json(run) &&
-                                                                   machine->n_text >=
-                                                                                   RUN_TEXT_MAX));
+                        near_link_hold(machine->link, run_must_hold(run, i));
         }
-        if (run->n_begun < run->n_machines || !hosts_loop_is_flushed(&run->loop))
-                return;
-        for (size_t i = 0; i < run->n_machines; i++)
-                if (!run->machines[i].is_final)
-                        return;
-        if (run_is_json(run) || run->n_printed == run->n_machines)
+        if (run_is_over(run) || run->loop.output_error != 0)
                 (void)sd_event_exit(run->loop.event, 0);
 }
 
-static void run_take_output(RunMachine *machine, const Packet *packet) {
-        char *text = realloc(machine->text, machine->n_text + packet->size);
+static int run_on_turn(sd_event_source *source, void *userdata) {
+        run_advance(userdata);
+        return 0;
+}
 
-        if (!text) {
+static void run_take_output(RunMachine *machine, const Packet *packet) {
+        TextQueue *text = &machine->texts[0];
+        size_t max = MIN_OF((size_t)JSON_MAX_BYTES, RUN_JSON_ALL / machine->run->n_machines);
+
+        if (text_queue_add(text, packet->data, packet->size) < 0)
                 near_link_refuse(machine->link, strerror(ENOMEM));
-                return;
+        else if (run_is_json(machine->run) && text_queue_get_size(text) > max) {
+                Reason reason;
+
+                (void)reason_set(&reason, KT_E_FAILED, "more than %zu KiB of JSON", max / 1024);
+                near_link_refuse(machine->link, reason.text);
         }
-        machine->text = text;
-        memcpy(text + machine->n_text, packet->data, packet->size);
-        machine->n_text += packet->size;
-        if (run_is_json(machine->run) && machine->n_text > JSON_MAX_BYTES)
-                near_link_refuse(machine->link, "more than 4 MiB of JSON");
 }
 
 static void run_take_errors(RunMachine *machine, const void *data, size_t size) {
-        (void)text_line_add(&machine->lines[1],
-                        &machine->run->loop.sinks[1],
-                        machine->entry->name,
-                        data,
-                        size);
+        if (text_queue_add(&machine->texts[1], data, size) < 0)
+                near_link_refuse(machine->link, strerror(ENOMEM));
 }
 
 static void run_on_packet(NearLink *link, const Packet *packet, void *userdata) {
@@ -151,7 +174,7 @@ static void run_on_notice(NearLink *link, const uint8_t *data, size_t size, void
 static void run_on_change(NearLink *link, void *userdata) {
         RunMachine *machine = userdata;
 
-        run_advance(machine->run);
+        (void)sd_event_source_set_enabled(machine->run->advancer, SD_EVENT_ONESHOT);
 }
 
 static uint64_t run_now(void) {
@@ -169,7 +192,7 @@ static void run_tick_machine(RunMachine *machine) {
                 return;
         }
         if (!near_link_has_hello(machine->link) &&
-                        run_now() - machine->run->began_usec > RUN_CONNECT_USEC)
+                        run_now() - machine->began_usec > RUN_CONNECT_USEC)
                 near_link_refuse(machine->link, "no connection within 30 s");
         if (near_link_is_over(machine->link) && near_link_try_leave(machine->link))
                 run_fail(machine, near_link_explain(machine->link));
@@ -178,7 +201,7 @@ static void run_tick_machine(RunMachine *machine) {
 static void run_on_tick(void *userdata) {
         HostsRun *run = userdata;
 
-        for (size_t i = 0; i < run->n_begun; i++)
+        for (size_t i = 0; i < run->loop.n_begun; i++)
                 run_tick_machine(&run->machines[i]);
         run_advance(run);
 }
@@ -188,7 +211,7 @@ static void run_on_signal(int number, void *userdata) {
         HostsRun *run = userdata;
         uint8_t data = (uint8_t)number;
 
-        for (size_t i = 0; i < run->n_begun; i++) {
+        for (size_t i = 0; i < run->loop.n_begun; i++) {
                 RunMachine *machine = &run->machines[i];
 
                 if (!machine->link || machine->is_final || near_link_is_broken(machine->link))
@@ -210,7 +233,11 @@ static int run_start_machine(RunMachine *machine, Reason *reason) {
         static const NearLinkHandlers handlers = { run_on_packet, run_on_notice, run_on_change };
         const Context *context = machine->run->context;
         Hello hello = hello_make();
-        int r = near_link_new(machine->run->loop.event,
+        int r;
+
+        /* Whoever reads lines as they come wants them as on one machine. */
+        hello.is_terminal = context->verb->is_endless && isatty(STDOUT_FILENO);
+        r = near_link_new(machine->run->loop.event,
                         &machine->entry->host,
                         &machine->run->loop.mask,
                         &handlers,
@@ -223,30 +250,34 @@ static int run_start_machine(RunMachine *machine, Reason *reason) {
         return r ?: near_link_send(machine->link, PACKET_INPUT, NULL, 0);
 }
 
-/* One at a time, so that machines that are connected are not left waiting. */
-static int run_on_next(sd_event_source *source, void *userdata) {
+static void run_on_next(void *userdata) {
         HostsRun *run = userdata;
-        RunMachine *machine = &run->machines[run->n_begun++];
+        RunMachine *machine = &run->machines[run->loop.n_begun - 1];
         Reason reason = {};
-        int r = run->loop.n_signals > 0 ? reason_set(&reason, KT_E_CANCELLED, "interrupted")
-                                        : run_start_machine(machine, &reason);
+        int r;
 
+        machine->began_usec = run_now();
+        r = run->loop.n_signals > 0 ? reason_set(&reason, KT_E_CANCELLED, "interrupted")
+                                    : run_start_machine(machine, &reason);
         if (r != 0)
                 run_fail(machine, reason.text[0] ? reason.text : strerror(r < 0 ? -r : EIO));
-        return sd_event_source_set_enabled(
-                        source, run->n_begun < run->n_machines ? SD_EVENT_ON : SD_EVENT_OFF);
+}
+
+static bool run_is_connecting(size_t i, void *userdata) {
+        const RunMachine *machine = &((HostsRun *)userdata)->machines[i];
+
+        return machine->link && !machine->is_final && !near_link_has_hello(machine->link);
 }
 
 static void run_done(HostsRun *run) {
-        sd_event_source_disable_unref(run->starter);
-        for (size_t i = 0; i < run->n_begun; i++)
+        sd_event_source_disable_unref(run->advancer);
+        for (size_t i = 0; i < run->loop.n_begun; i++)
                 if (run->machines[i].link)
                         near_link_close(run->machines[i].link);
-        for (size_t i = 0; i < run->n_begun; i++) {
+        for (size_t i = 0; i < run->loop.n_begun; i++) {
                 near_link_free(run->machines[i].link);
-                free(run->machines[i].text);
-                text_line_done(&run->machines[i].lines[0]);
-                text_line_done(&run->machines[i].lines[1]);
+                text_queue_done(&run->machines[i].texts[0]);
+                text_queue_done(&run->machines[i].texts[1]);
         }
         free(run->machines);
         hosts_loop_done(&run->loop);
@@ -266,17 +297,20 @@ static int run_open(HostsRun *run, Reason *reason) {
                 run->machines[i] = (RunMachine){
                         .run = run, .entry = &run->hosts->entries[i], .status = -1
                 };
-        run->began_usec = run_now();
+        run->loop.on_next = run_on_next;
+        run->loop.is_connecting = run_is_connecting;
         run->loop.on_tick = run_on_tick;
         run->loop.on_signal = run_on_signal;
         run->loop.on_room = run_on_room;
         run->loop.userdata = run;
         r = hosts_loop_init(&run->loop, run->n_machines, reason);
-        return r ?: sd_event_add_defer(run->loop.event, &run->starter, run_on_next, run);
+        return r ?: sd_event_add_defer(run->loop.event, &run->advancer, run_on_turn, run);
 }
 
 /* An object for the machine: its name, status, and what it printed. NULL without memory. */
 static json_object *run_make_result(const RunMachine *machine) {
+        const TextQueue *text = &machine->texts[0];
+        size_t size = text_queue_get_size(text);
         _cleanup_json_ json_object *output = NULL;
         json_object *object = json_object_new_object();
         Reason reason = {};
@@ -289,12 +323,13 @@ static json_object *run_make_result(const RunMachine *machine) {
                 (void)json_object_object_add(
                                 object, "status", json_object_new_int(machine->status));
         else
-                (void)json_object_object_add(object, "error", json_object_new_string(machine->why));
-        if (machine->n_text == 0)
+                (void)json_object_object_add(
+                                object, "error", json_object_new_string(machine->why.text));
+        if (size == 0)
                 return object;
         if (json_parse_message(machine->entry->name,
-                            machine->text,
-                            machine->n_text,
+                            text->data + text->start,
+                            size,
                             RUN_JSON_VALUES,
                             &output,
                             &reason) == 0)
@@ -302,33 +337,39 @@ static json_object *run_make_result(const RunMachine *machine) {
         else
                 (void)json_object_object_add(object,
                                 "text",
-                                json_object_new_string_len(machine->text, (int)machine->n_text));
+                                json_object_new_string_len(text->data + text->start, (int)size));
         return object;
 }
 
-static void run_print_json(const HostsRun *run) {
-        _cleanup_json_ json_object *results = json_object_new_array();
+/* One array. Only one machine's values are in memory at a time: they take far more than its
+ * text. */
+static void run_print_json(HostsRun *run) {
+        for (size_t i = 0; i < run->n_machines; i++) {
+                _cleanup_json_ json_object *result = run_make_result(&run->machines[i]);
 
-        for (size_t i = 0; results && i < run->n_machines; i++)
-                (void)json_object_array_add(results, run_make_result(&run->machines[i]));
-        if (results)
-                table_print_json(run->context, results);
+                text_queue_done(&run->machines[i].texts[0]);
+                (void)fputs(i == 0 ? "[" : ",", stdout);
+                table_put_json(run->context, result);
+        }
+        (void)puts("]");
 }
 
 /* If all machines say the same, this is the status. Else the result is a part. */
-static int run_finish(const HostsRun *run) {
-        int status = -1;
+static int run_finish(HostsRun *run) {
+        int status = -1, r;
 
+        hosts_loop_unblock_signals(&run->loop);
+        r = hosts_loop_report_output(&run->loop);
+        if (r != 0)
+                return r == -EPIPE ? 128 + SIGPIPE : KT_EXIT_FAILED;
         if (run_is_json(run))
                 run_print_json(run);
         for (size_t i = 0; i < run->n_machines; i++) {
                 const RunMachine *machine = &run->machines[i];
                 int one = machine->status < 0 ? KT_EXIT_FAILED : machine->status;
 
-                if (machine->status < 0)
-                        message_print("%s: %s",
-                                        machine->entry->name,
-                                        machine->why[0] ? machine->why : "interrupted");
+                if (!machine->is_final)
+                        message_print("%s: interrupted", machine->entry->name);
                 status = status < 0 || status == one ? one : KT_EXIT_LOST;
         }
         return status;

@@ -7,8 +7,9 @@
  * last time at the end of the stream: the exit status waits there for PACKET_LEAVE. Of several
  * questions the answer with the shortest round trip counts.
  *
- * A machine may fail at any time and in any way: that ends only this member. Owns the link and the
- * stream. */
+ * A machine may fail at any time and in any way: that ends only this member. It has 30 s for each
+ * step, so it cannot keep the others waiting. Only a recording, and a command that was asked to
+ * end, may last. Owns the link and the stream. */
 
 #include "hosts/member.h"
 
@@ -16,9 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "terminal/message.h"
-
-#define MEMBER_CONNECT_USEC ((uint64_t)30 * 1000 * 1000)
+#define MEMBER_STEP_USEC ((uint64_t)30 * 1000 * 1000)
 /* A comparison takes at most so long; then the answers that have come count. */
 #define MEMBER_ANSWER_NSEC ((int64_t)2 * 1000 * 1000 * 1000)
 #define MEMBER_QUESTIONS   8 /* of a comparison */
@@ -55,15 +54,20 @@ bool member_is_final(const Member *member) {
         return member->state == MEMBER_DONE || member->state == MEMBER_FAILED;
 }
 
+const char *member_get_why(const Member *member) {
+        return member->why.text[0] ? member->why.text : "it sent no recording";
+}
+
+/* What a host said becomes UTF-8 without control characters: it is printed and stored. */
 static void member_set_why(Member *member, const char *text, size_t size) {
-        (void)snprintf(member->why, sizeof(member->why), "%.*s", (int)size, text);
-        message_clean(member->why);
+        (void)reason_set(&member->why, KT_E_FAILED, "%.*s", (int)size, text);
 }
 
 static void member_set_state(Member *member, MemberState state) {
         if (member->state >= state)
                 return;
         member->state = state;
+        member->progress_usec = member_get_usec();
         member->group->on_change(member);
 }
 
@@ -97,6 +101,8 @@ static void member_end_comparison(Member *member) {
         member->has_best = false;
         if (member->has_stream_end)
                 (void)near_link_send(member->link, PACKET_LEAVE, NULL, 0);
+        else if (member->clock.n == 0) /* it cannot start without: a slow machine is asked again */
+                member_compare_clocks(member);
         member_advance(member);
 }
 
@@ -141,7 +147,12 @@ static void member_take_started(Member *member, const Packet *packet) {
 }
 
 static void member_take_stream(Member *member, const Packet *packet) {
+        if (!member->is_armed) {
+                near_link_refuse(member->link, "it sends a stream before it is ready");
+                return;
+        }
         member->n_bytes += packet->size;
+        member->progress_usec = member_get_usec();
         if (near_stream_put(member->stream, packet->data, packet->size) < 0)
                 near_link_refuse(member->link, strerror(ENOMEM));
 }
@@ -260,8 +271,11 @@ static void member_advance(Member *member) {
                 member_set_state(member, MEMBER_ARMED);
         near_link_hold(member->link, member->is_held || near_stream_is_full(member->stream));
         /* Its output has failed: a full disk ends the recording there. */
-        if (near_stream_is_done(member->stream) && !member->has_stream_end)
+        if (near_stream_is_done(member->stream) && !member->has_stream_end &&
+                        !member->has_ended_output) {
+                member->has_ended_output = true;
                 member_send_signal(member, SIGINT);
+        }
         if (near_link_has_exit(member->link) && near_stream_is_done(member->stream))
                 member_set_state(member, member_has_failed(member) ? MEMBER_FAILED : MEMBER_DONE);
 }
@@ -275,18 +289,45 @@ static void member_tick_clocks(Member *member) {
 
 /* What ssh or the login has said last is a part of the reason. */
 static void member_explain(Member *member) {
-        const char *why = near_link_explain(member->link);
-        char text[2 * sizeof(member->why)];
-        bool is_known = near_link_has_hello(member->link) || !member->why[0];
-        int n = snprintf(text,
-                        sizeof(text),
-                        "%s%s%s",
-                        why,
-                        is_known ? "" : ": ",
-                        is_known ? "" : member->why);
+        Reason said = member->why;
 
-        member_set_why(member, text, MIN_OF((size_t)n, sizeof(text) - 1));
+        if (near_link_has_hello(member->link) || !said.text[0])
+                (void)reason_set(&member->why, KT_E_FAILED, "%s", near_link_explain(member->link));
+        else
+                (void)reason_set(&member->why,
+                                KT_E_FAILED,
+                                "%s: %s",
+                                near_link_explain(member->link),
+                                said.text);
         member_set_state(member, MEMBER_FAILED);
+}
+
+/* What the machine has to do within a limited time. NULL: it may take its time. */
+static const char *member_get_duty(const Member *member) {
+        switch (member->state) {
+        case MEMBER_CONNECTING:
+                return "no connection within 30 s";
+        case MEMBER_ARMING:
+                return "it was not ready within 30 s";
+        case MEMBER_ARMED:
+                return member->is_told_to_start ? "it did not start within 30 s" : NULL;
+        case MEMBER_RECORDING: /* a command may go on */
+                return member->is_asked_to_end && !member->group->has_command
+                                       ? "it did not end within 30 s"
+                                       : NULL;
+        default:
+                return "it did not end within 30 s";
+        }
+}
+
+static void member_tick_duty(Member *member) {
+        const char *duty = member_get_duty(member);
+        uint64_t now = member_get_usec();
+
+        if (!duty || member->is_held || near_stream_is_full(member->stream))
+                member->progress_usec = now; /* it is not the machine that is awaited */
+        else if (now - member->progress_usec > MEMBER_STEP_USEC)
+                near_link_refuse(member->link, duty);
 }
 
 void member_tick(Member *member) {
@@ -296,33 +337,45 @@ void member_tick(Member *member) {
                 near_link_close(member->link);
                 return;
         }
-        if (member->state == MEMBER_CONNECTING &&
-                        member_get_usec() - member->began_usec > MEMBER_CONNECT_USEC)
-                near_link_refuse(member->link, "no connection within 30 s");
-        if (!near_link_is_broken(member->link))
+        if (!near_link_is_broken(member->link)) {
+                member_tick_duty(member);
                 member_tick_clocks(member);
-        else if (near_link_is_over(member->link) && near_stream_is_done(member->stream) &&
-                        near_link_try_leave(member->link))
+        } else if (near_link_is_over(member->link) && near_stream_is_done(member->stream) &&
+                        near_link_try_leave(member->link)) {
                 member_explain(member);
+        }
 }
 
 void member_start_recording(Member *member, int64_t at) {
         const ClockPoint *point = &member->clock.points[member->clock.n - 1];
         uint8_t data[8];
 
+        member->is_told_to_start = true;
+        member->progress_usec = member_get_usec();
         packet_write_number(data, (uint64_t)(at + point->offsets[CLOCK_KIND_MONO]), sizeof(data));
         (void)near_link_send(member->link, PACKET_START, data, sizeof(data));
 }
 
+static bool member_can_get_signal(const Member *member) {
+        return member->link && !near_link_is_broken(member->link) &&
+               !near_link_has_exit(member->link);
+}
+
 /* Before the far side has the command line, there is nothing to end. */
 void member_send_signal(Member *member, uint8_t number) {
-        if (member->is_asked_to_end || !member->link || near_link_is_broken(member->link) ||
-                        near_link_has_exit(member->link))
+        if (!member_can_get_signal(member))
                 return;
         member->is_asked_to_end = true;
         if (member->state == MEMBER_CONNECTING)
                 near_link_refuse(member->link, "interrupted before its start");
         else
+                (void)near_link_send(member->link, PACKET_SIGNAL, &number, 1);
+}
+
+void member_end_output(Member *member) {
+        static const uint8_t number = SIGPIPE;
+
+        if (member_can_get_signal(member) && member->state > MEMBER_CONNECTING)
                 (void)near_link_send(member->link, PACKET_SIGNAL, &number, 1);
 }
 
@@ -371,7 +424,7 @@ void member_start(Member *member) {
         Reason reason = {};
         int r;
 
-        member->began_usec = member_get_usec();
+        member->progress_usec = member_get_usec();
         r = member_connect(member, &reason);
         if (r == 0)
                 return;

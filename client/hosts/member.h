@@ -28,7 +28,7 @@ typedef struct MemberGroup {
         bool has_command; /* the status of a machine is that of its command */
         /* Text of the machine. is_error: of standard error, or of ssh. */
         void (*on_text)(Member *member, bool is_error, const void *data, size_t size);
-        /* Its state has changed, or there is room again. */
+        /* Its state has changed. */
         void (*on_change)(Member *member);
         void *userdata;
 } MemberGroup;
@@ -42,12 +42,13 @@ struct Member {
         NearLink *link;
         NearStream *stream;
         MemberState state;
-        char why[256]; /* the last thing that was said about it; "": nothing */
-        bool is_armed, is_asked_to_end, has_stream_end, is_discarded, is_held;
+        Reason why; /* the last thing that was said about it; "": nothing */
+        bool is_armed, is_told_to_start, is_asked_to_end, has_ended_output;
+        bool has_stream_end, is_discarded, is_held;
         int status; /* of the verb there; -1: none yet */
         uint64_t n_bytes;
-        uint64_t began_usec; /* CLOCK_MONOTONIC, when ssh was started */
-        int64_t started;     /* here; 0: no event was recorded */
+        uint64_t progress_usec; /* CLOCK_MONOTONIC, when it last did what it was awaited for */
+        int64_t started;        /* here; 0: no event was recorded */
         ClockTrack clock;
         /* The comparison of clocks that runs now. */
         unsigned n_questions; /* that are left */
@@ -68,7 +69,10 @@ void member_start(Member *member);
 void member_tick(Member *member);
 /* at: here. */
 void member_start_recording(Member *member, int64_t at);
+/* Ends its recording, or its command. */
 void member_send_signal(Member *member, uint8_t number);
+/* Its text is no longer read: its command gets SIGPIPE. */
+void member_end_output(Member *member);
 /* Compares the clocks once more. */
 void member_compare_clocks(Member *member);
 /* Holds the connection, because text of it has no room. */
@@ -76,6 +80,8 @@ void member_hold(Member *member, bool is_held);
 /* Breaks the connection, with this reason. */
 void member_fail(Member *member, const char *why);
 bool member_is_final(const Member *member);
+/* Why it has failed. */
+const char *member_get_why(const Member *member);
 const char *member_state_to_string(MemberState state);
 /* CLOCK_BOOTTIME of this machine. */
 int64_t member_now(void);

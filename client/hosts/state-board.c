@@ -2,21 +2,22 @@
 /* Shows the states of the machines of a recording while it runs, for hosts-record.c. A terminal
  * shows a table, which is drawn in place: first a line with the number of machines in each state,
  * then a line for each machine, those that need attention first, as many as fit. Other outputs get
- * a line for each change. Control characters were removed from all texts of machines. At most one
- * board exists. */
+ * a line for each change. Control characters were removed from all texts of machines. What it draws
+ * goes through the loop's outlet: a stuck terminal stops nothing. Owns only itself. */
 
 #include "hosts/state-board.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "terminal/message.h"
 #include "terminal/table.h"
 
 struct StateBoard {
+        HostsLoop *loop;
         const Member *members;
         size_t n_members;
         bool is_quiet, is_terminal;
@@ -33,22 +34,26 @@ static const MemberState state_board_order[] = { MEMBER_FAILED,
         MEMBER_RECORDING,
         MEMBER_DONE };
 
-static void state_board_clear_lines(void *userdata) {
-        state_board_clear(userdata);
-}
-
-int state_board_new(const Member *members, size_t n_members, bool is_quiet, StateBoard **ret) {
+int state_board_new(HostsLoop *loop,
+                const Member *members,
+                size_t n_members,
+                bool is_quiet,
+                StateBoard **ret) {
         StateBoard *board = malloc(sizeof(*board));
 
         if (!board)
                 return -ENOMEM;
-        *board = (StateBoard){ .members = members,
+        *board = (StateBoard){ .loop = loop,
+                .members = members,
                 .n_members = n_members,
                 .is_quiet = is_quiet,
                 .is_terminal = isatty(STDERR_FILENO) };
-        message_set_before(state_board_clear_lines, board);
         *ret = board;
         return 0;
+}
+
+static void state_board_put(StateBoard *board, const char *text) {
+        (void)outlet_put(board->loop->sinks[1].outlet, text, strlen(text));
 }
 
 /* "web1  recording  1.2 MB  clock +-35 us", cut at the terminal's width. */
@@ -67,21 +72,26 @@ static void state_board_format(const Member *member, char *out, size_t size) {
                         member_state_to_string(member->state),
                         table_format_bytes(bytes, member->n_bytes),
                         clock,
-                        member->state == MEMBER_FAILED ? member->why : "");
+                        member->state == MEMBER_FAILED ? member_get_why(member) : "");
 }
 
 void state_board_note(StateBoard *board, const Member *member) {
-        if (board->is_quiet || board->is_terminal)
-                return;
-        message_print("%s: %s%s%s",
-                        member->name,
-                        member_state_to_string(member->state),
-                        member->state == MEMBER_FAILED && member->why[0] ? ": " : "",
-                        member->state == MEMBER_FAILED ? member->why : "");
+        if (member->state == MEMBER_FAILED) {
+                state_board_clear(board);
+                hosts_loop_print(board->loop, "%s: %s", member->name, member_get_why(member));
+        } else if (!board->is_quiet && !board->is_terminal) {
+                hosts_loop_print(board->loop,
+                                "%s: %s",
+                                member->name,
+                                member_state_to_string(member->state));
+        }
 }
 
 static void state_board_draw_line(StateBoard *board, const char *text) {
-        (void)fprintf(stderr, "%.*s\033[K\n", (int)board->n_columns, text);
+        char line[640];
+
+        (void)snprintf(line, sizeof(line), "%.*s\033[K\n", (int)board->n_columns, text);
+        state_board_put(board, line);
         board->n_drawn++;
 }
 
@@ -107,7 +117,7 @@ static void state_board_draw_counts(StateBoard *board) {
 void state_board_draw(StateBoard *board) {
         struct winsize size = {};
 
-        if (board->is_quiet || !board->is_terminal)
+        if (board->is_quiet || !board->is_terminal || !hosts_loop_is_flushed(board->loop))
                 return;
         state_board_clear(board);
         (void)ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
@@ -123,21 +133,19 @@ void state_board_draw(StateBoard *board) {
                         state_board_format(&board->members[j], text, sizeof(text));
                         state_board_draw_line(board, text);
                 }
-        (void)fflush(stderr);
 }
 
 void state_board_clear(StateBoard *board) {
-        if (board->n_drawn > 0)
-                (void)fprintf(stderr, "\033[%uA\033[J", board->n_drawn);
-        (void)fflush(stderr);
+        char text[32];
+
+        if (board->n_drawn == 0)
+                return;
+        (void)snprintf(text, sizeof(text), "\033[%uA\033[J", board->n_drawn);
+        state_board_put(board, text);
         board->n_drawn = 0;
 }
 
 StateBoard *state_board_free(StateBoard *board) {
-        if (!board)
-                return NULL;
-        state_board_clear(board);
-        message_set_before(NULL, NULL);
         free(board);
         return NULL;
 }

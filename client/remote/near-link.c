@@ -116,6 +116,17 @@ static void near_link_on_written(Carrier *carrier, void *userdata) {
         link->handlers.on_change(link, link->userdata);
 }
 
+/* ssh ends its lines as a terminal in raw mode needs it. A line that is cut here loses its '\r',
+ * too. Returns the new size. */
+static size_t near_link_drop_returns(uint8_t *data, size_t size) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < size; i++)
+                if (data[i] != '\r' || (i + 1 < size && data[i + 1] != '\n'))
+                        data[n++] = data[i];
+        return n;
+}
+
 static int near_link_on_ssh_errors(sd_event_source *source,
                 int fd,
                 uint32_t events,
@@ -127,7 +138,10 @@ static int near_link_on_ssh_errors(sd_event_source *source,
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
                 return 0;
         if (n > 0)
-                link->handlers.on_notice(link, data, (size_t)n, link->userdata);
+                link->handlers.on_notice(link,
+                                data,
+                                near_link_drop_returns(data, (size_t)n),
+                                link->userdata);
         else
                 link->ssh_errors = sd_event_source_disable_unref(link->ssh_errors);
         link->handlers.on_change(link, link->userdata);

@@ -122,6 +122,12 @@ const NearResult *near_stream_get_result(const NearStream *stream) {
         return stream->has_bytes ? &stream->result : NULL;
 }
 
+void near_stream_stop(NearStream *stream) {
+        stream->source = sd_event_source_disable_unref(stream->source);
+        stream->reader = near_reader_free(stream->reader);
+        stream->is_done = true;
+}
+
 void near_stream_discard(NearStream *stream) {
         output_discard(stream->output);
 }

@@ -24,6 +24,8 @@ bool near_stream_is_full(const NearStream *stream);
 /* Whether all that came is in the output, or the output has failed. */
 bool near_stream_is_done(const NearStream *stream);
 bool near_stream_has_bytes(const NearStream *stream);
+/* Ends the reader, which writes no more: for a user who does not wait for the rest. */
+void near_stream_stop(NearStream *stream);
 /* Completes the output and reports what is in it. may_lack_end: a stream without an end is no
  * failure, or is already reported. Returns the exit status. */
 int near_stream_finish(NearStream *stream, bool is_quiet, bool may_lack_end);

@@ -380,11 +380,10 @@ static int near_open(Near *near, const Host *host, Reason *reason) {
         return r;
 }
 
-/* The status of the verb there, with a failure of the output here. */
-static int near_join_status(const Near *near, int status, int written) {
+int near_join_status(bool has_command, int status, int written) {
         if (written == KT_EXIT_OK)
                 return status;
-        if (near->options->has_command)
+        if (has_command)
                 return written == KT_EXIT_LOST ? status : KT_EXIT_RECORDING;
         return status == KT_EXIT_OK || status == KT_EXIT_LOST ? written : status;
 }
@@ -402,6 +401,8 @@ static int near_finish_stream(Near *near) {
 
         if (!near->stream)
                 return KT_EXIT_OK;
+        if (!near_stream_is_done(near->stream))
+                near_stream_stop(near->stream);
         if (near->is_discarded)
                 near_stream_discard(near->stream);
         else
@@ -433,7 +434,7 @@ static int near_finish(Near *near) {
         } else if (near_link_is_broken(near->link)) {
                 message_print("%s: %s", near->host, near_link_explain(near->link));
         }
-        return near_join_status(near, status, near_finish_stream(near));
+        return near_join_status(near->options->has_command, status, near_finish_stream(near));
 }
 
 static int near_conduct(const NearOptions *options, const Host *host) {

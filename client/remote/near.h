@@ -13,5 +13,8 @@ typedef struct NearOptions {
         bool may_lack_stream;   /* a file of the host may say that its disk keeps the recording */
 } NearOptions;
 
+/* The exit status of a recording: that of the verb there, with a failure of the output here
+ * (written). */
+int near_join_status(bool has_command, int status, int written);
 /* Runs the command line on the host and reports all errors. Returns the exit status. */
 int near_run(const NearOptions *options);

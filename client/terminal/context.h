@@ -72,7 +72,7 @@ struct Verb {
         bool carries;
         bool traces;         /* it makes a session of processes: with -M of those of a container */
         bool carries_many;   /* also with several machines */
-        bool is_endless;     /* it prints until ^C, so it refuses several machines */
+        bool is_endless;     /* it prints until ^C: lines of several machines are not sorted */
         const char *at_home; /* why it refuses -H, and what to do instead; NULL: it does not */
         /* argv[0] is the verb's name. Returns the exit status. */
         int (*run)(Context *context, int argc, char **argv);

@@ -148,12 +148,7 @@ static int options_end(const Context *context, int *ret_status) {
         }
         if ((!context->host && !context->far) || !verb)
                 return OPTIONS_END;
-        if (context_has_many_hosts(context) && verb->is_endless)
-                *ret_status = message_show_usage(context,
-                                "-H %s: %s does not end: expected one machine",
-                                context->host,
-                                verb->name);
-        else if (verb->at_home)
+        if (verb->at_home)
                 *ret_status = message_show_usage(context,
                                 "-H%s%s: %s",
                                 context->host ? " " : "",

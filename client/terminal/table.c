@@ -39,12 +39,16 @@ static void table_pad(const TableColumn *column, const char *text, size_t width,
         printf("%s", last ? "\n" : " ");
 }
 
-void table_print_json(const Context *context, json_object *value) {
+void table_put_json(const Context *context, json_object *value) {
         int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
 
         if (context->json == JSON_PRETTY)
                 flags |= JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
         (void)json_text_print(stdout, value, flags);
+}
+
+void table_print_json(const Context *context, json_object *value) {
+        table_put_json(context, value);
         putchar('\n');
 }
 

@@ -19,6 +19,8 @@ void table_print(const Context *context,
                 const char *noun);
 /* Prints "key: value" lines, one for each column that the object has. */
 void table_print_object(json_object *object, const TableColumn *columns, size_t n_columns);
+/* Without a line end. */
+void table_put_json(const Context *context, json_object *value);
 void table_print_json(const Context *context, json_object *value);
 /* Formats 1234567 as "1,234,567". Returns out. */
 #define TABLE_NUMBER_MAX 32

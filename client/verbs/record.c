@@ -310,6 +310,10 @@ static int record_conduct_many(const RecordOptions *record, const Context *conte
                                 "-H %s: expected no %s: each machine has a .kts file in the directory of -o",
                                 context->host,
                                 record->is_spooled ? "--spool" : "--to");
+        if (context->json != JSON_OFF)
+                return message_show_usage(context,
+                                "-H %s: expected no --json: 'report --json' prints the events of the directory",
+                                context->host);
         if (!record->path || strcmp(record->path, "-") == 0)
                 return message_show_usage(context,
                                 "-H %s: expected -o DIRECTORY, for a file of each machine",

@@ -215,6 +215,10 @@ static int spool_run(Context *context, int argc, char **argv) {
         if (option != OPTIONS_END ||
                         options_count(context, argc, argv, 1, 1024, &status) != OPTIONS_END)
                 return status;
+        if (context_has_many_hosts(context) && strcmp(argv[optind], "fetch") == 0)
+                return message_show_usage(context,
+                                "-H %s: spool fetch writes one output: expected one machine",
+                                context->host);
         if (context->host && strcmp(argv[optind], "fetch") == 0 && argc - optind == 2)
                 return spool_fetch_near(context, &o, argv[optind + 1]);
         if (context->host)
@@ -244,5 +248,6 @@ const Verb verb_spool = {
                 "\n"
                 "A NAME is one of your own recordings; use ids for others.\n",
         .carries = true,
+        .carries_many = true,
         .run = spool_run,
 };

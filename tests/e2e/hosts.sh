@@ -73,7 +73,7 @@ case_hosts_broken() { # a machine that is cut off keeps what came, and the other
         within 30 recorded 70 || fail "few events"
         sleep 1
         kill -KILL "$(pgrep -f "ssh.* web2 ktracectl serve" -u "$USER_UID" | head -1)"
-        within 20 grep -q 'web2: failed: the connection broke' background.err || fail "$(cat background.err)"
+        within 20 grep -q 'web2: the connection broke' background.err || fail "$(cat background.err)"
         kill -INT "$RECORDING"
         wait "$RECORDING" && fail "it succeeds" || same 4 $? status
         same 'complete cut' "$(of '.machines[].state' | xargs)" states
@@ -93,6 +93,7 @@ case_hosts_refused() { # lists of machines, directories and options that make no
                 refused 2 '^ktracectl: -H.*expected' user ktracectl "$@" $words -o t -- true
         done
         refused 2 'expected -o DIRECTORY' user ktracectl "$@" -H a,b -- true
+        refused 2 'expected no --json' user ktracectl "$@" -H a,b --json -o t -- true
         refused 2 'expected -o DIRECTORY' user ktracectl "$@" -H a,b -o - -- true
         refused 1 'cannot be read: No such file' user ktracectl "$@" -H @nosuch -o t -- true
         refused 1 'full: it is not empty' user ktracectl "$@" -H a,b -o full -- true
@@ -150,7 +151,8 @@ case_hosts_verbs() { # verbs that write no file run on each machine, in the orde
         expect 4 user ktracectl -H web1,web9 list
         grep -q '^ktracectl: web9: ssh cannot connect$' err || fail "$(cat err)"
         grep -q '^web1: ' out || fail "no list of web1: $(cat out)"
-        refused 2 'does not end' user ktracectl -H web1,web2 watch
+        refused 2 'writes one output' user ktracectl -H web1,web2 spool fetch x
+        expect 0 user ktracectl -H web1,web2 spool list
         refused 2 'standard input' user ktracectl -H web1,web2 create --spec -
         refused 4 'web[13]: ktracectl: box: ' user ktracectl -H web1,web3 destroy box
         no_session || fail "a session stays"

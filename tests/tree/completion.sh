@@ -48,6 +48,7 @@ PATH=$folder:$home:$PATH
 cd "$folder" || exit 1
 source "$1/units/completion/bash/ktracectl"
 unset -f _get_comp_words_by_ref __ltrim_colon_completions 2>/dev/null
+COMP_WORDBREAKS=' ' # as fish has it
 fish=
 ! command -v fish >/dev/null || fish=$1/units/completion/fish/ktracectl.fish
 n=0
@@ -70,6 +71,8 @@ complete_bash() {
         read -ra COMP_WORDS <<<"$1"
         [[ $1 != *' ' ]] || COMP_WORDS+=('')
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        COMP_LINE=$1
+        COMP_POINT=${#1}
         HOME=$home _ktracectl
 }
 
@@ -100,6 +103,16 @@ offers 'ktracectl spo' 'spool'
 offers 'ktracectl status ' 'box'
 offers 'ktracectl -H web' 'web1 web2'
 offers 'ktracectl list --host db' 'db1'
+offers 'ktracectl -H db1,web' 'db1,web1 db1,web2'
+offers 'ktracectl list --host db1,web1,db' 'db1,web1,db1'
+offers 'ktracectl -H @ru' '@rules.json'
+# As in an interactive bash, which keeps what stands before a word break.
+COMP_WORDBREAKS=' @:' complete_bash 'ktracectl -H db1,root@web'
+compare bash 'ktracectl -H db1,root@web with word breaks' 'web1 web2' "${COMPREPLY[@]}"
+mkdir trace-folder
+complete_bash 'ktracectl -H a,b record -o '
+compare bash 'ktracectl -H a,b record -o' 'trace-folder' "${COMPREPLY[@]}"
+rmdir trace-folder
 offers 'ktracectl fleet ' 'add fetch follow list'
 offers 'ktracectl spool ' 'fetch list remove'
 offers 'ktracectl spool fetch ' '0123456789abcdef fedcba9876543210 web'

@@ -3,6 +3,7 @@
 """ktracectl -H a,b with far sides that are hostile, slow or many: test_hosts.py KTRACECTL [MACHINES...]. TAP.
 As KTRACE_SSH, this program is such a far side: the name of the host is that of a function far_NAME, and what follows a
 '.' makes it another host. With numbers of machines it prints what they cost, and checks that it is linear."""
+import fcntl
 import json
 import os
 import pathlib
@@ -17,8 +18,9 @@ import time
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).parent
+SAMPLE = HERE.parents[1] / "e2e/samples/x86-64.kts"
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "remote")]
-from packets import (ARGUMENT, ARMED, CLOCK, CLOCK_TIMES, ERRORS, EXIT, LEAVE, OUTPUT, PING, RUN, SIGNAL, START,
+from packets import (ARGUMENT, ARMED, CLOCK, CLOCK_TIMES, ERRORS, EXIT, LEAVE, OUTPUT, PING, PONG, RUN, SIGNAL, START,
                      STARTED, STREAM, STREAM_END, hello, packet, read)
 
 
@@ -36,15 +38,16 @@ def clocks(answer, offset=0, reverse=False):
     return packet(CLOCK_TIMES, answer + struct.pack("<3Q", *times))
 
 
-def serve(offset=0, on_clock=None, stream=b"no stream" * 100, stuck=False):
-    """A far side that behaves, but for what the arguments say."""
+def serve(offset=0, on_clock=None, stream=b"no stream" * 100, stuck=False, arms=True, starts=True, ends=True,
+          n_signals=0):
+    """A far side that behaves, but for what the arguments say. n_signals: with so many its recording ends."""
     send(hello(protocol=2))
     while True:
         found = read(sys.stdin.buffer)
         if found is None:
             return
         kind, data = found
-        if kind == RUN:
+        if kind == RUN and arms:
             send(packet(ARMED))
         elif kind == CLOCK:
             send(on_clock(data) if on_clock else clocks(data, offset))
@@ -52,13 +55,23 @@ def serve(offset=0, on_clock=None, stream=b"no stream" * 100, stuck=False):
             begin = struct.unpack("<Q", data)[0]
             while not on_clock and time.clock_gettime_ns(time.CLOCK_MONOTONIC) + offset < begin:
                 time.sleep(0.001)
+            if not starts:
+                continue
             if begin:
                 send(packet(STARTED, struct.pack("<Q", time.clock_gettime_ns(time.CLOCK_MONOTONIC) + offset)))
             if stuck:
                 time.sleep(60)
+            if n_signals > 0:
+                continue
             send(*[packet(STREAM, stream[i:i + 65536]) for i in range(0, len(stream), 65536)],
                  packet(STREAM_END, b"\0"))
-        elif kind == LEAVE:
+        elif kind == SIGNAL:
+            n_signals -= 1
+            if n_signals == 0:
+                send(packet(STREAM, stream), packet(STREAM_END, b"\0"))
+        elif kind == PING:
+            send(packet(PONG))
+        elif kind == LEAVE and ends:
             send(packet(EXIT, b"\0"))
 
 
@@ -101,6 +114,70 @@ def far_twice():
 def far_mute():
     """It never says what its clocks are."""
     serve(on_clock=lambda data: b"")
+
+
+def far_slow():
+    """Its first answers are lost."""
+    began = time.monotonic()
+    serve(on_clock=lambda data: clocks(data) if time.monotonic() - began > 3 else b"")
+
+
+def far_unarmed():
+    serve(arms=False)
+
+
+def far_unstarted():
+    serve(starts=False)
+
+
+def far_unended():
+    serve(ends=False)
+
+
+def far_stubborn():
+    """It ends with the second signal."""
+    serve(n_signals=2)
+
+
+def far_cut():
+    """After ^C it says that all is well, but its stream has no end."""
+    serve(n_signals=1, stream=SAMPLE.read_bytes()[:-200])
+
+
+def far_hasty():
+    send(hello(protocol=2), packet(STREAM, b"x"))
+    time.sleep(60)
+
+
+def far_latin():
+    """What it says is no UTF-8."""
+    send(hello(protocol=2), packet(ERRORS, b"\xff" * 255), packet(STREAM_END, b"\0"))
+    while read(sys.stdin.buffer)[0] != LEAVE:
+        pass
+    send(packet(EXIT, b"\1"))
+
+
+def far_gone():
+    """As ssh says it."""
+    sys.stderr.write("no route\r\n")
+    sys.exit(255)
+
+
+def far_waiting():
+    while not pathlib.Path(os.environ["FOLDER"], "go").exists():
+        time.sleep(0.1)
+    serve()
+
+
+def far_lines():
+    """For verbs without a stream. Its last line has no end."""
+    send(hello(protocol=2), packet(OUTPUT, b"one\ntwo"), packet(ERRORS, b"no end"), packet(EXIT, b"\0"))
+
+
+def far_newlines():
+    send(hello(protocol=2))
+    while True:
+        send(packet(OUTPUT, b"\n" * 65536))
 
 
 def far_ended():
@@ -157,16 +234,38 @@ if "FOLDER" in os.environ:
     sys.exit(0)
 
 from tap import check, end
-assert PING and SIGNAL
 KTRACECTL = os.path.abspath(sys.argv[1])
 FOLDER = pathlib.Path(tempfile.mkdtemp())
 ENVIRONMENT = os.environ | {"KTRACE_SSH": os.path.abspath(__file__), "LC_ALL": "C.UTF-8", "FOLDER": str(FOLDER)}
 
 
-def start(*hosts, **more):
-    shutil.rmtree(FOLDER / "t", ignore_errors=True)
-    return subprocess.Popen([KTRACECTL, "record", "-H", ",".join(hosts), "-e", "a:b", "-o", "t"], cwd=FOLDER,
-                            env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+def start(*hosts, folder="t", command=(), **more):
+    shutil.rmtree(FOLDER / folder, ignore_errors=True)
+    more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more
+    return subprocess.Popen([KTRACECTL, "record", "-H", ",".join(hosts), "-e", "a:b", "-o", folder, *command],
+                            cwd=FOLDER, env=ENVIRONMENT, **more)
+
+
+def within(seconds, condition):
+    """Waits for the condition. Returns whether it came true."""
+    limit = time.monotonic() + seconds
+    while not condition() and time.monotonic() < limit:
+        time.sleep(0.05)
+    return bool(condition())
+
+
+def get_memory_of(process):
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
+
+
+def get_fars(process):
+    """The number of far sides that run."""
+    try:
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        return sum(b"ktracectl\0serve" in pathlib.Path(f"/proc/{child}/cmdline").read_bytes() for child in children)
+    except OSError:
+        return 0
 
 
 def run(*hosts):
@@ -181,7 +280,7 @@ def check_bad(host, expected):
     """The bad host is named with the reason, and the good one has its recording."""
     status, out, errors, machines = run("good", host)
     line = f"ktracectl: {host}: {expected}".encode()
-    check(f"{host}: {expected}", [] if line in errors and machines["good"]["started"] > 0
+    check(f"{host}: {expected}", [] if errors.count(line) == 1 and machines["good"]["started"] > 0
           and not any(b"\x1b" in one for one in errors.splitlines() if one.startswith(b"ktracectl")) else
           [f"status {status}", repr(errors), repr(machines)])
 
@@ -234,6 +333,9 @@ if len(sys.argv) > 2:
     end()
     sys.exit(0)
 
+# Meanwhile: each of these would be awaited for ever.
+patient = start("good", "slow", "mute", "unarmed", "unstarted", "unended", folder="patient", command=("--", "true"))
+
 status, out, errors, machines = run("good", "ahead", "behind", "unasked")
 check("clocks that are far away are no problem",
       [] if all(machine["clock"] and abs(machine["started"] - machines["good"]["started"]) < 3e9
@@ -251,23 +353,95 @@ check_bad("ended", "no?[31m luck")
 check_bad("old", "ktracectl there is too old to record together with other machines")
 check("an old machine gets no command", ["it did"] if (FOLDER / "old-got-it").exists() else [])
 check_bad("empty", "it sent no recording")
+check_bad("hasty", "it sends a stream before it is ready")
+check_bad("gone", "ssh cannot connect: no route")
+check_bad("latin", "?" * 255)
+message = json.loads((FOLDER / "t/manifest.json").read_text())["machines"][1]["message"]
+check("a text that is no UTF-8 is one in the manifest", [] if message == "?" * 255 else [message])
 status, out, errors, machines = run("good", "good.2")
 check("a stream that is none", [] if status == 1 and b"t/good.2.kts: " in errors
       and machines["good.2"]["state"] == "cut" else [f"status {status}", repr(errors), repr(machines)])
+with start("good", "good.2", command=("--", "true")) as process:
+    errors = process.communicate(timeout=30)[1]
+check("with a command it is 125", [] if process.returncode == 125 else [f"{process.returncode}", repr(errors)])
+with start("gone", "ended") as process:
+    errors = process.communicate(timeout=30)[1]
+check("without a file no directory is left", [] if not (FOLDER / "t").exists() and process.returncode == 4 else
+      [f"{process.returncode}", repr(errors)])
 status, out, errors, machines = run("noise", "good")
 check("each line of a machine begins with its name, and a long one is cut",
       [] if all(line.startswith(b"noise: ") and len(line) <= 4096 + 7 for line in out.splitlines()) and
       b"noise: line\n" in out else [repr(out[:200])])
 
-with start("mute", "good") as process:
-    time.sleep(12)
-    process.send_signal(signal.SIGINT)
-    time.sleep(1)
+with start("cut", "cut.2") as process:
+    within(20, lambda: (FOLDER / "t/manifest.json").exists())
     process.send_signal(signal.SIGINT)
     errors = process.communicate(timeout=20)[1]
-check("a machine without clocks never starts, and ^C leaves it", [] if b"mute: interrupted" in errors else
-      [repr(errors)])
+machines = json.loads((FOLDER / "t/manifest.json").read_text())["machines"]
+check("a stream without an end is a failure, also after ^C",
+      [] if process.returncode == 1 and b"t/cut.kts: " in errors and all(
+          machine["state"] == "cut" and "message" in machine for machine in machines) else
+      [f"{process.returncode}", repr(errors), repr(machines)])
 
+with start("stubborn", "stubborn.2", command=("--", "true")) as process:
+    within(20, lambda: (FOLDER / "t/manifest.json").exists())
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+    errors = process.communicate(timeout=20)[1]
+check("the second signal reaches the command", [] if b"stubborn: done" in errors and b"interrupted" not in errors
+      else [repr(errors)])
+
+with start("stuck", "stuck.2") as process:
+    check("the manifest is written early", [] if within(20, lambda: (FOLDER / "t/manifest.json").exists()) else ["no"])
+    process.kill()
+    process.communicate()
+machines = json.loads((FOLDER / "t/manifest.json").read_text())["machines"]
+check("and names the files", [] if [machine.get("file") for machine in machines] == ["stuck.kts", "stuck.2.kts"] and
+      all((FOLDER / "t" / machine["file"]).exists() and machine["clock"] for machine in machines) else [repr(machines)])
+
+with start(*[f"waiting.{i}" for i in range(40)]) as process:
+    is_reached = within(20, lambda: get_fars(process) == 32)
+    time.sleep(0.6)
+    n = get_fars(process)
+    (FOLDER / "go").touch()
+    errors = process.communicate(timeout=60)[1]
+check("32 machines connect at one time", [] if is_reached and n == 32 else [f"{n}"])
+machines = json.loads((FOLDER / "t/manifest.json").read_text())["machines"]
+check("and all record", [] if all(machine.get("started") for machine in machines) else [repr(machines)])
+
+(FOLDER / "arguments").unlink()
+reader, writer = os.pipe()
+fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+with start(*[f"gone.{i}.{'x' * 100}" for i in range(40)], "stuck", stderr=writer) as process:
+    within(30, lambda: (FOLDER / "arguments").exists())
+    for _ in range(8):
+        process.send_signal(signal.SIGINT)
+        ended = within(1, lambda: process.poll() is not None)
+    check("^C ends it while standard error is stuck", [] if ended else ["it runs"])
+    process.kill()
+os.close(reader)
+os.close(writer)
+
+LIST = [KTRACECTL, "-H", "lines,lines.2", "list"]
+found = subprocess.run(LIST, cwd=FOLDER, env=ENVIRONMENT, capture_output=True, timeout=20)
+check("last lines without an end are printed",
+      [] if found.stdout == b"lines: one\nlines: two\nlines.2: one\nlines.2: two\n" and
+      sorted(found.stderr.splitlines()) == [b"lines.2: no end", b"lines: no end"] else [repr(found)])
+with open("/dev/full", "wb") as full:
+    found = subprocess.run(LIST, cwd=FOLDER, env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE, timeout=20)
+check("a full disk", [] if found.returncode == 1 and b"cannot write to standard output" in found.stderr else
+      [repr(found)])
+reader, writer = os.pipe()
+os.close(reader)
+found = subprocess.run(LIST, cwd=FOLDER, env=ENVIRONMENT, stdout=writer, stderr=subprocess.PIPE, timeout=20)
+os.close(writer)
+check("a reader that is gone", [] if found.returncode == 141 else [repr(found)])
+for words, expected in ((["spool", "list"], 0), (["spool", "fetch", "x"], 2), (["watch"], 0)):
+    found = subprocess.run(LIST[:3] + words, cwd=FOLDER, env=ENVIRONMENT, capture_output=True, timeout=20)
+    check(" ".join(words), [] if found.returncode == expected else [repr(found)])
+
+(FOLDER / "arguments").unlink()
 with start("stuck", "stuck.2", "stuck.3") as process:
     limit = time.monotonic() + 60
     while not (FOLDER / "arguments").exists() and time.monotonic() < limit:
@@ -279,11 +453,25 @@ with start("stuck", "stuck.2", "stuck.3") as process:
     check("ssh asks for no password", [] if arguments.startswith("-axT -oBatchMode=yes -- stuck") else [arguments])
     process.kill()
 
-with start("flood", "flood.2", "good") as process:
-    time.sleep(2)
-    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-    kilobytes = int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
-    check("a flood for a stuck reader takes no memory", [] if kilobytes < 40000 or "asan" in KTRACECTL
-          else [f"{kilobytes} kB"])
+with start("flood", "flood.2", "newlines." + "x" * 200, "good") as process:
+    os.set_blocking(process.stderr.fileno(), False)
+    errors = b""
+
+    def is_done():
+        global errors
+        errors += process.stderr.read() or b""
+        return b"good: done" in errors
+
+    check("a flood for a stuck reader stops no other machine", [] if within(20, is_done) else [repr(errors)])
+    kilobytes = get_memory_of(process)
+    check("and takes no memory", [] if kilobytes < 40000 or "asan" in KTRACECTL else [f"{kilobytes} kB"])
     process.kill()
+
+errors = patient.communicate(timeout=60)[1]
+machines = json.loads((FOLDER / "patient/manifest.json").read_text())["machines"]
+for host, expected in (("mute", "it was not ready"), ("unarmed", "it was not ready"),
+                       ("unstarted", "it did not start"), ("unended", "it did not end")):
+    check(f"{host}: {expected}", [] if f"ktracectl: {host}: {expected} within 30 s".encode() in errors else
+          [repr(errors)])
+check("a machine whose clocks are slow starts late", [] if machines[1]["started"] > 0 else [repr(machines[1])])
 end()

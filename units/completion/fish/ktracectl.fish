@@ -46,6 +46,17 @@ function __ktracectl_hosts
     end 2>/dev/null | string match -r '^[A-Za-z0-9._:@%+-]+$'
 end
 
+# One host or a list of them, or @FILE.
+function __ktracectl_host_words
+    set -l word (commandline -ct | string replace -r '^(--host=|-H)' '')
+    if string match -q '@*' -- $word
+        __fish_complete_path (string sub -s 2 -- $word) | string replace -r '^' @
+    else
+        set -l before (string match -r '^.*,' -- $word)
+        __ktracectl_hosts | string replace -r '^' "$before"
+    end
+end
+
 function __ktracectl_units
     begin
         systemctl list-units --plain --no-legend
@@ -98,7 +109,7 @@ set -l options \
     'all|--no-ask-password||-|never ask for a password' \
     'all|--no-legend||-|print no headings and no counts' \
     'all|--varlink||-|call ktraced over its own socket, without the bus' \
-    'all|--host|H|(__ktracectl_hosts)|trace on another machine, over ssh' \
+    'all|--host|H|(__ktracectl_host_words)|trace on other machines, over ssh' \
     'all|--machine|M|(__ktracectl_containers)|trace the processes of a container' \
     'all|--quiet|q|-|print only errors and results' \
     'all|--help|h|-|print help' \
