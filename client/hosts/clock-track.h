@@ -7,9 +7,11 @@
 
 /* All times are nanoseconds. "Here" is CLOCK_BOOTTIME of this machine. */
 #define CLOCK_TIME_MAX   (INT64_C(1) << 62)
-#define CLOCK_POINTS_MAX 16
+#define CLOCK_POINTS_MAX 128
 /* How fast two clocks may drift apart where they were not compared, in parts per million. */
 #define CLOCK_DRIFT_PPM 100
+/* How far this speed may change between two comparisons without a trace in the next one. */
+#define CLOCK_WANDER_PPM 1
 
 typedef enum ClockKind {
         CLOCK_KIND_MONO,
@@ -37,12 +39,16 @@ int clock_point_make(int64_t sent,
                 int64_t received,
                 const uint64_t there[static _CLOCK_KIND_N],
                 ClockPoint *ret);
-/* Adds a later point. Returns 0, or -ERANGE when a clock went backwards since the last one. */
+/* Adds a later point, unless it is so uncertain that it adds nothing to the last one. Returns 0, or
+ * -ERANGE for times that no clock has, and when a clock went backwards since the last point. */
 int clock_track_add(ClockTrack *track, const ClockPoint *point);
+/* Drops points until there are at most n_max, which is at least 2. The first and the last one
+ * stay. */
+void clock_track_thin(ClockTrack *track, size_t n_max);
 /* Converts a time there to the time here. Returns 0, or -ENODATA when the clocks were never
  * compared. */
 int clock_track_convert(const ClockTrack *track, ClockKind kind, uint64_t there, int64_t *ret);
 /* How far a converted time may be from the true one. */
-int64_t clock_track_get_bound(const ClockTrack *track, int64_t here);
-/* Whether one of two times here may be before or after the other. */
-bool clock_is_uncertain(int64_t a, int64_t a_bound, int64_t b, int64_t b_bound);
+int64_t clock_track_get_bound(const ClockTrack *track, ClockKind kind, int64_t here);
+/* The largest bound from the first to the last comparison. CLOCK_TIME_MAX: there is none. */
+int64_t clock_track_get_largest_bound(const ClockTrack *track, ClockKind kind);

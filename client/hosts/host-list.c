@@ -121,7 +121,7 @@ static int host_list_read_file(HostList *list, const char *path, Reason *reason)
         _cleanup_free_ char *line = NULL;
         size_t allocated = 0, total = 0;
         ssize_t n;
-        int r = 0;
+        int r = 0, error;
 
         if (!in)
                 return reason_set(reason,
@@ -138,8 +138,13 @@ static int host_list_read_file(HostList *list, const char *path, Reason *reason)
                                         path);
                 r = host_list_read_line(list, line, reason);
         }
+        error = errno;
         if (r == 0 && ferror(in))
-                r = -EIO;
+                r = reason_set(reason,
+                                KT_E_FAILED,
+                                "-H @%s: cannot be read: %s",
+                                path,
+                                strerror(error));
         if (r == 0 && list->n == 0)
                 r = reason_set(reason,
                                 KT_E_INVALID_SPEC,

@@ -61,16 +61,20 @@ int hosts_directory_open_file(int directory_fd,
 }
 
 static int hosts_directory_report_one(const ManifestMachine *machine, bool is_quiet) {
+        int status = KT_EXIT_OK;
+
         if (machine->n_lost > 0 && !is_quiet)
                 message_print("%s: %" PRIu64 " events were lost while it was recorded",
                                 machine->host,
                                 machine->n_lost);
-        if (strcmp(machine->state, "complete") == 0)
-                return KT_EXIT_OK;
-        if (machine->file && machine->clock.n == 0)
+        if (machine->file && machine->clock.n == 0) {
                 message_print("%s: its clocks were never compared: its events are only in %s",
                                 machine->host,
                                 machine->file);
+                status = KT_EXIT_LOST;
+        }
+        if (strcmp(machine->state, "complete") == 0)
+                return status;
         message_print("%s: %s%s%s",
                         machine->host,
                         machine->state,

@@ -16,10 +16,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "hosts/file-limit.h"
 #include "recording/watch.h"
 #include "terminal/message.h"
 
@@ -83,26 +83,6 @@ static void hosts_loop_on_written(Outlet *outlet, int error, void *userdata) {
         loop->on_room(loop->userdata);
 }
 
-/* The default limit is for programs that use select(2), which this is not. */
-static int hosts_loop_raise_limit(size_t n_machines, Reason *reason) {
-        rlim_t wanted = (rlim_t)n_machines * HOSTS_LOOP_FDS + 64;
-        struct rlimit limit;
-
-        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-                return -errno;
-        if (limit.rlim_cur >= wanted)
-                return 0;
-        if (limit.rlim_max < wanted)
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "-H: %zu machines need %ju open files, and the limit is %ju: raise it with 'ulimit -n'",
-                                n_machines,
-                                (uintmax_t)wanted,
-                                (uintmax_t)limit.rlim_max);
-        limit.rlim_cur = wanted;
-        return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
-}
-
 static bool hosts_loop_has_one_terminal(const HostsLoop *loop) {
         struct stat out, errors;
 
@@ -135,7 +115,7 @@ int hosts_loop_init(HostsLoop *loop, size_t n_machines, Reason *reason) {
         int r = watch_block_signals(&loop->mask);
 
         loop->n_machines = n_machines;
-        r = r ?: hosts_loop_raise_limit(n_machines, reason);
+        r = r ?: file_limit_raise(n_machines * HOSTS_LOOP_FDS, n_machines, reason);
         if (r != 0)
                 return r;
         /* Writers get EPIPE and EFBIG. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reads the argument of -H, for main and near.c. The text comes from the user or from a script that
  * got it from another place, so a name is refused that ssh or a terminal could take for something
- * else: an option, several words, control characters. What is left is a name for ssh, which looks
- * it up in its configuration. No shell sees it.
+ * else: an option, several words, control characters, bytes that are no text. What is left is a
+ * name for ssh, which looks it up in its configuration. No shell sees it.
  *
  * The name of a container after a '/' is checked as that of -M.
  *
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "container/container.h"
+#include "interfaces/utf8.h"
 
 #define PORT_MAX 65535
 
@@ -60,12 +61,17 @@ static int host_check_characters(const char *text, Reason *reason) {
         if (*text == '-')
                 return host_refuse(text, text, "'-'", reason);
         for (const char *p = text; *p; p++) {
+                size_t length = utf8_length(p, strnlen(p, 4));
+
                 if (*p == ' ' || *p == '\t')
                         return host_refuse(text, p, "a blank", reason);
                 if ((unsigned char)*p < 0x20 || *p == 0x7f || host_begins_with_control(p))
                         return host_refuse(text, p, "a control character", reason);
+                if (length == 0)
+                        return host_refuse(text, p, "a byte that is not UTF-8", reason);
                 if (!is_name_character((unsigned char)*p))
                         return host_refuse(text, p, "an unexpected character", reason);
+                p += length - 1;
         }
         return 0;
 }

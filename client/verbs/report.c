@@ -231,7 +231,10 @@ static int report_directory(const ReportOptions *o,
                 const ReportWork *work,
                 const char *path,
                 int n_paths) {
-        const char *option = o->wants_receipt ? "--receipt" : o->wants_stats ? "--stats" : NULL;
+        const char *option = o->wants_receipt ? "--receipt"
+                             : o->wants_stats ? "--stats"
+                             : o->jobs        ? "--jobs"
+                                              : NULL;
 
         if (n_paths != 1)
                 return message_show_usage(work->context, "%s: expected one directory", path);
@@ -291,8 +294,8 @@ const Verb verb_report = {
                 "one\n"
                 "object. DIRECTORY is a recording of several machines: their events are\n"
                 "printed on one time line, each line with its machine, and with '~' when "
-                "its order\n"
-                "to the line before is not certain.\n"
+                "it may have\n"
+                "been before an earlier line of another machine.\n"
                 "\n"
                 "  --wall               times of day (UTC) instead of the trace's "
                 "clock; with\n"

@@ -38,6 +38,15 @@ static void test_bad(void) {
         }
 }
 
+/* What stops the reading of a file is named. */
+static void test_directory(void) {
+        HostList *list = NULL;
+        Reason reason = {};
+
+        g_assert_cmpint(host_list_parse("@/", &list, &reason), ==, KT_E_FAILED);
+        g_assert_nonnull(strstr(reason.text, "Is a directory"));
+}
+
 static void test_limit(void) {
         g_autoptr(GString) text = g_string_new("m0");
         HostList *list = NULL;
@@ -57,6 +66,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/host-list/files", test_files);
         g_test_add_func("/host-list/bad", test_bad);
+        g_test_add_func("/host-list/directory", test_directory);
         g_test_add_func("/host-list/limit", test_limit);
         return g_test_run();
 }

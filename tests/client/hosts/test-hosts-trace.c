@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Recordings of several machines on one time line: in order of the converted times, and neighbours
- * whose order is not certain are marked. */
+/* Recordings of several machines on one time line: in order of the converted times, and items whose
+ * order is not certain are marked. A file that cannot be read does not stop the others. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,11 +56,10 @@ static void fixture_init(Fixture *f, size_t n_machines) {
 
 static void fixture_open(Fixture *f) {
         int fd = open(f->path, O_PATH | O_DIRECTORY);
-        Reason reason = {};
 
-        g_assert_cmpint(hosts_trace_open(fd, f->manifest, false, &f->trace, &reason), ==, 0);
+        g_assert_cmpint(hosts_trace_open(fd, f->manifest, false, &f->trace), ==, 0);
         close(fd);
-        g_assert_cmpint(hosts_trace_load(f->trace, &reason), ==, 0);
+        hosts_trace_load(f->trace);
 }
 
 static void fixture_done(Fixture *f) {
@@ -80,16 +79,14 @@ static void fixture_done(Fixture *f) {
 static char *fixture_read(Fixture *f) {
         GString *text = g_string_new("");
         HostsItem item;
-        int r;
 
-        while ((r = hosts_trace_next(f->trace, &item)) > 0)
+        while (hosts_trace_next(f->trace, &item))
                 g_string_append_printf(text,
                                 "%zu@%" G_GINT64_FORMAT "%s ",
                                 item.lane->machine,
                                 ((int64_t)(item.lane->item.record.ts - FIXTURE_TS) + STEP / 2) /
                                                 STEP,
                                 item.is_uncertain ? "~" : "");
-        g_assert_cmpint(r, ==, 0);
         return g_string_free(text, FALSE);
 }
 
@@ -154,14 +151,27 @@ static void test_uncertain(void) {
         fixture_done(&f);
 }
 
-/* A machine without events, one without comparisons, and a file that is none. */
-static void test_bad(void) {
-        static const int a[] = { 1, -1 }, none[] = { -1 };
-        g_autofree char *text = NULL, *path = NULL;
-        HostsTrace *trace = NULL;
-        Reason reason = {};
+/* Also if items of the same machine, or of a certain one, are between the two. */
+static void test_uncertain_pairs(void) {
+        static const int a[] = { 1, 30, -1 }, b[] = { 2, 3, 4, 12, -1 }, c[] = { 5, 13, 20, -1 };
+        g_autofree char *text = NULL;
         Fixture f;
-        int fd;
+
+        fixture_init(&f, 3);
+        add_machine(&f, 0, 0, 5 * STEP, a);
+        add_machine(&f, 1, 777, 5 * STEP, b);
+        add_machine(&f, 2, 777, 1, c);
+        fixture_open(&f);
+        text = fixture_read(&f);
+        g_assert_cmpstr(text, ==, "0@1 1@2~ 1@3~ 1@4~ 2@5~ 1@12 2@13~ 2@20 0@30 ");
+        fixture_done(&f);
+}
+
+/* A machine without events, and one without comparisons. */
+static void test_empty(void) {
+        static const int a[] = { 1, -1 }, none[] = { -1 };
+        g_autofree char *text = NULL;
+        Fixture f;
 
         fixture_init(&f, 3);
         add_machine(&f, 0, 0, 1, none);
@@ -172,19 +182,112 @@ static void test_bad(void) {
         g_assert_cmpuint(hosts_trace_get_n_lanes(f.trace), ==, 2);
         text = fixture_read(&f);
         g_assert_cmpstr(text, ==, "1@1 ");
-        path = g_build_filename(f.path, "m1.kts", NULL);
-        fd = open(f.path, O_PATH | O_DIRECTORY);
+        g_assert_false(hosts_trace_has_failed(f.trace));
+        fixture_done(&f);
+}
+
+/* Replaces the file of machine 1. */
+typedef void Spoil(const char *path);
+
+static void spoil_text(const char *path) {
         g_assert_true(g_file_set_contents(path, "text", 4, NULL));
-        g_assert_cmpint(hosts_trace_open(fd, f.manifest, false, &trace, &reason), ==, KT_E_FAILED);
-        g_assert_nonnull(strstr(reason.text, "m1.kts: not a ktrace stream"));
+}
+
+static void spoil_head(const char *path) { /* only the header of the stream */
+        g_assert_cmpint(truncate(path, 20), ==, 0);
+}
+
+static void spoil_missing(const char *path) {
+        g_assert_cmpint(g_unlink(path), ==, 0);
+}
+
+static void spoil_link(const char *path) {
         g_assert_cmpint(g_unlink(path), ==, 0);
         g_assert_cmpint(symlink("m0.kts", path), ==, 0);
-        g_assert_cmpint(hosts_trace_open(fd, f.manifest, false, &trace, &reason), ==, KT_E_FAILED);
+}
+
+static void spoil_fifo(const char *path) {
         g_assert_cmpint(g_unlink(path), ==, 0);
         g_assert_cmpint(mkfifo(path, 0600), ==, 0);
-        g_assert_cmpint(hosts_trace_open(fd, f.manifest, false, &trace, &reason), ==, KT_E_FAILED);
-        g_assert_nonnull(strstr(reason.text, "not a regular file"));
-        close(fd);
+}
+
+static void spoil_clock(const char *path) { /* the clock is one that was not compared */
+        g_autofree char *text = NULL;
+        size_t size;
+
+        g_assert_true(g_file_get_contents(path, &text, &size, NULL));
+        for (size_t i = 0; i + 6 < size; i++)
+                if (memcmp(text + i, "\"mono\"", 6) == 0)
+                        memcpy(text + i, "\"perf\"", 6);
+        g_assert_true(g_file_set_contents(path, text, (gssize)size, NULL));
+}
+
+static void test_bad(void) {
+        static const int a[] = { 1, 3, -1 }, b[] = { 2, 4, -1 };
+
+        static const struct {
+                Spoil *spoil;
+                const char *why;
+        } bad[] = { { spoil_text, "m1.kts: not a ktrace stream" },
+                { spoil_head, "m1.kts: cut before the end of its metadata" },
+                { spoil_missing, "m1.kts: No such file" },
+                { spoil_link, "m1.kts: Too many levels of symbolic links" },
+                { spoil_fifo, "m1.kts: it is not a regular file" },
+                { spoil_clock, "m1.kts: its clock (perf) cannot be compared" } };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+                g_autofree char *path = NULL, *text = NULL;
+                Fixture f;
+
+                fixture_init(&f, 2);
+                add_machine(&f, 0, 0, 1, a);
+                add_machine(&f, 1, 777, 1, b);
+                path = g_build_filename(f.path, "m1.kts", NULL);
+                bad[i].spoil(path);
+                fixture_open(&f);
+                text = fixture_read(&f);
+                g_assert_cmpstr(text, ==, "0@1 0@3 ");
+                g_assert_cmpstr(hosts_trace_get_lane(f.trace, 0)->failure.text, ==, "");
+                if (!g_str_has_prefix(hosts_trace_get_lane(f.trace, 1)->failure.text, bad[i].why))
+                        g_error("%s", hosts_trace_get_lane(f.trace, 1)->failure.text);
+                g_assert_false(hosts_trace_has_failed(f.trace));
+                fixture_done(&f);
+        }
+}
+
+/* The file shrinks while it is read, as by a writer on a network file system. */
+static void test_shrinks(void) {
+        static const int a[] = { 1, 3, -1 }, b[] = { 2, 4, -1 };
+        g_autofree char *path = NULL, *text = NULL;
+        Fixture f;
+
+        fixture_init(&f, 2);
+        add_machine(&f, 0, 0, 1, a);
+        add_machine(&f, 1, 777, 1, b);
+        path = g_build_filename(f.path, "m1.kts", NULL);
+        fixture_open(&f);
+        spoil_head(path);
+        text = fixture_read(&f);
+        g_assert_cmpstr(text, ==, "0@1 0@3 ");
+        g_assert_cmpstr(hosts_trace_get_lane(f.trace, 1)->failure.text,
+                        ==,
+                        "m1.kts: packed data is damaged, or the file shrank");
+        fixture_done(&f);
+}
+
+static void test_all_bad(void) {
+        static const int a[] = { 1, -1 };
+        g_autofree char *path = NULL;
+        HostsItem item;
+        Fixture f;
+
+        fixture_init(&f, 1);
+        add_machine(&f, 0, 0, 1, a);
+        path = g_build_filename(f.path, "m0.kts", NULL);
+        spoil_text(path);
+        fixture_open(&f);
+        g_assert_true(hosts_trace_has_failed(f.trace));
+        g_assert_false(hosts_trace_next(f.trace, &item));
         fixture_done(&f);
 }
 
@@ -193,6 +296,10 @@ int main(int argc, char **argv) {
         g_test_add_func("/hosts-trace/order", test_order);
         g_test_add_func("/hosts-trace/select", test_select);
         g_test_add_func("/hosts-trace/uncertain", test_uncertain);
+        g_test_add_func("/hosts-trace/uncertain-pairs", test_uncertain_pairs);
+        g_test_add_func("/hosts-trace/empty", test_empty);
         g_test_add_func("/hosts-trace/bad", test_bad);
+        g_test_add_func("/hosts-trace/shrinks", test_shrinks);
+        g_test_add_func("/hosts-trace/all-bad", test_all_bad);
         return g_test_run();
 }

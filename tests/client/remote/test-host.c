@@ -54,6 +54,8 @@ static void test_bad(void) {
                 { "a\xe2\x81\xa6"
                   "b",
                                 "a control character at character 2:" },
+                { "a\xff", "a byte that is not UTF-8 at character 2:" },
+                { "m\xc3\xbcn\xc3", "a byte that is not UTF-8 at character 5:" },
                 { "web1/", "expected the name of a container" },
                 { "web1/../x", "-H: container ../x: unexpected character 1" },
                 { "web1/-oX", "unexpected character 1" },
