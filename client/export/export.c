@@ -193,6 +193,10 @@ static int export_trace(Trace *trace,
         if (r == -EBADMSG)
                 return reason_set(
                                 reason, KT_E_FAILED, "packed data is damaged, or the file shrank");
+        if (r == -E2BIG)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "its clock ran too unevenly: a trace.dat cannot say how");
         if (r == -EFBIG)
                 return reason_set(reason,
                                 KT_E_FAILED,

@@ -42,6 +42,8 @@ int clock_track_add(ClockTrack *track, const ClockPoint *point);
 /* Converts a time there to the time here. Returns 0, or -ENODATA when the clocks were never
  * compared. */
 int clock_track_convert(const ClockTrack *track, ClockKind kind, uint64_t there, int64_t *ret);
+/* The time there when the clocks were compared for point i. */
+uint64_t clock_track_get_there(const ClockTrack *track, ClockKind kind, size_t i);
 /* How far a converted time may be from the true one. */
 int64_t clock_track_get_bound(const ClockTrack *track, int64_t here);
 /* Whether one of two times here may be before or after the other. */
