@@ -207,7 +207,9 @@ static int export_trace(Trace *trace,
 }
 
 /* Frames of a stream are copied as they are, also into a trace.dat. */
-static int check_selection(const Selection *selection, ExportFormat format, Reason *reason) {
+int export_check_selection(const Selection *selection, ExportFormat format, Reason *reason) {
+        if (!selection)
+                return 0;
         if (selection->cpus && !export_format_can(format, EXPORT_CAN_CHOOSE))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -230,9 +232,8 @@ int export_source(const ExportSource *source,
         _cleanup_(trace_close_cleanup) Trace *trace = NULL;
         ExportSummary summary = { 0 };
         Reason why = { 0 };
-        int r;
+        int r = export_check_selection(source->selection, format, reason);
 
-        r = source->selection ? check_selection(source->selection, format, reason) : 0;
         if (r != 0)
                 return r;
         r = trace_open(source->fd, export_format_is_text(format), source->seal, &trace, &why);
