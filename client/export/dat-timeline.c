@@ -3,7 +3,7 @@
 /* Moves the times of a trace.dat to another time line, for dat-put.c. The data keeps its times. The
  * option TIME_SHIFT has samples, a time and what to add to it, and readers interpolate between two
  * samples. trace-cmd wrote the option for guests, but libtracecmd applies it to any file that has
- * it (handle_options and timestamp_correction_calc in lib/trace-cmd/trace-input.c, 2.9.2 to 3.4).
+ * it (handle_options and timestamp_correction_calc in lib/trace-cmd/trace-input.c, 3.1.6 and 3.4).
  * It keeps the peer's number, and needs no file of a peer. KernelShark opens files with
  * libtracecmd.
  *
