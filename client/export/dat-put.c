@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "export/dat-timeline.h"
 #include "interfaces/cleanup.h"
 #include "trace/receipt.h"
 #include "trace/symbols.h"
@@ -281,7 +282,8 @@ int dat_put_options(FILE *out, const Trace *trace, bool with_date) {
         if (with_date)
                 dat_put_date(out, trace);
         dat_put_text_option(out, OPTION_UNAME, uname);
-        return dat_put_version(out, trace);
+        int r = trace->timeline.convert ? dat_put_timeline(out, trace) : 0;
+        return r ?: dat_put_version(out, trace);
 }
 
 int dat_put_section(FILE *out, const Trace *trace, DatSection section) {

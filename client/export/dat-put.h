@@ -22,8 +22,9 @@ int dat_put_result(FILE *out);
 
 /* Writes the content of a section. Returns 0 or -errno. */
 int dat_put_section(FILE *out, const Trace *trace, DatSection section);
-/* Writes the options of both versions: statistics, clock, system, version with receipt, and with
- * with_date the offset that makes times of day. Returns 0 or -errno. */
+/* Writes the options of both versions: statistics, clock, system, version with receipt, another
+ * time line of the trace, and with with_date the offset that makes times of day. Returns 0, -errno,
+ * or -E2BIG as dat_put_timeline(). */
 int dat_put_options(FILE *out, const Trace *trace, bool with_date);
 /* The kernel's format of a sub-buffer. A time extend is an entry without data that adds to the time
  * of all entries after it. */

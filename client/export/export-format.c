@@ -22,7 +22,7 @@
 
 #define CAN_PART  (EXPORT_CAN_CHOOSE | EXPORT_CAN_CUT)
 #define CAN_PRINT (EXPORT_CAN_STREAM | CAN_PART | EXPORT_CAN_THREAD)
-#define CAN_DAT   (EXPORT_CAN_STREAM | EXPORT_CAN_CHOOSE | EXPORT_CAN_COMPRESS)
+#define CAN_DAT   (EXPORT_CAN_STREAM | EXPORT_CAN_CHOOSE | EXPORT_CAN_COMPRESS | EXPORT_CAN_MACHINES)
 
 static const struct {
         const char *name, *suffix, *summary;
@@ -72,7 +72,7 @@ static const struct {
         [EXPORT_PERFETTO] = { "perfetto",
                         ".pftrace",
                         "for ui.perfetto.dev",
-                        CAN_PART | EXPORT_CAN_COMPATIBLE,
+                        CAN_PART | EXPORT_CAN_COMPATIBLE | EXPORT_CAN_MACHINES,
                         &perfetto_exporter },
 };
 

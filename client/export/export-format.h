@@ -33,6 +33,7 @@ typedef enum ExportAbility {
         EXPORT_CAN_CUT = 1 << 5,        /* some of the events */
         EXPORT_CAN_FILL = 1 << 6,       /* a directory, which part.h describes; not one file */
         EXPORT_CAN_COMPATIBLE = 1 << 7, /* for older viewers */
+        EXPORT_CAN_MACHINES = 1 << 8,   /* of a recording of several machines */
 } ExportAbility;
 
 /* .kts .dat .txt .json and so on; -EINVAL otherwise. */

@@ -193,6 +193,10 @@ static int export_trace(Trace *trace,
         if (r == -EBADMSG)
                 return reason_set(
                                 reason, KT_E_FAILED, "packed data is damaged, or the file shrank");
+        if (r == -E2BIG)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "its clock ran too unevenly: a trace.dat cannot say how");
         if (r == -EFBIG)
                 return reason_set(reason,
                                 KT_E_FAILED,
@@ -203,7 +207,9 @@ static int export_trace(Trace *trace,
 }
 
 /* Frames of a stream are copied as they are, also into a trace.dat. */
-static int check_selection(const Selection *selection, ExportFormat format, Reason *reason) {
+int export_check_selection(const Selection *selection, ExportFormat format, Reason *reason) {
+        if (!selection)
+                return 0;
         if (selection->cpus && !export_format_can(format, EXPORT_CAN_CHOOSE))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
@@ -226,9 +232,8 @@ int export_source(const ExportSource *source,
         _cleanup_(trace_close_cleanup) Trace *trace = NULL;
         ExportSummary summary = { 0 };
         Reason why = { 0 };
-        int r;
+        int r = export_check_selection(source->selection, format, reason);
 
-        r = source->selection ? check_selection(source->selection, format, reason) : 0;
         if (r != 0)
                 return r;
         r = trace_open(source->fd, export_format_is_text(format), source->seal, &trace, &why);

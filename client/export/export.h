@@ -67,6 +67,9 @@ int export_source(const ExportSource *source,
                 ExportSummary *ret,
                 Reason *reason);
 
+/* Whether the format can be made of this part: KT_E_INVALID_SPEC with a reason. */
+int export_check_selection(const Selection *selection, ExportFormat format, Reason *reason);
+
 /* Returns only the trace's receipt. KT_E_FAILED: it has none. */
 int export_receipt(const ExportSource *source, json_object **ret, Reason *reason);
 

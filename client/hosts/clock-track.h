@@ -48,6 +48,8 @@ void clock_track_thin(ClockTrack *track, size_t n_max);
 /* Converts a time there to the time here. Returns 0, or -ENODATA when the clocks were never
  * compared. */
 int clock_track_convert(const ClockTrack *track, ClockKind kind, uint64_t there, int64_t *ret);
+/* The time there when the clocks were compared for point i. */
+uint64_t clock_track_get_there(const ClockTrack *track, ClockKind kind, size_t i);
 /* How far a converted time may be from the true one. */
 int64_t clock_track_get_bound(const ClockTrack *track, ClockKind kind, int64_t here);
 /* The largest bound from the first to the last comparison. CLOCK_TIME_MAX: there is none. */

@@ -22,6 +22,8 @@ int hosts_clock_set(HostsClock *clock,
         const char *name = trace->decode->clock;
         TraceTimeline timeline = { .convert = hosts_clock_convert,
                 .userdata = clock,
+                .knots = clock->knots,
+                .n_knots = manifest->machines[machine].clock.n,
                 .wall_offset_ns = manifest->realtime_offset };
 
         if (strcmp(name, "mono") != 0 && strcmp(name, "boot") != 0)
@@ -34,6 +36,8 @@ int hosts_clock_set(HostsClock *clock,
                 .kind = *name == 'm' ? CLOCK_KIND_MONO : CLOCK_KIND_BOOT };
         if (clock->track->n == 0)
                 return reason_set(reason, KT_E_FAILED, "its clocks were never compared");
+        for (size_t i = 0; i < timeline.n_knots; i++)
+                clock->knots[i] = clock_track_get_there(clock->track, clock->kind, i);
         trace_set_timeline(trace, &timeline);
         return 0;
 }

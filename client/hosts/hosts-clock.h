@@ -8,6 +8,7 @@
 typedef struct HostsClock {
         const ClockTrack *track;
         ClockKind kind;
+        uint64_t knots[CLOCK_POINTS_MAX]; /* see TraceTimeline */
 } HostsClock;
 
 /* Lets a trace of the machine use the time line of the machine that collected the recordings. The

@@ -3,8 +3,9 @@
  * where, and the directory has a hidden random name until it is complete. A rename publishes it and
  * replaces at most an empty directory, because rename(2) refuses others.
  *
- * The content comes as parts from a process that reads an untrusted recording. So this file checks
- * each number and size, and the process never chooses a name.
+ * The content may come as parts from a process that reads an untrusted recording. So this file
+ * checks each number and size, and the process never chooses a name. Or the caller makes files, and
+ * the process gets only their descriptors.
  *
  * Owns the place, the descriptor, and the directory until it is published. */
 
@@ -167,6 +168,26 @@ int directory_target_fill(DirectoryTarget *target, int fd, Reason *reason) {
                         return r;
         }
         return r;
+}
+
+int directory_target_open_file(DirectoryTarget *target,
+                const char *name,
+                FILE **ret,
+                Reason *reason) {
+        _cleanup_close_ int fd = openat(
+                        target->fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+
+        if (!out)
+                return directory_target_refuse(target, errno, reason);
+        (void)TAKE_FD(fd);
+        *ret = out;
+        return 0;
+}
+
+int directory_target_remove_file(DirectoryTarget *target, const char *name, Reason *reason) {
+        return unlinkat(target->fd, name, 0) == 0 ? 0
+                                                  : directory_target_refuse(target, errno, reason);
 }
 
 /* In a directory that other users can change, they may have put another directory there. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdio.h>
+
 #include "interfaces/error.h"
 
 /* A directory of files that is published when it is complete. */
@@ -12,6 +14,13 @@ int directory_target_open(const char *path, DirectoryTarget **ret, Reason *reaso
 /* Reads parts (ctf/part.h) until the end of fd and appends them to the files. Returns 0, -errno
  * for a failed read, or KT_E_FAILED with a reason. */
 int directory_target_fill(DirectoryTarget *target, int fd, Reason *reason);
+/* Makes a new file. name: without a slash. Fails with KT_E_FAILED and a reason. */
+int directory_target_open_file(DirectoryTarget *target,
+                const char *name,
+                FILE **ret,
+                Reason *reason);
+/* Removes such a file. */
+int directory_target_remove_file(DirectoryTarget *target, const char *name, Reason *reason);
 /* Gives the directory its name. */
 int directory_target_publish(DirectoryTarget *target, Reason *reason);
 /* Removes a directory that was not published. */

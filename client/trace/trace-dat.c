@@ -4,7 +4,7 @@
  * zstd, as trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5) of trace-cmd 3.1.6 describe them. Called by
  * trace_open(). The top buffer and the instances become the trace's buffers. Options that only
  * other tools need are skipped. The following is not supported, and an error says so: big-endian
- * files, text of latency tracers, guests whose times need the host's file, other compressions. */
+ * files, text of latency tracers, times that are shifted to another machine, other compressions. */
 
 #include "trace/trace-dat.h"
 
@@ -137,8 +137,9 @@ static int take_option(Dat *dat, unsigned id, char *text, uint32_t size) {
                         dat->trace->stream.receipt = receipt_find(text);
                 return 0;
         case OPTION_TIME_SHIFT:
-                return trace_dat_refuse(
-                                dat, "the trace of a guest, its times need those of its host");
+                return trace_dat_refuse(dat,
+                                "its times are shifted to those of another machine, which only "
+                                "trace-cmd does: use the recording that it was made of");
         case OPTION_TSC2NSEC:
                 if (dat_get_u32(&input, &dat->trace->ts_mult) &&
                                 dat_get_u32(&input, &dat->trace->ts_shift)) {

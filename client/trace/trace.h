@@ -52,6 +52,10 @@ typedef struct TraceTimeline {
         /* Never decreases when ts grows. ts: nanoseconds of the trace's clock. */
         uint64_t (*convert)(const void *userdata, uint64_t ts);
         const void *userdata;
+        /* Times of the trace's clock, in order. Between two of them both clocks run evenly. Before
+         * the first and after the last one their difference stays the same. */
+        const uint64_t *knots;
+        size_t n_knots;
         int64_t wall_offset_ns; /* CLOCK_REALTIME minus it */
 } TraceTimeline;
 

@@ -9,6 +9,7 @@
 
 #include "export/export.h"
 #include "hosts/hosts-archive.h"
+#include "hosts/hosts-convert.h"
 #include "hosts/hosts-directory.h"
 #include "recording/directory-target.h"
 #include "recording/input.h"
@@ -122,18 +123,33 @@ static int convert(ConvertWork *work, const char *in_path, const char *out_path)
         return isolation_run(work->source.name, convert_work, work);
 }
 
-/* The recordings of several machines. */
-static int convert_machines(const ConvertWork *work, const char *in_path, const char *out_path) {
-        if (work->format != EXPORT_PERFETTO)
-                return message_show_usage(work->context,
-                                "%s: a directory of several machines becomes one file only for "
-                                "perfetto: name the file of one machine, or use --to perfetto",
-                                in_path);
+static int convert_to_archive(const ConvertWork *work, const char *in_path, const char *out_path) {
         return hosts_archive(&(HostsArchiveOptions){ .context = work->context,
                         .path = in_path,
                         .out_path = out_path,
                         .selection = work->source.selection,
                         .is_compatible = work->source.is_compatible });
+}
+
+/* The recordings of several machines. */
+static int convert_machines(const ConvertWork *work, const char *in_path, const char *out_path) {
+        if (!export_format_can(work->format, EXPORT_CAN_MACHINES))
+                return message_show_usage(work->context,
+                                "%s: a directory of several machines can become %s: use one of "
+                                "them, or name the file of one machine",
+                                in_path,
+                                export_format_list(EXPORT_CAN_MACHINES).text);
+        if (work->format == EXPORT_PERFETTO)
+                return convert_to_archive(work, in_path, out_path);
+        if (strcmp(out_path, "-") == 0)
+                return message_show_usage(work->context,
+                                "%s of several machines is a directory of files: use -o DIRECTORY",
+                                export_format_to_string(work->format));
+        return hosts_convert(&(HostsConvertOptions){ .context = work->context,
+                        .path = in_path,
+                        .out_path = out_path,
+                        .source = &work->source,
+                        .format = work->format });
 }
 
 typedef struct ConvertOptions {
@@ -290,7 +306,7 @@ const Verb verb_convert = {
                 "\n"
                 "FILE is as for 'report'. OUT is written completely or not at all.\n"
                 "With the DIRECTORY of a recording of several machines, perfetto is one archive of\n"
-                "all machines.\n",
+                "all machines, and dat a new or empty directory with a file of each machine.\n",
         .print_more = convert_print_formats,
         .at_home = "it reads recordings that are here: copy the file, or record with -H",
         .run = convert_run,

@@ -200,6 +200,24 @@ static void test_exchanged(Fixture *fixture, gconstpointer data _unused_) {
         g_assert_false(g_file_test(fixture->path, G_FILE_TEST_EXISTS));
 }
 
+/* A file is new, or it is refused. */
+static void test_named(Fixture *fixture, gconstpointer data _unused_) {
+        DirectoryTarget *target = open_directory(fixture->path);
+        Reason reason = {};
+        FILE *out = NULL;
+
+        g_assert_cmpint(directory_target_open_file(target, "a", &out, &reason), ==, 0);
+        g_assert_cmpint(fputs("text", out), >=, 0);
+        g_assert_cmpint(fclose(out), ==, 0);
+        g_assert_cmpint(directory_target_open_file(target, "a", &out, &reason), ==, KT_E_FAILED);
+        g_assert_cmpint(directory_target_open_file(target, "b", &out, &reason), ==, 0);
+        g_assert_cmpint(fclose(out), ==, 0);
+        g_assert_cmpint(directory_target_remove_file(target, "b", &reason), ==, 0);
+        g_assert_cmpint(directory_target_publish(target, &reason), ==, 0);
+        directory_target_free(target);
+        g_assert_cmpuint(count_entries(fixture->path), ==, 1);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, test) \
@@ -210,6 +228,7 @@ int main(int argc, char **argv) {
         ADD("empty", NULL, test_empty);
         ADD("occupied", NULL, test_occupied);
         ADD("file", NULL, test_file);
+        ADD("named", NULL, test_named);
         ADD("hostile", NULL, test_hostile);
         ADD("exchanged", NULL, test_exchanged);
         return g_test_run();

@@ -33,6 +33,11 @@ const char fixture_bytes_format[] =
                 "\tfield:__data_loc u8[] bytes;\toffset:12;\tsize:4;\tsigned:0;\n\n"
                 "print fmt: \"%s\", __print_hex(__get_dynamic_array(bytes), REC->n)\n";
 
+static const char page_format[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+                                  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+                                  "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+                                  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
+
 static void put_u32(uint8_t *out, uint32_t value) {
         memcpy(out, &value, sizeof(value));
 }
@@ -155,17 +160,19 @@ void stream_add_metadata_and(GByteArray *stream,
                 const char *more) {
         g_autofree char *hello = g_strescape(fixture_hello_format, NULL);
         g_autofree char *bytes = g_strescape(fixture_bytes_format, NULL);
+        g_autofree char *page = g_strescape(page_format, NULL);
         g_autofree char *json = g_strdup_printf(
                         "{\"version\":1,\"machine\":\"m\",\"kernel\":\"6.1\",\"arch\":\"x86_64\","
                         "\"long-size\":8,\"page-size\":4096,\"subbuf-size\":%d,\"cpus\":%u,"
                         "\"clock\":\"mono\",\"realtime-offset-nsec\":1700000000000000000,"
-                        "\"header-page\":\"\\tfield: local_t commit;\\toffset:8;\\tsize:8;\\n\","
+                        "\"header-page\":\"%s\","
                         "\"header-event\":\"\","
                         "\"events\":[{\"system\":\"test\",\"name\":\"hello\",\"format\":\"%s\"},"
                         "{\"system\":\"test\",\"name\":\"bytes\",\"format\":\"%s\"%s}],"
                         "\"commands\":{\"41\":\"first\"}%s}",
                         FIXTURE_SUBBUF_SIZE,
                         n_cpus,
+                        page,
                         hello,
                         bytes,
                         of_event,

@@ -234,7 +234,7 @@ static void test_refused(void) {
         expect_refusal(new, "version 8");
         put_option(guest_options, 12, "0123456789abcdef", 16);
         guest = dat_new(false, "none", guest_options);
-        expect_refusal(guest, "guest");
+        expect_refusal(guest, "another machine");
 }
 
 /* Options that lead to themselves. */
