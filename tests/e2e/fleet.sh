@@ -245,8 +245,8 @@ lied_to() {
         same_content
 }
 
-case_fleet_lies() { # a broker that says "duplicate" of what it does not have gets no file acknowledged
-        lied_to duplicate
+case_fleet_lies() { # neither a false "duplicate" nor an answer on a guessed subject acknowledges a file
+        lied_to duplicate guess
 }
 
 case_fleet_more_lies() { # [deep] answers that are wrong, huge, none, and too many
