@@ -135,6 +135,13 @@ static int reassembly_end_file(Reassembly *reassembly, const Chunk *last) {
                 return 0;
         }
         reassembly->result.n_files++;
+        if (last->listed_bytes > 0)
+                reassembly_report(reassembly,
+                                "file %" PRIu32 " was cut by a crash: %" PRIu64 " of %" PRIu64
+                                " bytes could be read",
+                                last->file,
+                                last->file_bytes,
+                                last->listed_bytes);
         return reassembly_copy(reassembly);
 }
 

@@ -164,6 +164,21 @@ static void test_beginning(Fixture *f, gconstpointer data) {
         assert_written(f, "5.0 5.1 5.2 ", "file 4 lacks its first chunks, and is left out\n");
 }
 
+/* A crash has cut the last frame of a file: what is left of it is written, and reported. */
+static void test_cut(Fixture *f, gconstpointer data) {
+        Chunk last = make(1, 2);
+
+        (void)data;
+        add(f, 1, 0);
+        add(f, 1, 1);
+        last.listed_bytes = 20;
+        g_assert_cmpint(reassembly_add(f->reassembly, &last), ==, 0);
+        add_end(f, 1);
+        assert_written(f,
+                        "1.0 1.1 1.2 ",
+                        "file 1 was cut by a crash: 12 of 20 bytes could be read\n");
+}
+
 /* Another's data in the place of a chunk. */
 static void test_wrong(Fixture *f, gconstpointer data) {
         Chunk chunk = make(1, 1);
@@ -200,6 +215,7 @@ int main(int argc, char **argv) {
                 { "/reassembly/repeated", test_repeated },
                 { "/reassembly/gaps", test_gaps },
                 { "/reassembly/beginning", test_beginning },
+                { "/reassembly/cut", test_cut },
                 { "/reassembly/wrong", test_wrong },
                 { "/reassembly/many", test_many },
         };
