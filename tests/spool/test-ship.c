@@ -251,6 +251,7 @@ static void test_stays(Fixture *f, gconstpointer data) {
         run(f);
         g_assert_cmpuint(f->last_file, ==, 5);
         g_assert_false(exists(f, entry->id, "000001.kts"));
+        g_assert_cmpuint(entry->n_dropped_files, ==, 0); /* nothing is missing */
         g_assert_true(exists(f, entry->id, "000002.kts"));
         end(f, entry);
         g_assert_cmpint(acknowledge(f, SHIPPER, entry->id, "end"), ==, KT_E_BUSY);
