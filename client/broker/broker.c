@@ -164,14 +164,17 @@ static int broker_check_stored(Broker *broker,
                 const Passage *passage,
                 uint64_t position,
                 Reason *reason) {
+        jsDirectGetMsgOptions which;
         jsOptions options;
         natsMsg *message = NULL;
         Chunk stored;
 
+        (void)jsDirectGetMsgOptions_Init(&which);
+        which.Sequence = position;
         (void)jsOptions_Init(&options);
         options.Wait = READ_BACK_MSEC;
-        natsStatus s = js_GetMsg(
-                        &message, broker->stream_api, broker->stream, position, &options, NULL);
+        natsStatus s = js_DirectGetMsg(
+                        &message, broker->stream_api, broker->stream, &options, &which);
         if (s != NATS_OK && s != NATS_NOT_FOUND)
                 return nats_link_refuse(broker->connection,
                                 "cannot read a chunk back that the broker calls a duplicate",

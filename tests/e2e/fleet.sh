@@ -211,6 +211,7 @@ case_fleet_stolen_credential() { # a stolen credential writes its own subject on
         cat out
         grep -q '^ok publish own$' out || fail "it cannot even write its own subject"
         ! grep -q '^THEFT' out || fail "the credential can do too much"
+        same '[]' "$(fleet list web2)" "messages in the stream of the other machine"
 }
 
 case_fleet_secret() { # the fleet's credentials must belong to root and be closed to others
