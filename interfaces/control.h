@@ -72,7 +72,7 @@
  *   SPOOL_READ {pipe}                ->
  *                                   <-      READY
  *   SPOOL_FILE {number, fd}          ->     copy this file; a stream up to its last whole frame
- *                                   <-      SPOOLED      done: send the next one
+ *                                   <-      SPOOLED {bytes}   all that it has: send the next one
  *   the end of the socket            ->     no file follows
  *
  * A process whose first message is INSPECT examines a program's file and has no stream:

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* broker.h for NATS JetStream. Chunks are published without waiting, each with a subject for its
- * answer below an inbox of this connection. At most WINDOW_MAX are on their way. One thread does
- * all of this; libnats has its own threads for the socket.
+ * answer that cannot be guessed. At most WINDOW_MAX are on their way. One thread does all of this;
+ * libnats has its own threads for the socket.
  *
  * The server drops a message whose identity (Nats-Msg-Id) it has stored lately, and answers
  * "duplicate" with the position of the stored one. That is the normal end of a repetition. But a
  * stolen credential of this host could also have stored other data under the identity of a chunk
  * that is still to come. So the stored message is read back, and must be equal, before the answer
  * counts.
+ *
+ * The server does not check the subject for an answer that a message names. So a stolen credential
+ * can let the server answer one of its own messages on any subject. A chunk's subject has a random
+ * token, which others see only together with the answer, and then it counts no more.
  *
  * Answers may be hostile: their size, their number and their form are checked. Answers that belong
  * to no chunk are ignored, and do not count as progress. */
@@ -29,7 +33,8 @@
 #define WINDOW_MAX       16
 #define ANSWER_MAX       4096
 #define ANSWER_VALUES    32
-#define PENDING_MESSAGES 256 /* of answers that were not looked at yet */
+#define ANSWER_INFIX     "stored" /* libnats has its own subjects in the inbox */
+#define PENDING_MESSAGES 256      /* of answers that were not looked at yet */
 #define PENDING_BYTES    (1024 * 1024)
 #define HEADERS_ROOM     4096 /* of a message, in addition to its data */
 #define WAIT_MSEC        500
@@ -39,6 +44,7 @@
 /* A chunk on its way, without its data. */
 typedef struct Passage {
         Chunk chunk;
+        char answer[NATS_SUBJECT_MAX]; /* the subject for the answer to it */
         bool is_stored;
 } Passage;
 
@@ -49,7 +55,6 @@ struct Broker {
         jsCtx *stream_api;
         Hash *hash;
         char stream[NATS_SUBJECT_MAX];
-        char inbox[NATS_SUBJECT_MAX]; /* of this connection */
         Passage window[WINDOW_MAX];
         uint64_t n_put, n_stored; /* the chunks between them are in the window */
         uint64_t position;
@@ -83,20 +88,13 @@ static int broker_connect(Broker *broker, Reason *reason) {
         return nats_link_open(&link, &broker->connection, reason);
 }
 
-/* The inbox cannot be guessed, so an answer to an earlier connection is not mistaken for one of
- * this connection. */
 static int broker_listen(Broker *broker, Reason *reason) {
-        char subject[NATS_SUBJECT_MAX + 4];
-        uint64_t random;
+        char subject[NATS_SUBJECT_MAX];
 
-        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-                return errno ? -errno : -EIO;
-        (void)snprintf(broker->inbox,
-                        sizeof(broker->inbox),
-                        "_INBOX_%s.%016" PRIx64,
-                        broker->options.machine_id,
-                        random);
-        (void)snprintf(subject, sizeof(subject), "%s.*", broker->inbox);
+        (void)snprintf(subject,
+                        sizeof(subject),
+                        "_INBOX_%s." ANSWER_INFIX ".*",
+                        broker->options.machine_id);
         natsStatus s = natsConnection_SubscribeSync(&broker->answers, broker->connection, subject);
         s = s
                             ?: natsSubscription_SetPendingLimits(
@@ -166,14 +164,17 @@ static int broker_check_stored(Broker *broker,
                 const Passage *passage,
                 uint64_t position,
                 Reason *reason) {
+        jsDirectGetMsgOptions which;
         jsOptions options;
         natsMsg *message = NULL;
         Chunk stored;
 
+        (void)jsDirectGetMsgOptions_Init(&which);
+        which.Sequence = position;
         (void)jsOptions_Init(&options);
         options.Wait = READ_BACK_MSEC;
-        natsStatus s = js_GetMsg(
-                        &message, broker->stream_api, broker->stream, position, &options, NULL);
+        natsStatus s = js_DirectGetMsg(
+                        &message, broker->stream_api, broker->stream, &options, &which);
         if (s != NATS_OK && s != NATS_NOT_FOUND)
                 return nats_link_refuse(broker->connection,
                                 "cannot read a chunk back that the broker calls a duplicate",
@@ -240,15 +241,14 @@ static int broker_take_receipt(Broker *broker,
 /* NULL: the answer belongs to no chunk that is on its way. */
 static Passage *broker_find_passage(Broker *broker, natsMsg *message) {
         const char *subject = natsMsg_GetSubject(message);
-        size_t n = strlen(broker->inbox);
-        uint64_t number = 0;
 
-        if (!subject || strncmp(subject, broker->inbox, n) != 0 || subject[n] != '.' ||
-                        sscanf(subject + n + 1, "%" SCNu64, &number) != 1 ||
-                        number < broker->n_stored || number >= broker->n_put)
-                return NULL;
-        Passage *passage = &broker->window[number % WINDOW_MAX];
-        return passage->is_stored ? NULL : passage;
+        for (uint64_t i = broker->n_stored; subject && i < broker->n_put; i++) {
+                Passage *passage = &broker->window[i % WINDOW_MAX];
+
+                if (!passage->is_stored && strcmp(passage->answer, subject) == 0)
+                        return passage;
+        }
+        return NULL;
 }
 
 static int broker_take_answer(Broker *broker, natsMsg *message, Reason *reason) {
@@ -321,12 +321,25 @@ static natsStatus broker_set_headers(natsMsg *message, const Chunk *chunk) {
         return s;
 }
 
-static int broker_publish(Broker *broker, const Chunk *chunk, Reason *reason) {
-        char subject[NATS_SUBJECT_MAX], answer[NATS_SUBJECT_MAX + 24];
+static int broker_make_answer(const Broker *broker, char answer[static NATS_SUBJECT_MAX]) {
+        uint64_t token[2];
+
+        if (getrandom(token, sizeof(token), 0) != sizeof(token))
+                return errno ? -errno : -EIO;
+        (void)snprintf(answer,
+                        NATS_SUBJECT_MAX,
+                        "_INBOX_%s." ANSWER_INFIX ".%016" PRIx64 "%016" PRIx64,
+                        broker->options.machine_id,
+                        token[0],
+                        token[1]);
+        return 0;
+}
+
+static int broker_publish(Broker *broker, const Chunk *chunk, const char *answer, Reason *reason) {
+        char subject[NATS_SUBJECT_MAX];
         natsMsg *message = NULL;
 
         nats_link_print_subject(broker->options.machine_id, chunk->session, subject);
-        (void)snprintf(answer, sizeof(answer), "%s.%" PRIu64, broker->inbox, broker->n_put);
         natsStatus s = natsMsg_Create(&message, subject, answer, chunk->data, (int)chunk->size);
         s = s ?: broker_set_headers(message, chunk);
         s = s ?: natsConnection_PublishMsg(broker->connection, message);
@@ -336,15 +349,18 @@ static int broker_publish(Broker *broker, const Chunk *chunk, Reason *reason) {
 
 int broker_put(Broker *broker, const Chunk *chunk, Reason *reason) {
         int r = broker_wait(broker, WINDOW_MAX - 1, reason);
-
-        r = r ?: broker_publish(broker, chunk, reason);
+        if (r != 0)
+                return r;
+        Passage *passage = &broker->window[broker->n_put % WINDOW_MAX];
+        *passage = (Passage){ .chunk = *chunk };
+        passage->chunk.data = NULL; /* the caller's */
+        r = broker_make_answer(broker, passage->answer);
+        r = r ?: broker_publish(broker, chunk, passage->answer, reason);
         if (r != 0)
                 return r;
         if (broker->n_put == broker->n_stored)
                 broker->progress_usec = broker_get_now();
-        Passage *passage = &broker->window[broker->n_put++ % WINDOW_MAX];
-        *passage = (Passage){ .chunk = *chunk };
-        passage->chunk.data = NULL; /* the caller's */
+        broker->n_put++;
         return 0;
 }
 

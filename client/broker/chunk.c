@@ -19,6 +19,7 @@ static const char *const names[_CHUNK_PROPERTY_N] = {
         [CHUNK_HASH] = "Ktrace-Hash",
         [CHUNK_FILE_HASH] = "Ktrace-File-Hash",
         [CHUNK_FILE_BYTES] = "Ktrace-File-Bytes",
+        [CHUNK_LISTED_BYTES] = "Ktrace-Listed-Bytes",
         [CHUNK_END] = "Ktrace-End",
         [CHUNK_UID] = "Ktrace-Uid",
         [CHUNK_CREATED] = "Ktrace-Created",
@@ -39,6 +40,7 @@ void chunk_print(const Chunk *chunk, ChunkProperty property, char text[static CH
                 [CHUNK_NUMBER] = chunk->number,
                 [CHUNK_PREVIOUS] = chunk->previous,
                 [CHUNK_FILE_BYTES] = chunk->file_bytes,
+                [CHUNK_LISTED_BYTES] = chunk->listed_bytes,
                 [CHUNK_END] = 1,
                 [CHUNK_UID] = chunk->uid,
                 [CHUNK_CREATED] = chunk->created_usec,
@@ -58,6 +60,10 @@ void chunk_print(const Chunk *chunk, ChunkProperty property, char text[static CH
                 return;
         case CHUNK_FILE_BYTES:
                 if (chunk->is_last)
+                        chunk_print_number(text, numbers[property]);
+                return;
+        case CHUNK_LISTED_BYTES:
+                if (chunk->listed_bytes > 0)
                         chunk_print_number(text, numbers[property]);
                 return;
         case CHUNK_END:
@@ -125,6 +131,8 @@ int chunk_read(Chunk *chunk, ChunkProperty property, const char *text) {
                 return chunk_read_hash(text, chunk->file_hash);
         case CHUNK_FILE_BYTES:
                 return chunk_read_number(text, INT64_MAX, &chunk->file_bytes);
+        case CHUNK_LISTED_BYTES:
+                return chunk_read_number(text, INT64_MAX, &chunk->listed_bytes);
         case CHUNK_END:
                 chunk->is_end = true;
                 return strcmp(text, "1") == 0 ? 0 : -EBADMSG;

@@ -21,6 +21,8 @@ typedef struct Chunk {
         bool is_last;      /* of the file, which then has these two */
         char file_hash[HASH_DIGITS + 1]; /* of the hashes of its chunks, as texts */
         uint64_t file_bytes;
+        uint64_t listed_bytes; /* its length there, if a crash has cut its last frame; 0: as above
+                                */
         bool is_end;
         char hash[HASH_DIGITS + 1]; /* of the data */
         uint64_t uid;               /* the owner of the recording */
@@ -39,6 +41,7 @@ typedef enum ChunkProperty {
         CHUNK_HASH,
         CHUNK_FILE_HASH,
         CHUNK_FILE_BYTES,
+        CHUNK_LISTED_BYTES,
         CHUNK_END,
         CHUNK_UID,
         CHUNK_CREATED,

@@ -175,7 +175,7 @@ void nats_link_print_subject(const char *machine_id,
 
 static bool nats_link_is_optional(ChunkProperty property) {
         return property == CHUNK_FILE_HASH || property == CHUNK_FILE_BYTES ||
-               property == CHUNK_END || property == CHUNK_NAME;
+               property == CHUNK_LISTED_BYTES || property == CHUNK_END || property == CHUNK_NAME;
 }
 
 static int nats_link_read_subject(const char *subject, Chunk *chunk) {

@@ -86,7 +86,8 @@ static int fleet_read(Archive *archive,
         uint64_t position = 1;
         int r = 0;
 
-        while (r == 0 && !reassembly_get_result(reassembly).is_ended) {
+        /* Nothing may come after the end, so all is read. */
+        while (r == 0) {
                 Chunk chunk;
 
                 r = archive_read(archive,
@@ -101,7 +102,7 @@ static int fleet_read(Archive *archive,
                 } else if (r == -EBADMSG) {
                         fetch->n_strange++;
                         r = 0;
-                } else if (r == -ENOENT && follows) {
+                } else if (r == -ENOENT && follows && !reassembly_get_result(reassembly).is_ended) {
                         (void)sleep(FOLLOW_SEC);
                         r = 0;
                 }

@@ -6,7 +6,12 @@
  *
  * ktrace-ship sends the chunks of a session in order. After a failure it goes back, so the broker
  * may have chunks twice, and up to its window of 16 in another order. This file puts them in order
- * and drops repetitions. What is still missing after HELD_MAX further chunks is a gap. */
+ * and drops repetitions. What is still missing after HELD_MAX further chunks is a gap.
+ *
+ * Whoever stole the credential of the host can store chunks with correct hashes, also those of
+ * files that are to come. Then there are two versions of a chunk. This file cannot know which one
+ * is true, so it takes the first, and reports the conflict. It does the same with chunks after the
+ * end. */
 
 #include "fleet/reassembly.h"
 
@@ -18,7 +23,14 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
-#define HELD_MAX 32
+#define HELD_MAX    32
+#define KNOWN_BYTES 8 /* of the hash of each chunk that was taken */
+
+/* A chunk that was taken. 16 bytes for each 512 KiB of a recording. */
+typedef struct Known {
+        uint32_t file, number;
+        char hash[KNOWN_BYTES];
+} Known;
 
 struct Reassembly {
         int fd;
@@ -32,6 +44,10 @@ struct Reassembly {
         uint64_t bytes;
         Chunk held[HELD_MAX]; /* chunks that are too early, with their own data */
         size_t n_held;
+        Known *known; /* in the order of file and number */
+        size_t n_known, room_known;
+        uint32_t n_late; /* messages after the end, or of files before the current one, that
+                            repeat nothing */
         ReassemblyResult result;
 };
 
@@ -63,6 +79,7 @@ Reassembly *reassembly_free(Reassembly *reassembly) {
         if (reassembly->draft)
                 fclose(reassembly->draft);
         hash_free(reassembly->hash);
+        free(reassembly->known);
         free(reassembly);
         return NULL;
 }
@@ -76,6 +93,58 @@ static _printf_(2, 3) void reassembly_report(Reassembly *reassembly, const char 
         va_end(args);
         reassembly->result.n_gaps++;
         reassembly->report(text, reassembly->userdata);
+}
+
+/* Versions of a chunk */
+
+static int reassembly_remember(Reassembly *reassembly, const Chunk *chunk) {
+        if (reassembly->n_known == reassembly->room_known) {
+                size_t room = reassembly->room_known ? 2 * reassembly->room_known : 64;
+                Known *known = reallocarray(reassembly->known, room, sizeof(*known));
+
+                if (!known)
+                        return -ENOMEM;
+                reassembly->known = known;
+                reassembly->room_known = room;
+        }
+        Known *known = &reassembly->known[reassembly->n_known++];
+        *known = (Known){ .file = chunk->file, .number = chunk->number };
+        memcpy(known->hash, chunk->hash, KNOWN_BYTES);
+        return 0;
+}
+
+static int reassembly_compare_known(const void *a, const void *b) {
+        const Known *first = a, *second = b;
+
+        if (first->file != second->file)
+                return first->file < second->file ? -1 : 1;
+        return first->number == second->number ? 0 : first->number < second->number ? -1 : 1;
+}
+
+static const Known *reassembly_find_known(const Reassembly *reassembly, const Chunk *chunk) {
+        const Known key = { .file = chunk->file, .number = chunk->number };
+
+        return reassembly->n_known == 0 ? NULL
+                                        : bsearch(&key,
+                                                          reassembly->known,
+                                                          reassembly->n_known,
+                                                          sizeof(key),
+                                                          reassembly_compare_known);
+}
+
+/* The place of the chunk is taken. */
+static void reassembly_repeat(Reassembly *reassembly, const Chunk *chunk) {
+        const Known *known = reassembly_find_known(reassembly, chunk);
+
+        reassembly->result.n_repeated++;
+        if (!known)
+                reassembly->n_late++;
+        else if (memcmp(known->hash, chunk->hash, KNOWN_BYTES) != 0)
+                reassembly_report(reassembly,
+                                "file %" PRIu32 ": the broker has two versions of chunk %" PRIu32
+                                ", the first was taken",
+                                chunk->file,
+                                chunk->number);
 }
 
 /* Files */
@@ -135,12 +204,20 @@ static int reassembly_end_file(Reassembly *reassembly, const Chunk *last) {
                 return 0;
         }
         reassembly->result.n_files++;
+        if (last->listed_bytes > 0)
+                reassembly_report(reassembly,
+                                "file %" PRIu32 " was cut by a crash: %" PRIu64 " of %" PRIu64
+                                " bytes could be read",
+                                last->file,
+                                last->file_bytes,
+                                last->listed_bytes);
         return reassembly_copy(reassembly);
 }
 
 static int reassembly_append(Reassembly *reassembly, const Chunk *chunk) {
         int r = reassembly_write(fileno(reassembly->draft), chunk->data, chunk->size);
 
+        r = r ?: reassembly_remember(reassembly, chunk);
         if (r < 0)
                 return r;
         hash_add(reassembly->hash, chunk->hash, HASH_DIGITS);
@@ -160,8 +237,9 @@ typedef enum ChunkPlace {
 static ChunkPlace reassembly_place(const Reassembly *reassembly, const Chunk *chunk) {
         bool is_current = chunk->file == reassembly->file && !chunk->is_end;
 
+        /* An older `previous` is that of a machine that has forgotten an acknowledgement. */
         if (chunk->is_end)
-                return chunk->previous == reassembly->file && !reassembly->is_open ? CHUNK_NEXT
+                return chunk->previous <= reassembly->file && !reassembly->is_open ? CHUNK_NEXT
                                                                                    : CHUNK_EARLY;
         if (chunk->file < reassembly->file || (is_current && chunk->number < reassembly->next))
                 return CHUNK_REPEATED;
@@ -169,7 +247,7 @@ static ChunkPlace reassembly_place(const Reassembly *reassembly, const Chunk *ch
                 return is_current && chunk->number == reassembly->next ? CHUNK_NEXT : CHUNK_EARLY;
         if (is_current)
                 return CHUNK_REPEATED;
-        return chunk->number == 0 && chunk->previous == reassembly->file ? CHUNK_NEXT : CHUNK_EARLY;
+        return chunk->number == 0 && chunk->previous <= reassembly->file ? CHUNK_NEXT : CHUNK_EARLY;
 }
 
 static int reassembly_take(Reassembly *reassembly, const Chunk *chunk) {
@@ -221,7 +299,7 @@ static int reassembly_advance(Reassembly *reassembly) {
                 if (place == CHUNK_NEXT)
                         r = reassembly_take(reassembly, &chunk);
                 else
-                        reassembly->result.n_repeated++;
+                        reassembly_repeat(reassembly, &chunk);
                 free((void *)chunk.data);
         }
         return r;
@@ -272,12 +350,28 @@ static int reassembly_hold(Reassembly *reassembly, const Chunk *chunk) {
         return 0;
 }
 
+/* ktrace-ship sends nothing new after the end, but it may repeat. */
+static void reassembly_take_late(Reassembly *reassembly, const Chunk *chunk) {
+        bool is_end = chunk->is_end && chunk->previous <= reassembly->file;
+
+        if (is_end)
+                reassembly->result.n_repeated++;
+        else if (chunk->is_end || reassembly_place(reassembly, chunk) != CHUNK_REPEATED)
+                reassembly->n_late++;
+        else
+                reassembly_repeat(reassembly, chunk);
+}
+
 int reassembly_add(Reassembly *reassembly, const Chunk *chunk) {
         ChunkPlace place = reassembly_place(reassembly, chunk);
         int r = 0;
 
+        if (reassembly->result.is_ended) {
+                reassembly_take_late(reassembly, chunk);
+                return 0;
+        }
         if (place == CHUNK_REPEATED) {
-                reassembly->result.n_repeated++;
+                reassembly_repeat(reassembly, chunk);
                 return 0;
         }
         if (place == CHUNK_NEXT) {
@@ -294,6 +388,10 @@ int reassembly_finish(Reassembly *reassembly) {
 
         while (r == 0 && reassembly->n_held > 0)
                 r = reassembly_skip(reassembly);
+        if (reassembly->n_late > 0)
+                reassembly_report(reassembly,
+                                "%" PRIu32 " messages came too late, and are left out",
+                                reassembly->n_late);
         return r;
 }
 

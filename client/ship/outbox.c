@@ -94,6 +94,8 @@ static bool outbox_fill_file(OutboxItem *item, json_object *file) {
         item->file = outbox_parse_number(name);
         (void)snprintf(item->file_name, sizeof(item->file_name), "%s", name);
         item->bytes = outbox_get_number(file, "bytes");
+        item->is_cut = json_object_object_get_ex(file, "readable", NULL);
+        item->readable_bytes = outbox_get_number(file, "readable");
         return item->file > item->shipped_file &&
                strcmp(outbox_get_text(file, "state"), "whole") == 0;
 }

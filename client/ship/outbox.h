@@ -14,7 +14,9 @@ typedef struct OutboxItem {
         uint32_t shipped_file; /* the last that was acknowledged */
         uint32_t file;         /* the next one; 0: none, only the end */
         char file_name[64];
-        uint64_t bytes;           /* of the file */
+        uint64_t bytes; /* of the file */
+        bool is_cut;    /* only readable_bytes of it can be read */
+        uint64_t readable_bytes;
         json_object *description; /* for the end: the entry without its files; borrowed */
 } OutboxItem;
 

@@ -17,13 +17,15 @@
 #include "interfaces/json.h"
 #include "interfaces/trust.h"
 
-#define SERVERS_MAX    16
-#define URL_MAX        1024
-#define INTERVAL_USEC  UINT64_C(5000000)
-#define TIMEOUT_USEC   UINT64_C(60000000)
-#define TIME_MIN_USEC  UINT64_C(1000000)
-#define TIME_MAX_USEC  UINT64_C(3600000000)
-#define KB_PER_SEC_MAX (UINT64_C(1) << 30)
+#define SERVERS_MAX      16
+#define URL_MAX          1024
+#define INTERVAL_USEC    UINT64_C(5000000)
+#define TIMEOUT_USEC     UINT64_C(60000000)
+#define TIME_MIN_USEC    UINT64_C(1000000)
+#define TIME_MAX_USEC    UINT64_C(3600000000)
+#define TIMEOUT_MAX_USEC UINT64_C(60000000) /* less than the reader of ktraced waits */
+#define KB_PER_SEC_MIN   16 /* a chunk in 32 s: the reader of ktraced waits for two minutes */
+#define KB_PER_SEC_MAX   (UINT64_C(1) << 30)
 
 ShipSettings *ship_settings_free(ShipSettings *settings) {
         if (!settings)
@@ -64,6 +66,8 @@ static int ship_settings_read_rate(void *target, json_object *o, const Place *pl
         uint64_t kb = 0;
 
         int r = place_read_number(place, o, 0, KB_PER_SEC_MAX, &kb);
+        if (r == 0 && kb > 0 && kb < KB_PER_SEC_MIN)
+                r = place_refuse_value(place, o, "0 (no limit), or at least 16");
         settings->bytes_per_sec = kb * 1024;
         return r;
 }
@@ -86,7 +90,12 @@ static int ship_settings_read_interval(void *target, json_object *o, const Place
 }
 
 static int ship_settings_read_timeout(void *target, json_object *o, const Place *place) {
-        return ship_settings_read_time(&((ShipSettings *)target)->timeout_usec, o, place);
+        ShipSettings *settings = target;
+
+        int r = ship_settings_read_time(&settings->timeout_usec, o, place);
+        if (r == 0 && settings->timeout_usec > TIMEOUT_MAX_USEC)
+                r = place_refuse_value(place, o, "a time from 1s to 1min, such as \"30s\"");
+        return r;
 }
 
 static int ship_settings_read_text(ShipSettings *settings,

@@ -36,8 +36,6 @@ typedef struct Progress {
         uint32_t file;
         uint32_t n_stored; /* chunks */
         uint64_t salt;
-        uint64_t odd_bytes; /* read by the last try, if not as many as the list says */
-        char odd_hash[HASH_DIGITS + 1];
 } Progress;
 
 typedef struct Shipper {
@@ -178,29 +176,23 @@ static int shipper_flush(Shipper *shipper, Reason *reason) {
         return r;
 }
 
-/* The pipe also ends early when its writer is killed, so its length is compared with the list. In
- * two cases the list is wrong: a crash has cut a frame, which is not read; and a full disk has left
- * the length unknown. Then two tries in a row must read the same. */
-static int shipper_check_length(Shipper *shipper,
-                const OutboxItem *item,
-                const Chunk *last,
-                Reason *reason) {
-        Progress *progress = &shipper->progress;
-
+/* The pipe also ends early when its writer is killed, or when the disk fails. So a file counts only
+ * if it has the length of the list. A crash may have cut its last frame, which is not passed on.
+ * Then the list says how many bytes can be read, as soon as they were read to their end once. */
+static int shipper_check_length(const OutboxItem *item, Chunk *last, Reason *reason) {
         if (last->file_bytes == item->bytes)
                 return 0;
-        if (last->file_bytes == progress->odd_bytes &&
-                        strcmp(last->file_hash, progress->odd_hash) == 0) {
+        if (item->is_cut && last->file_bytes == item->readable_bytes) {
+                last->listed_bytes = item->bytes;
                 log_print(LOG_NOTICE,
-                                "%s: %s: %" PRIu64 " of %" PRIu64 " bytes can be read",
+                                "%s: %s: a crash has cut it: %" PRIu64 " of %" PRIu64
+                                " bytes can be read",
                                 item->id,
                                 item->file_name,
                                 last->file_bytes,
                                 item->bytes);
                 return 0;
         }
-        progress->odd_bytes = last->file_bytes;
-        memcpy(progress->odd_hash, last->file_hash, sizeof(progress->odd_hash));
         return reason_set(reason,
                         KT_E_FAILED,
                         "%s: %s: read %" PRIu64 " bytes, expected %" PRIu64 ": trying again",
@@ -221,7 +213,7 @@ static int shipper_send_chunk(Shipper *shipper,
         chunk->file_bytes += chunk->size;
         if (chunk->is_last) {
                 hash_finish(shipper->file_hash, chunk->file_hash);
-                r = shipper_check_length(shipper, item, chunk, reason);
+                r = shipper_check_length(item, chunk, reason);
         }
         r = r ?: shipper_put(shipper, chunk, reason);
         chunk->number++;

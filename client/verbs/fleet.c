@@ -299,7 +299,7 @@ static int fleet_take_option(Context *context, FleetOptions *o, int option, cons
 
         for (size_t i = 0; i < ELEMENTSOF(passed); i++)
                 if (option == passed[i].option) {
-                        if (o->n_words + 2 > FLEET_WORDS_MAX / 2)
+                        if (o->n_words + 2 > 1 + 2 * ELEMENTSOF(passed))
                                 return message_show_usage(
                                                 context, "%s is given twice", passed[i].name);
                         fleet_add_word(o, passed[i].name);

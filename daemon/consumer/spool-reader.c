@@ -88,8 +88,10 @@ static int write_all(int control_fd, int fd, const uint8_t *data, size_t size) {
         return 0;
 }
 
-static int spool_reader_copy(int control_fd, int from, int to, bool is_raw, uint8_t *buffer) {
+/* Returns the number of bytes that the file gave, or -errno. */
+static int64_t spool_reader_copy(int control_fd, int from, int to, bool is_raw, uint8_t *buffer) {
         struct stat status;
+        uint64_t at = 0;
 
         int r = fd_stat(from, &status);
         if (r < 0)
@@ -98,32 +100,36 @@ static int spool_reader_copy(int control_fd, int from, int to, bool is_raw, uint
         r = is_raw ? 0 : spool_reader_find_end(from, end, &end);
         if (r < 0)
                 return r;
-        for (uint64_t at = 0; at < end;) {
+        while (at < end) {
                 ssize_t n = pread(from, buffer, MIN_OF(CHUNK_BYTES, end - at), (off_t)at);
 
-                if (n <= 0)
-                        return n < 0 ? -errno : 0; /* the file has become shorter */
+                if (n < 0)
+                        return -errno;
+                if (n == 0)
+                        break; /* the file has become shorter */
                 r = write_all(control_fd, to, buffer, (size_t)n);
                 if (r < 0)
                         return r;
                 at += (uint64_t)n;
         }
-        return 0;
+        return (int64_t)at;
 }
 
 /* Copies the next file. Fails with -ECANCELED when no file follows. */
 static int pass_next(int control_fd, int pipe_fd, uint8_t *buffer) {
-        ControlMessage message;
+        ControlMessage message, done = { .type = CONTROL_SPOOLED };
         int fd = -1;
 
         int r = order_take(control_fd, CONTROL_SPOOL_FILE, &message, &fd, 1);
         _cleanup_close_ int from = fd;
         if (r < 0)
                 return r;
-        r = spool_reader_copy(control_fd, from, pipe_fd, message.spool_file.is_raw, buffer);
-        if (r == 0)
-                order_report(control_fd, CONTROL_SPOOLED, 0, "");
-        return r;
+        int64_t n = spool_reader_copy(control_fd, from, pipe_fd, message.spool_file.is_raw, buffer);
+        if (n < 0)
+                return (int)n;
+        done.spooled.bytes = (uint64_t)n;
+        (void)order_answer(control_fd, &done); /* the daemon may be gone */
+        return 0;
 }
 
 void spool_reader_run(int control_fd) {

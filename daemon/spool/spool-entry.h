@@ -25,6 +25,8 @@ typedef struct SpoolMember {
         char name[SPOOL_MEMBER_MAX + 1];
         uint64_t bytes; /* accounted size; is_promised: maximum size */
         bool is_promised;
+        bool is_read;        /* a reader got all that can be read of it */
+        uint64_t read_bytes; /* is_read: so many bytes; a crash may have cut the last frame */
 } SpoolMember;
 
 struct SpoolEntry {

@@ -40,6 +40,7 @@ struct SpoolFetch {
         char id[KT_ID_DIGITS + 1];
         char member[SPOOL_MEMBER_MAX + 1]; /* only this member; "": all streams */
         unsigned last;                     /* number of the latest stream passed on */
+        bool is_whole;                     /* the latest stream was, before it was opened */
         bool is_done;                      /* the single member was passed on */
         uint64_t pinned_bytes;             /* of the current stream, if dropped */
         TAILQ_ENTRY(SpoolFetch) fetches;
@@ -160,6 +161,7 @@ static void fetch_next(SpoolFetch *fetch) {
         }
         fetch->is_done = fetch->member[0] != '\0';
         fetch->last = member->number;
+        fetch->is_whole = member->number > 0 && !member->is_promised;
         fetch->pinned_bytes = 0;
         (void)snprintf(job->name, sizeof(job->name), "%s", member->name);
         job->number = member->number;
@@ -177,6 +179,21 @@ static void spool_fetch_log_failure(const SpoolFetch *fetch, int error) {
                                 strerror(error));
 }
 
+/* A pipe that ends does not say whether its writer was killed. So a reader that must have all bytes
+ * compares what it got with this number, which is known only when the writer has finished. */
+static void spool_fetch_take_length(const SpoolFetch *fetch, uint64_t bytes) {
+        const SpoolEntry *entry = spool_find(fetch->spool, fetch->id);
+
+        for (size_t i = 0; fetch->is_whole && entry && i < entry->n_members; i++) {
+                SpoolMember *member = &entry->members[i];
+
+                if (member->number == fetch->last) {
+                        member->is_read = true;
+                        member->read_bytes = bytes;
+                }
+        }
+}
+
 static void spool_fetch_on_message(Consumer *consumer _unused_,
                 const ControlMessage *message,
                 void *userdata) {
@@ -189,9 +206,10 @@ static void spool_fetch_on_message(Consumer *consumer _unused_,
                 request->fd = TAKE_FD(fetch->client_fd);
                 request->done(request, 0, &(Reason){});
                 fetch_next(fetch);
-        } else if (message->type == CONTROL_SPOOLED && !fetch->request)
+        } else if (message->type == CONTROL_SPOOLED && !fetch->request) {
+                spool_fetch_take_length(fetch, message->spooled.bytes);
                 fetch_next(fetch);
-        else if (message->type == CONTROL_GONE)
+        } else if (message->type == CONTROL_GONE)
                 spool_fetch_log_failure(fetch, message->status.error);
 }
 

@@ -158,6 +158,8 @@ static int put_files(json_object *object, const SpoolEntry *entry) {
                                     ?: spool_index_put_text(file,
                                                        "state",
                                                        member->is_promised ? "written" : "whole");
+                if (r == 0 && member->is_read && member->read_bytes != member->bytes)
+                        r = spool_index_put_number(file, "readable", member->read_bytes);
         }
         return r;
 }

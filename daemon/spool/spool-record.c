@@ -346,8 +346,10 @@ static void drop_oldest(SpoolEntry *entry, SpoolJob *job) {
         if (job->drop_from == 0)
                 job->drop_from = oldest->number;
         job->drop_to = oldest->number;
-        entry->n_dropped_files++;
-        entry->dropped_bytes += oldest->bytes;
+        if (!entry->ships) { /* else it has arrived elsewhere: nothing is missing */
+                entry->n_dropped_files++;
+                entry->dropped_bytes += oldest->bytes;
+        }
         spool_fetch_pin(entry->spool, entry->id, oldest);
         spool_entry_drop(entry, oldest);
 }

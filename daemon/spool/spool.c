@@ -235,6 +235,9 @@ void spool_forget(Spool *spool, const void *userdata) {
         TAILQ_FOREACH(job, &spool->asking, jobs)
                 if (job->userdata == userdata)
                         job->handler = NULL;
+        TAILQ_FOREACH(job, &spool->ending, jobs) /* it waits for space that is being freed */
+                if (job->userdata == userdata)
+                        job->handler = NULL;
 }
 
 /* Copying a file into an entry */

@@ -172,6 +172,37 @@ case_fleet_full() { # files stay until they have arrived: a full recording waits
         [ "$(count fleet.kts '.fields.id == 1000')" -lt 60000 ] || fail "nothing was lost: the case tests nothing"
 }
 
+# cut_by_crash NAME: leaves the last file of the recording as a crash does: without its end, and with half a frame.
+cut_by_crash() {
+        local entry file
+        entry=$SPOOL_DIR/$(spooled | jq -r --arg name "$1" '.[] | select(.name == $name) | .id')
+        file=$(find "$entry" -name '*.kts' | sort | tail -n 1)
+        kill -KILL "$(daemon_pid)"
+        jq 'del(."ended-usec", .code, .reason)' "$entry/session.json" >session.json
+        cat session.json >"$entry/session.json"
+        truncate -s -10 "$file"
+}
+
+case_fleet_cut() { # two recordings that a crash has cut both arrive, and what is missing is reported there
+        fleet_begin
+        marked one
+        marked two
+        "$TARGET" calls 2000 1000
+        ended one
+        ended two
+        cut_by_crash one
+        cut_by_crash two
+        ship_starts
+        arrives
+        for id in $(spooled | jq -r '.[].id'); do
+                expect 4 fleet fetch web1 "$id"
+                grep -q 'was cut by a crash: [0-9]* of [0-9]* bytes could be read' err || fail "$(cat err)"
+                mv out fleet.kts
+                ktracectl spool fetch "$id" -o here.kts
+                cmp here.kts fleet.kts || fail "the rest of it differs"
+        done
+}
+
 case_fleet_stolen_credential() { # a stolen credential writes its own subject only, and reads and removes nothing else
         fleet_begin
         fleet add "$OTHER_ID" web2
@@ -180,6 +211,7 @@ case_fleet_stolen_credential() { # a stolen credential writes its own subject on
         cat out
         grep -q '^ok publish own$' out || fail "it cannot even write its own subject"
         ! grep -q '^THEFT' out || fail "the credential can do too much"
+        same '[]' "$(fleet list web2)" "messages in the stream of the other machine"
 }
 
 case_fleet_secret() { # the fleet's credentials must belong to root and be closed to others
@@ -209,6 +241,8 @@ case_fleet_settings() { # each mistake in ktrace-ship.json is found with its lin
         try '{"servers": ["tls://me:secret@nats.example"]}' 'a URL has no user and no password'
         try '{"servers": ["nats://localhost"], "machine-id": "x"}' 'expected 32 digits'
         try '{"servers": ["nats://localhost"], "interval": "1d"}' 'expected a time from 1s to 1h'
+        try '{"servers": ["nats://localhost"], "timeout": "2min"}' 'expected a time from 1s to 1min'
+        try '{"servers": ["nats://localhost"], "max-kb-per-sec": 4}' 'expected 0 \(no limit\), or at least 16'
         try '{"servers": ["nats://localhost"], "frob": 1}' 'ktrace-ship.json:1:35: frob: no such key: see ktrace-ship'
         refused 2 'expected no argument, got "x"' "$SHIP" x
         prints '^ktrace-ship [0-9]' "$SHIP" --version
@@ -245,8 +279,8 @@ lied_to() {
         same_content
 }
 
-case_fleet_lies() { # a broker that says "duplicate" of what it does not have gets no file acknowledged
-        lied_to duplicate
+case_fleet_lies() { # neither a false "duplicate" nor an answer on a guessed subject acknowledges a file
+        lied_to duplicate guess
 }
 
 case_fleet_more_lies() { # [deep] answers that are wrong, huge, none, and too many

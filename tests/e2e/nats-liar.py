@@ -16,12 +16,12 @@ def say(text):
     print(text, flush=True)
 
 
-def answer(client, reply, subject, sids):
+def answer(client, reply, subject, sids, n_chunks):
     stream = "ktrace-" + subject.split(".")[1] if subject.startswith("ktrace.") else "x"
 
     sid = next((sid for pattern, sid in sids if reply.startswith(pattern)), "1")
 
-    def message(body, header=b""):
+    def message(body, header=b"", reply=reply):
         if header:
             client.sendall(f"HMSG {reply} {sid} {len(header)} {len(header) + len(body)}\r\n".encode() + header + body +
                            b"\r\n")
@@ -34,6 +34,9 @@ def answer(client, reply, subject, sids):
                                                "time": "2026-01-01T00:00:00Z"}}).encode())
     if lie == "duplicate":
         message(json.dumps({**good, "duplicate": True}).encode())
+    elif lie == "guess":  # as a thief, who knows all answers before this one; the chunk itself is refused
+        message(json.dumps(good).encode(), reply=f"{reply.rpartition('.')[0]}.{n_chunks}")
+        message(b'{"error": {"code": 503, "description": "no space"}}')
     elif lie == "other-stream":
         message(json.dumps({**good, "stream": "elsewhere"}).encode())
     elif lie == "huge-header":
@@ -53,6 +56,7 @@ def answer(client, reply, subject, sids):
 def serve(client):
     lines = client.makefile("rb")
     sids = []
+    n_chunks = 0
     client.sendall(f"INFO {json.dumps(INFO)}\r\n".encode())
     while line := lines.readline().decode():
         words = line.split()
@@ -64,7 +68,8 @@ def serve(client):
             lines.read(int(words[-1]) + 2)
             has_reply = len(words) > (4 if words[0] == "HPUB" else 3)
             if has_reply:
-                answer(client, words[2], words[1], sids)
+                answer(client, words[2], words[1], sids, n_chunks)
+                n_chunks += words[1].startswith("ktrace.")
 
 
 def attend(client):

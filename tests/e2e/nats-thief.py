@@ -39,9 +39,9 @@ class Connection:
             return ("MSG", data[:-2].decode(errors="replace"))
         return (words[0], line)
 
-    def request(self, subject, data=""):
+    def request(self, subject, data="", inbox=INBOX):
         """Returns the answer, or None if the server refuses."""
-        self.send(f"PUB {subject} {INBOX} {len(data)}\r\n{data}\r\nPING\r\n")
+        self.send(f"PUB {subject} {inbox} {len(data)}\r\n{data}\r\nPING\r\n")
         answer = None
         for _ in range(4):
             try:
@@ -69,7 +69,7 @@ def has(answer, *words):
 
 API = "$JS.API."
 attempt("publish own", has(Connection().request(f"ktrace.{own}.0123456789abcdef", "x"), '"seq"'), True)
-attempt("read own", has(Connection().request(f"{API}STREAM.MSG.GET.ktrace-{own}", '{"seq":1}'), '"message"'), True)
+attempt("read own", has(Connection().request(f"{API}DIRECT.GET.ktrace-{own}", '{"seq":1}'), "Nats-Sequence"), True)
 attempt("publish for another", has(Connection().request(f"ktrace.{other}.0123456789abcdef", "x"), '"seq"'))
 attempt("publish elsewhere", has(Connection().request("anything", "x"), '"seq"'))
 for stream in own, other:
@@ -80,13 +80,16 @@ for stream in own, other:
             ("delete a message of", f"STREAM.MSG.DELETE.{name}", '{"seq":1}', '"success"'),
             ("change", f"STREAM.UPDATE.{name}", json.dumps({"name": name, "subjects": ["ktrace.>"]}), '"config"'),
             ("describe", f"STREAM.INFO.{name}", "", '"config"'),
-            ("read directly", f"DIRECT.GET.{name}", '{"seq":1}', ""),
             ("consume", f"CONSUMER.CREATE.{name}", json.dumps({"stream_name": name, "config": {
                 "deliver_subject": INBOX, "ack_policy": "none", "deliver_policy": "all"}}), '"config"')):
         attempt(f"{deed} {'its own' if stream == own else 'another'} stream",
                 has(Connection().request(API + subject, data), word))
-attempt("read a message of another", has(Connection().request(f"{API}STREAM.MSG.GET.ktrace-{other}", '{"seq":1}'),
-                                         '"message"'))
+for kind, word in (("STREAM.MSG.GET", '"message"'), ("DIRECT.GET", "Nats-Sequence")):
+    attempt(f"read a message of another with {kind}",
+            has(Connection().request(f"{API}{kind}.ktrace-{other}", '{"seq":1}'), word))
+# The server's answer would become a message of the other stream. The caller looks whether it has.
+for subject, data in ((f"ktrace.{own}.0123456789abcdef", "x"), (f"{API}DIRECT.GET.ktrace-{own}", '{"seq":1}')):
+    Connection().request(subject, data, inbox=f"ktrace.{other}.0123456789abcdef")
 attempt("list streams", has(Connection().request(f"{API}STREAM.NAMES"), '"streams"'))
 attempt("create a stream for all", has(Connection().request(f"{API}STREAM.CREATE.all", json.dumps(
     {"name": "all", "subjects": ["ktrace.>"]})), '"config"'))

@@ -26,7 +26,7 @@ typedef struct Fixture {
         ConsumerLauncher launcher;
         Limits limits;
         SpoolEntry *entry;
-        int result, n_answers;
+        int result, n_answers, n_made;
         unsigned last_file, n_waits, n_full;
 } Fixture;
 
@@ -82,6 +82,7 @@ static void on_made(SpoolEntry *entry, int result, const Reason *reason, void *u
         (void)reason;
         f->entry = entry;
         f->result = result;
+        f->n_made++;
 }
 
 static SpoolMake wish(const Fixture *f, bool ships, const char *rule) {
@@ -250,6 +251,7 @@ static void test_stays(Fixture *f, gconstpointer data) {
         run(f);
         g_assert_cmpuint(f->last_file, ==, 5);
         g_assert_false(exists(f, entry->id, "000001.kts"));
+        g_assert_cmpuint(entry->n_dropped_files, ==, 0); /* nothing is missing */
         g_assert_true(exists(f, entry->id, "000002.kts"));
         end(f, entry);
         g_assert_cmpint(acknowledge(f, SHIPPER, entry->id, "end"), ==, KT_E_BUSY);
@@ -327,6 +329,49 @@ static void test_reclaim(Fixture *f, gconstpointer data) {
         run(f);
 }
 
+/* Begins to make a recording for which a shipped one must be removed first. Its requester goes
+ * before that is done. */
+static void make_and_forget(Fixture *f) {
+        SpoolMake wanted = wish(f, false, RULE);
+
+        f->limits.max_spool_entries_per_uid = 1;
+        spool_set_limits(f->spool, &f->limits);
+        SpoolEntry *shipped = make(f, true, RULE);
+        end(f, shipped);
+        g_assert_cmpint(acknowledge(f, SHIPPER, shipped->id, "end"), ==, 0);
+        f->n_made = 0;
+        g_assert_cmpint(spool_make(f->spool, &wanted, on_made, f), ==, 0);
+        while (TAILQ_EMPTY(&f->spool->ending))
+                g_assert_cmpint(sd_event_run(f->event, 20 * 1000), >=, 0);
+        spool_forget(f->spool, f);
+}
+
+/* The requester has gone while space is made for its recording: it is not called. */
+static void test_forget(Fixture *f, gconstpointer data) {
+        SpoolEntry *entry;
+
+        (void)data;
+        make_and_forget(f);
+        do
+                run(f);
+        while (!TAILQ_EMPTY(&f->spool->ending));
+        run(f);
+        g_assert_cmpint(f->n_made, ==, 0);
+        TAILQ_FOREACH(entry, &f->spool->entries, entries) {
+                g_assert_cmpint(entry->state, ==, SPOOL_ENDED);
+                g_assert_cmpstr(entry->code, ==, "cancelled");
+        }
+}
+
+/* The daemon ends in that state. */
+static void test_forget_at_end(Fixture *f, gconstpointer data) {
+        (void)data;
+        make_and_forget(f);
+        f->spool = spool_free(f->spool);
+        g_assert_cmpint(f->n_made, ==, 0);
+        begin(f);
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *name;
@@ -337,6 +382,8 @@ int main(int argc, char **argv) {
                 { "/ship/oldest", test_oldest },
                 { "/ship/next-daemon", test_next },
                 { "/ship/reclaim", test_reclaim },
+                { "/ship/forget", test_forget },
+                { "/ship/forget-at-end", test_forget_at_end },
         };
 
         g_test_init(&argc, &argv, NULL);

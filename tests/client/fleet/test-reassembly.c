@@ -164,6 +164,21 @@ static void test_beginning(Fixture *f, gconstpointer data) {
         assert_written(f, "5.0 5.1 5.2 ", "file 4 lacks its first chunks, and is left out\n");
 }
 
+/* A crash has cut the last frame of a file: what is left of it is written, and reported. */
+static void test_cut(Fixture *f, gconstpointer data) {
+        Chunk last = make(1, 2);
+
+        (void)data;
+        add(f, 1, 0);
+        add(f, 1, 1);
+        last.listed_bytes = 20;
+        g_assert_cmpint(reassembly_add(f->reassembly, &last), ==, 0);
+        add_end(f, 1);
+        assert_written(f,
+                        "1.0 1.1 1.2 ",
+                        "file 1 was cut by a crash: 12 of 20 bytes could be read\n");
+}
+
 /* Another's data in the place of a chunk. */
 static void test_wrong(Fixture *f, gconstpointer data) {
         Chunk chunk = make(1, 1);
@@ -177,7 +192,73 @@ static void test_wrong(Fixture *f, gconstpointer data) {
         add(f, 1, 2);
         add_file(f, 2);
         add_end(f, 2);
-        assert_written(f, "2.0 2.1 2.2 ", "file 1 does not have its hash, and is left out\n");
+        assert_written(f,
+                        "2.0 2.1 2.2 ",
+                        "file 1: the broker has two versions of chunk 1, the first was taken\n"
+                        "file 1 does not have its hash, and is left out\n");
+}
+
+/* A thief has stored a file before the machine did: it has correct hashes, but there are two. */
+static void test_versions(Fixture *f, gconstpointer data) {
+        Chunk forged = make(2, 0);
+
+        (void)data;
+        add_file(f, 1);
+        add_file(f, 2);
+        add(f, 1, 2);
+        forged.data = "2.x ";
+        set_hash(&forged);
+        g_assert_cmpint(reassembly_add(f->reassembly, &forged), ==, 0);
+        add_end(f, 2);
+        assert_written(f,
+                        "1.0 1.1 1.2 2.0 2.1 2.2 ",
+                        "file 2: the broker has two versions of chunk 0, the first was taken\n");
+        g_assert_cmpuint(reassembly_get_result(f->reassembly).n_repeated, ==, 2);
+}
+
+/* A thief has stored an end too early: the recording is not cut off in silence. */
+static void test_after_end(Fixture *f, gconstpointer data) {
+        (void)data;
+        add_file(f, 1);
+        add_end(f, 1);
+        add(f, 1, 2);
+        add_end(f, 1);
+        add_file(f, 2);
+        add_end(f, 2);
+        assert_written(f, "1.0 1.1 1.2 ", "4 messages came too late, and are left out\n");
+}
+
+/* A thief has skipped a file that was to come. */
+static void test_skipped(Fixture *f, gconstpointer data) {
+        Chunk forged = make(3, 0);
+
+        (void)data;
+        add_file(f, 1);
+        forged.previous = 1;
+        g_assert_cmpint(reassembly_add(f->reassembly, &forged), ==, 0);
+        add_file(f, 2);
+        add(f, 3, 1);
+        add(f, 3, 2);
+        add_end(f, 3);
+        assert_written(f,
+                        "1.0 1.1 1.2 3.0 3.1 3.2 ",
+                        "3 messages came too late, and are left out\n");
+}
+
+/* The machine has forgotten an acknowledgement, and does not have those files any more. */
+static void test_forgotten(Fixture *f, gconstpointer data) {
+        Chunk chunk = make(3, 0);
+
+        (void)data;
+        add_file(f, 1);
+        add_file(f, 2);
+        chunk.previous = 1;
+        g_assert_cmpint(reassembly_add(f->reassembly, &chunk), ==, 0);
+        add(f, 3, 1);
+        add(f, 3, 2);
+        add_file(f, 2);
+        add_end(f, 1);
+        assert_written(f, "1.0 1.1 1.2 2.0 2.1 2.2 3.0 3.1 3.2 ", "");
 }
 
 /* More chunks than are held: hostile, or a long gap. */
@@ -200,7 +281,12 @@ int main(int argc, char **argv) {
                 { "/reassembly/repeated", test_repeated },
                 { "/reassembly/gaps", test_gaps },
                 { "/reassembly/beginning", test_beginning },
+                { "/reassembly/cut", test_cut },
                 { "/reassembly/wrong", test_wrong },
+                { "/reassembly/versions", test_versions },
+                { "/reassembly/after-end", test_after_end },
+                { "/reassembly/skipped", test_skipped },
+                { "/reassembly/forgotten", test_forgotten },
                 { "/reassembly/many", test_many },
         };
 
