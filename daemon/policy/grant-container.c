@@ -8,8 +8,6 @@
 
 #include "policy/grant-container.h"
 
-#include "interfaces/defence.h"
-
 static int refuse_scope(const Decision *d) {
         return reason_set(d->reason,
                         KT_E_ACCESS_DENIED,
@@ -19,7 +17,7 @@ static int refuse_scope(const Decision *d) {
 int decision_check_container(const Decision *d) {
         const Spec *spec = d->spec;
 
-        if (!container_has_uid(d->subject->uid) || !defence_is_on("container-spec"))
+        if (!container_has_uid(d->subject->uid))
                 return 0;
         if (spec->scope != SCOPE_OWN && spec->scope != SCOPE_COMMAND && spec->scope != SCOPE_PIDS)
                 return refuse_scope(d);
