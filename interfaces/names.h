@@ -18,6 +18,8 @@
 #define KT_PROBES_CATALOGUE "ktrace_catalogue" /* system of the catalogue's probes */
 #define KT_PROBES_SUBDIR    "probes.d"
 #define KT_CONFIG_FILE      "ktraced.json"
+#define KT_CONTAINER_SUBDIR "containers"
+#define KT_CONTAINER_SOCKET "container-" /* then the name: how systemd calls its socket */
 
 #define KT_CONSUMER_USER   "ktrace-consumer"
 #define KT_CONSUMER_SOCKET "/run/ktrace/consumer"

@@ -340,6 +340,8 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
                 { "histograms", "Histograms", false },
                 { "cost", "Costs", false },
                 /* Only `show` prints the rows from here on. */
+                { "container", "Container", false },
+                { "host-pids", "Pids on the host", false },
                 { "lifetime", "Lifetime", false },
                 { "where", "Where", false },
                 { "buffer-kb", "Buffer (kB/CPU)", false },

@@ -89,6 +89,7 @@ static void print_also_of(FILE *out, json_object *value) {
 static int report_print_receipt(const Context *context, json_object *receipt) {
         static const TableColumn columns[] = {
                 { "uid", "Requester", false },
+                { "container", "From container", false },
                 { "rule", "Policy rule", false },
                 { "policy-sha256", "Rules' SHA-256", false },
                 { "session", "Session", false },

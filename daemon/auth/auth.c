@@ -29,6 +29,7 @@
 #include <search.h>
 #include <string.h>
 
+#include "auth/container.h"
 #include "auth/credentials.h"
 #include "auth/facts.h"
 #include "base/log.h"
@@ -42,6 +43,8 @@ typedef struct Entry {
         bool known;
         bool is_socket;
         bool has_called;
+        const Container *container;    /* whose socket it is; NULL: of all users */
+        uid_t owner;                   /* of the process that connected to it */
         sd_bus_slot *credentials_slot; /* the pending GetConnectionCredentials */
         /* Calls in order of arrival: first those held back until the peer is known, later those
          * that were put back into the queue and have not passed the filter again. */
@@ -58,6 +61,8 @@ struct Auth {
         void *entries; /* tsearch(3) */
         size_t n_entries;
         uint64_t n_sockets; /* ever connected: no name is reused */
+        Container containers[CONTAINERS_MAX];
+        size_t n_containers;
 };
 
 static int entry_compare(const void *a, const void *b) {
@@ -216,7 +221,12 @@ static int entry_new_asked(Auth *auth, const char *unique_name, Entry **ret) {
 
 /* Rules do not apply to root, so its facts are not needed. */
 static void entry_read_facts(Entry *entry) {
-        if (entry->peer.subject.uid != 0)
+        const PeerProcess process = { .pid = entry->peer.pid, .start = entry->peer.start };
+
+        if (entry->container)
+                entry->peer.place = container_read_place(
+                                entry->container, &process, entry->owner, &entry->peer.subject);
+        else if (entry->peer.subject.uid != 0)
                 facts_read(&entry->peer.subject, entry->peer.pid, entry->peer.start);
 }
 
@@ -365,6 +375,8 @@ Auth *auth_free(Auth *auth) {
                 entry_free(entry);
         }
         polkit_free(auth->polkit);
+        for (size_t i = 0; i < auth->n_containers; i++)
+                container_clear(&auth->containers[i]);
         sd_bus_unref(auth->bus);
         free(auth);
         return NULL;
@@ -382,7 +394,38 @@ bool auth_is_idle(const Auth *auth) {
         return n == 0;
 }
 
-int auth_add_socket(Auth *auth, int fd, char **ret_name) {
+static void auth_warn_container(const Container *container) {
+        _cleanup_free_ char *cgroup = NULL;
+        Reason why = {};
+
+        int r = container_read_cgroup(container, &cgroup, &why);
+        if (r > 0)
+                log_write(LOG_WARNING, NULL, "container %s: %s", container->name, why.text);
+        else if (r < 0)
+                log_errno(r,
+                                LOG_WARNING,
+                                NULL,
+                                "container %s: cannot read its file",
+                                container->name);
+}
+
+int auth_add_container(Auth *auth, const char *config_dir, const char *name, uid_t *ret) {
+        if (auth->n_containers == CONTAINERS_MAX)
+                return -EUSERS;
+        Container *container = &auth->containers[auth->n_containers];
+        int r = container_init(container,
+                        config_dir,
+                        name,
+                        CONTAINER_UID_FIRST + (uid_t)auth->n_containers);
+        if (r < 0)
+                return r;
+        auth->n_containers++;
+        auth_warn_container(container);
+        *ret = container->uid;
+        return 0;
+}
+
+int auth_add_socket(Auth *auth, int fd, uid_t container, char **ret_name) {
         _cleanup_(entry_free_cleanup) Entry *entry = NULL;
         _cleanup_free_ char *name = NULL;
         PeerProcess process;
@@ -403,6 +446,11 @@ int auth_add_socket(Auth *auth, int fd, char **ret_name) {
         entry->peer.pid = process.pid;
         entry->peer.start = process.start;
         entry->peer.place = process.place;
+        if (container_has_uid(container)) {
+                entry->container = &auth->containers[container - CONTAINER_UID_FIRST];
+                entry->owner = entry->peer.subject.uid;
+                entry_read_facts(entry);
+        }
         entry->known = true;
         entry = NULL; /* owned by the table */
         *ret_name = TAKE_PTR(name);
@@ -438,6 +486,8 @@ int auth_make_administrator(const Auth *auth, const char *unique_name) {
 
         if (!entry || !entry->known)
                 return KT_E_CANCELLED;
+        if (entry->container)
+                return KT_E_ACCESS_DENIED;
         entry->peer.is_administrator = true;
         return 0;
 }
@@ -515,6 +565,10 @@ int auth_ask_polkit(const Auth *auth,
 
         if (!entry || !entry->known)
                 return KT_E_CANCELLED;
+        if (entry->container) /* polkit knows nothing of the users of a container */
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "nobody can be asked for a password inside a container");
         whole.uid = entry->peer.subject.uid;
         if (!entry->is_socket)
                 return polkit_ask(auth->polkit, &whole, handler, userdata, reason);

@@ -17,7 +17,8 @@ typedef struct Peer {
         Subject subject;       /* is_active and unit are as of the current message */
         pid_t pid;             /* as reported when the peer was first seen; informative only */
         uint64_t start;        /* start time of that process, see facts.h; 0: not known */
-        Place place;           /* of that process, when the peer was first seen */
+        Place place;           /* of that process, when the peer was first seen; on the socket of a
+                                  container: now */
         bool is_administrator; /* polkit has allowed this connection to manage sessions */
 } Peer;
 
@@ -38,9 +39,14 @@ void auth_leave_bus(Auth *auth);
 Auth *auth_free(Auth *auth);
 DEFINE_CLEANUP(Auth, auth_free);
 #define AUTH_HELD_MAX 64
+/* Adds a container that has a socket of its own. *ret is the uid that stands for it. A file that is
+ * missing or wrong is logged: the calls are refused until it is right. Fails with -EUSERS, -EINVAL
+ * (not the name of a file), -ENOMEM. */
+int auth_add_container(Auth *auth, const char *config_dir, const char *name, uid_t *ret);
 /* Adds the peer at the other end of this connected socket. Must be called right after accept(2).
- * auth_remove_socket must be called when the socket is closed; it calls on_peer_gone. */
-int auth_add_socket(Auth *auth, int fd, char **ret_name);
+ * auth_remove_socket must be called when the socket is closed; it calls on_peer_gone. container:
+ * the uid of the container whose socket it is; -1: the socket of all users. */
+int auth_add_socket(Auth *auth, int fd, uid_t container, char **ret_name);
 void auth_remove_socket(Auth *auth, const char *unique_name);
 /* Called when an earlier filter has answered the call, so that later calls of its sender do not
  * wait for it. */

@@ -8,7 +8,10 @@
  * Where the kernel provides a pidfd of the peer (SO_PEERPIDFD, since 6.5), the start time is that
  * of the process that connected. On older kernels it is that of the process that has the pid at
  * accept(2), with the same uid (facts.c). The bus has no better information either. The place of a
- * peer (place.c) is read at the same moment, and is as certain. */
+ * peer (place.c) is read at the same moment, and is as certain.
+ *
+ * A user whose uid stands for a container here is refused: it would see the container's
+ * sessions. */
 #include "auth/credentials.h"
 
 #include <errno.h>
@@ -125,6 +128,8 @@ int credentials_read_message(sd_bus_message *m, Subject *subject, pid_t *pid) {
                 return r;
         if (!has_uid)
                 return -ENODATA;
+        if (container_has_uid(subject->uid))
+                return -EPERM;
         if (subject->n_gids == 0)
                 return credentials_find_groups(subject);
         return 0;
@@ -185,6 +190,8 @@ int credentials_read_socket(int fd, Subject *subject, PeerProcess *ret) {
                 return -errno;
         if (peer.uid == (uid_t)-1)
                 return -ENODATA;
+        if (container_has_uid(peer.uid))
+                return -EPERM;
         int r = groups_from_socket(fd, subject, peer.gid);
         if (r < 0)
                 return r;

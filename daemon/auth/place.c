@@ -23,6 +23,7 @@
 
 #include "base/fd.h"
 #include "interfaces/defence.h"
+#include "interfaces/names.h"
 
 #define STATUS_MAX 16384
 #define MAP_MAX    16384 /* 340 lines, the kernel's limit */
@@ -79,7 +80,19 @@ int place_check(Place place, Reason *reason) {
 
         switch (place) {
         case PLACE_HERE:
+        case PLACE_CONTAINER:
                 return 0;
+        case PLACE_OUTSIDE:
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "this is the socket of a container, and your process is not in the "
+                                "cgroup that its file in " KT_CONFIG_DIR "/" KT_CONTAINER_SUBDIR
+                                " names");
+        case PLACE_UNSET:
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "this is the socket of a container, but no valid file in " KT_CONFIG_DIR
+                                "/" KT_CONTAINER_SUBDIR " names its cgroup");
         case PLACE_PID_NAMESPACE:
         case PLACE_USER_NAMESPACE:
                 return reason_set(reason,

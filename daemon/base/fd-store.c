@@ -85,6 +85,15 @@ int fd_store_take(FdStore *store, const char *name) {
         return -1;
 }
 
+int fd_store_take_next(FdStore *store, const char *prefix, const char **ret_rest) {
+        for (size_t i = 0; store && i < store->n; i++)
+                if (store->fds[i] >= 0 && strncmp(store->names[i], prefix, strlen(prefix)) == 0) {
+                        *ret_rest = store->names[i] + strlen(prefix);
+                        return TAKE_FD(store->fds[i]);
+                }
+        return -1;
+}
+
 void fd_store_close_rest(FdStore *store) {
         for (size_t i = 0; store && i < store->n; i++)
                 if (store->fds[i] >= 0) {

@@ -18,6 +18,8 @@ void fd_store_put(FdStore *store, const char *name, int fd);
 /* Returns the next stored descriptor with this name, which the caller owns; it also stays in the
  * store. -1: none. */
 int fd_store_take(FdStore *store, const char *name);
+/* Returns the next stored descriptor whose name begins so, with the rest of its name. -1: none. */
+int fd_store_take_next(FdStore *store, const char *prefix, const char **ret_rest);
 /* Closes the stored descriptors that were not taken and removes them from the store. */
 void fd_store_close_rest(FdStore *store);
 /* Removes all descriptors with this name. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The one table of methods, for D-Bus and Varlink. To add a method, add an entry and its verb, and
  * document it in interfaces/: the XML and the Varlink IDL. Tests compare the table with both. Any
- * user may call each method; policy decides. */
+ * user may call each method; policy decides. A container may call those for CONTAINERS. */
 #include "door/method-table.h"
 
 #include "door/manager-verb.h"
@@ -36,23 +36,44 @@
 #define MAY_ASK \
         { "allowInteractiveAuthentication", VALUE_MAY_ASK, .is_optional = true }
 
+/* For callers on the socket of a container. */
+#define CONTAINERS .is_for_containers = true
+
 /* Methods of a session, for its owner, or for those who may manage it. */
-#define OWN    .is_of_session = true, .purpose = PURPOSE_OWN
-#define MANAGE .is_of_session = true, .purpose = PURPOSE_MANAGE
+#define OWN    .is_of_session = true, .purpose = PURPOSE_OWN, CONTAINERS
+#define MANAGE .is_of_session = true, .purpose = PURPOSE_MANAGE, CONTAINERS
 
 const Method method_table[] = {
         { "CreateSession",
                         VALUES(OBJECT("spec"), MAY_ASK),
                         VALUES({ "id", VALUE_ID }, PATH),
-                        verb_create_session },
-        { "CheckSession", VALUES(OBJECT("spec")), VALUES(OBJECT("decision")), verb_check_session },
-        { "ListSessions", NULL, VALUES({ "sessions", VALUE_SESSIONS }), verb_list_sessions },
+                        verb_create_session,
+                        CONTAINERS },
+        { "CheckSession",
+                        VALUES(OBJECT("spec")),
+                        VALUES(OBJECT("decision")),
+                        verb_check_session,
+                        CONTAINERS },
+        { "ListSessions",
+                        NULL,
+                        VALUES({ "sessions", VALUE_SESSIONS }),
+                        verb_list_sessions,
+                        CONTAINERS },
         { "GetSession",
                         VALUES(TEXT("id")),
                         VALUES({ "id", VALUE_SESSION }, PATH),
-                        verb_get_session },
-        { "ListEvents", VALUES(TEXT("glob")), VALUES(TEXTS("names")), verb_list_events },
-        { "DescribeEvent", VALUES(TEXT("name")), VALUES(OBJECT("event")), verb_describe_event },
+                        verb_get_session,
+                        CONTAINERS },
+        { "ListEvents",
+                        VALUES(TEXT("glob")),
+                        VALUES(TEXTS("names")),
+                        verb_list_events,
+                        CONTAINERS },
+        { "DescribeEvent",
+                        VALUES(TEXT("name")),
+                        VALUES(OBJECT("event")),
+                        verb_describe_event,
+                        CONTAINERS },
         { "ResolveFunction",
                         VALUES(TEXT("function")),
                         VALUES(OBJECT("description")),
@@ -75,11 +96,16 @@ const Method method_table[] = {
         { "OpenSpool", VALUES(TEXT("id"), OPTIONS), VALUES(DESCRIPTOR("pipe")), verb_open_spool },
         { "RemoveSpool", VALUES(TEXT("id")), NULL, verb_remove_spool },
         { "AcknowledgeSpool", VALUES(TEXT("id"), TEXT("file")), NULL, verb_acknowledge_spool },
-        { "GetLimits", NULL, VALUES(OBJECT("limits")), verb_get_limits },
+        { "GetLimits", NULL, VALUES(OBJECT("limits")), verb_get_limits, CONTAINERS },
         { "GetStatus", NULL, VALUES(OBJECT("status")), verb_get_status },
         { "Reload", VALUES(MAY_ASK), NULL, verb_reload },
         { "Administrate", VALUES(MAY_ASK), NULL, verb_administrate },
-        { "Watch", VALUES(OPTIONS, MAY_ASK), NULL, verb_watch, .is_subscription = true },
+        { "Watch",
+                        VALUES(OPTIONS, MAY_ASK),
+                        NULL,
+                        verb_watch,
+                        .is_subscription = true,
+                        CONTAINERS },
 
         { "Start", VALUES(SESSION), NULL, .session_verb = session_start, OWN },
         { "Stop", VALUES(SESSION), NULL, .session_verb = session_stop, MANAGE },

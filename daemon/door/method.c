@@ -144,10 +144,21 @@ int method_call_wait(MethodCall *call, Reason *reason) {
         return r;
 }
 
+/* A container gets only what its own sessions need. */
+static int method_check_container(const MethodCall *call, Reason *reason) {
+        if (!call->peer || !call->peer->subject.container || call->method->is_for_containers)
+                return 0;
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "%s is not possible from inside a container: ask an administrator of the host",
+                        call->method->name);
+}
+
 static int method_call_begin(MethodCall *call, Reason *reason) {
         const Method *method = call->method;
         int r = call->peer ? place_check(call->peer->place, reason) : 0;
 
+        r = r ?: method_check_container(call, reason);
         if (r != 0)
                 return r;
         if (method->is_of_session)

@@ -48,9 +48,10 @@ typedef struct Method {
         /* The same for a method of a session that only waits: it needs the session and a request.
          */
         int (*session_verb)(Session *session, Request *request, Reason *reason);
-        bool is_of_session;   /* has the parameter "session" */
-        Purpose purpose;      /* for which it needs the session */
-        bool is_subscription; /* reports events: signals on the bus, more replies over Varlink */
+        bool is_of_session;     /* has the parameter "session" */
+        Purpose purpose;        /* for which it needs the session */
+        bool is_for_containers; /* also for callers on the socket of a container */
+        bool is_subscription;   /* reports events: signals on the bus, more replies over Varlink */
 } Method;
 
 /* What a door does for its calls. */

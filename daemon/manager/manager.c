@@ -28,6 +28,7 @@
 #include "bus/session-object.h"
 #include "interfaces/names.h"
 #include "manager/bus-join.h"
+#include "manager/container-sockets.h"
 #include "manager/runtime-dir.h"
 #include "manager/status-line.h"
 #include "probes/catalogue.h"
@@ -57,6 +58,7 @@ typedef struct Manager {
         Door *door;
         VarlinkDoor *varlink_door;
         int varlink_fd; /* systemd's socket until we listen on it; -1: none */
+        ContainerSockets containers;
         char *consumer_socket;
         char *state_dir, *crash_dir;
         FdStore *fd_store;
@@ -104,6 +106,7 @@ static void manager_clear(Manager *manager) {
         free(manager->crash_dir);
         fd_store_free(manager->fd_store);
         close_cleanup(&manager->varlink_fd);
+        container_sockets_clear(&manager->containers);
         sd_event_unref(manager->event);
 }
 
@@ -535,7 +538,13 @@ static int open_varlink_door(Manager *manager) {
         }
         int r = varlink_door_new(
                         manager->event, manager->desk, manager->auth, &manager->varlink_door);
-        return r ?: varlink_door_open(manager->varlink_door, TAKE_FD(manager->varlink_fd), path);
+        r = r ?: varlink_door_open(manager->varlink_door, TAKE_FD(manager->varlink_fd), path);
+        if (r == 0)
+                container_sockets_open(&manager->containers,
+                                manager->auth,
+                                manager->configuration->config_dir,
+                                manager->varlink_door);
+        return r;
 }
 
 static int add_idle_timer(Manager *manager) {
@@ -597,9 +606,10 @@ static int manager_start(Manager *manager, Reason *reason) {
         r = fd_store_new(&manager->fd_store);
         if (r < 0)
                 return r;
-        /* Take the socket before the registry is created, because the registry closes unknown
+        /* Take the sockets before the registry is created, because the registry closes unknown
          * descriptors. */
         manager->varlink_fd = fd_store_take(manager->fd_store, "varlink");
+        container_sockets_take(&manager->containers, manager->fd_store);
         r = make_registry(manager);
         if (r != 0)
                 return r;

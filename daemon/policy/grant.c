@@ -16,6 +16,7 @@
 #include "interfaces/glob.h"
 #include "interfaces/spec-scope.h"
 #include "policy/decision.h"
+#include "policy/grant-container.h"
 #include "policy/grant-filter.h"
 #include "policy/grant-kernel.h"
 #include "policy/grant-sink.h"
@@ -518,6 +519,12 @@ static int grant_find_rule(Decision *d) {
         if (d->subject->uid == 0)
                 return 0;
         d->rule = policy_find_rule(d->policy, d->subject, spec->scope, spec->unredacted);
+        if (!d->rule && d->subject->container)
+                return reason_set(d->reason,
+                                KT_E_ACCESS_DENIED,
+                                "scope %s: no rule grants container %s anything in it",
+                                spec_scope_to_string(spec->scope),
+                                d->subject->container);
         if (!d->rule)
                 return reason_set(d->reason,
                                 KT_E_ACCESS_DENIED,
@@ -579,8 +586,9 @@ static int note_refusal(Decision *d, int r) {
 }
 
 static int decide_begin(Decision *d) {
-        int r = grant_find_rule(d);
+        int r = decision_check_container(d);
 
+        r = r ?: grant_find_rule(d);
         r = r ?: begin_grant(d);
         r = r ?: decision_check_sinks(d);
         return r ?: decision_check_kernel(d);

@@ -220,15 +220,24 @@ bool policy_view_has(const PolicyView *view, const char *system, const char *nam
         return view->is_root;
 }
 
+bool container_has_uid(uid_t uid) {
+        return uid >= CONTAINER_UID_FIRST && uid - CONTAINER_UID_FIRST < CONTAINERS_MAX;
+}
+
+static int policy_copy_text(const char *text, char **ret) {
+        *ret = text ? strdup(text) : NULL;
+        return !text || *ret ? 0 : -ENOMEM;
+}
+
 int subject_copy(Subject *dest, const Subject *source) {
-        _cleanup_free_ char *unit = NULL;
+        _cleanup_free_ char *unit = NULL, *container = NULL, *cgroup = NULL;
         gid_t *gids = NULL;
 
-        if (source->unit) {
-                unit = strdup(source->unit);
-                if (!unit)
-                        return -ENOMEM;
-        }
+        int r = policy_copy_text(source->unit, &unit);
+        r = r ?: policy_copy_text(source->container, &container);
+        r = r ?: policy_copy_text(source->cgroup, &cgroup);
+        if (r < 0)
+                return r;
         if (source->n_gids > 0) {
                 gids = reallocarray(NULL, source->n_gids, sizeof(*gids));
                 if (!gids)
@@ -241,6 +250,8 @@ int subject_copy(Subject *dest, const Subject *source) {
                 .n_gids = source->n_gids,
                 .is_active = source->is_active,
                 .unit = TAKE_PTR(unit),
+                .container = TAKE_PTR(container),
+                .cgroup = TAKE_PTR(cgroup),
         };
         memcpy(dest->command, source->command, sizeof(dest->command));
         return 0;
@@ -249,5 +260,7 @@ int subject_copy(Subject *dest, const Subject *source) {
 void subject_clear(Subject *subject) {
         free(subject->gids);
         free(subject->unit);
+        free(subject->container);
+        free(subject->cgroup);
         *subject = (Subject){ .uid = (uid_t)-1 };
 }

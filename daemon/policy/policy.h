@@ -10,13 +10,24 @@
 
 typedef struct Rule Rule;
 
-/* The user that makes a request. */
+/* uids that stand for containers, so that sessions, limits and time are counted for each of them
+ * as for a user. systemd's UIDS-GIDS document leaves this range to nobody, and auth refuses users
+ * that have such a uid. */
+#define CONTAINER_UID_FIRST ((uid_t)0xFFFF0000)
+#define CONTAINERS_MAX      256
+
+bool container_has_uid(uid_t uid);
+
+/* The user that makes a request, or a container with a socket of its own: all users of the
+ * container together, also its root. */
 typedef struct Subject {
         uid_t uid;
         gid_t *gids; /* primary first */
         size_t n_gids;
         bool is_active;   /* has the active session of a seat now (logind); unknown: false */
         char *unit;       /* systemd unit of the calling process; NULL: unknown */
+        char *container;  /* its name, which rules use; NULL: a user */
+        char *cgroup;     /* of the container: it may trace the processes in it, and no others */
         char command[64]; /* name of that process, chosen by its user: only for display. Printable
                              ASCII, other bytes as \\xNN; "": unknown */
 } Subject;

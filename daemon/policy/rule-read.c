@@ -269,6 +269,36 @@ static int check_deny(const Rule *rule, json_object *o, const Place *place) {
         return 0;
 }
 
+/* A container traces its own processes only, as long as its client is connected. Keys that would
+ * give it more are refused, so that their author expects nothing of them. */
+static int check_containers(const Rule *rule, const Place *place) {
+        static const unsigned scopes = 1U << SCOPE_COMMAND | 1U << SCOPE_OWN | 1U << SCOPE_PIDS;
+        const char *what = NULL;
+
+        if (!rule_is_for_containers(rule))
+                return 0;
+        for (size_t i = 0; i < rule->n_subjects; i++)
+                if (!rule->subjects[i].container)
+                        what = "subjects: users need a rule of their own";
+        if (rule->scopes & ~scopes && !rule->deny)
+                what = "scopes: expected command, own or pids";
+        else if (rule->processes_any)
+                what = "processes: expected own";
+        else if (rule->addresses != ADDRESS_ZERO)
+                what = "addresses: expected zero";
+        else if (rule->lifetimes & ~(1U << LIFETIME_CLIENT))
+                what = "lifetimes: expected client";
+        else if (rule->allow_setuid)
+                what = "allow-setuid: has no effect, leave it out";
+        else if (rule->probes)
+                what = "probes: leave it out";
+        else if (rule->ships.n > 0)
+                what = "ship: leave it out";
+        else if (rule->polkit_action)
+                what = "polkit: nobody can be asked, leave it out";
+        return what ? place_refuse(place, "in a rule for containers: %s", what) : 0;
+}
+
 static int rule_read_check(const Rule *rule, json_object *o, const Place *place) {
         static const char *const needed[] = { "name", "subjects", "scopes", "events" };
 
@@ -284,6 +314,7 @@ static int rule_read_check(const Rule *rule, json_object *o, const Place *place)
                         return place_refuse(&at, "is missing");
                 }
         int r = check_deny(rule, o, place);
+        r = r ?: check_containers(rule, place);
         r = r ?: check_keys(rule, place);
         if (r != 0 || rule->deny || has_no_traces)
                 return r;
@@ -325,7 +356,7 @@ static int read_rule(void *target, json_object *o, const Place *place) {
         Rule *rule = &list->rules[list->n_rules++];
         r = place_read_object(place, o, keys, ELEMENTSOF(keys), rule);
         if (r == 0 && rule->lifetimes == 0)
-                rule->lifetimes = ~0U;
+                rule->lifetimes = rule_is_for_containers(rule) ? 1U << LIFETIME_CLIENT : ~0U;
         if (r == 0 && rule->sinks == 0)
                 rule->sinks = GRANT_SINKS_ALL;
         return r ?: rule_read_check(rule, o, place);

@@ -3,7 +3,8 @@
 /* Reads the subjects of a rule from a file: "any", or an object of which all keys must match. Names
  * of users and groups are resolved when the file is read; a name that does not exist matches no
  * user. A unit alone is not accepted, because any user has units and chooses their names: it only
- * narrows a user. */
+ * narrows a user. A container is a subject of its own and takes no other key: its users have uids
+ * of the host. */
 
 #include "policy/rule-subject.h"
 
@@ -86,6 +87,12 @@ static int rule_subject_read_unit(void *target, json_object *o, const Place *pla
         return subject->unit ? 0 : -ENOMEM;
 }
 
+static int rule_subject_read_container(void *target, json_object *o, const Place *place) {
+        RuleSubject *subject = target;
+
+        return place_read_copy(place, o, NAME_LENGTH_MAX, &subject->container);
+}
+
 int rule_read_subject(void *target, json_object *o, const Place *place) {
         static const PlaceKey keys[] = {
                 { "uid", read_uid },
@@ -93,6 +100,7 @@ int rule_read_subject(void *target, json_object *o, const Place *place) {
                 { "group", read_group },
                 { "seat", read_seat },
                 { "unit", rule_subject_read_unit },
+                { "container", rule_subject_read_container },
         };
         Rule *rule = target;
 
@@ -106,8 +114,10 @@ int rule_read_subject(void *target, json_object *o, const Place *place) {
         if (!json_object_is_type(o, json_type_object) || json_object_object_length(o) == 0)
                 return place_refuse_value(place,
                                 o,
-                                "\"any\", or an object of uid or user, group, seat, unit, such as {\"user\": \"alice\"}");
+                                "\"any\", or an object of uid or user, group, seat, unit, or of container, such as {\"user\": \"alice\"}");
         r = place_read_object(place, o, keys, ELEMENTSOF(keys), subject);
+        if (r == 0 && subject->container && json_object_object_length(o) > 1)
+                r = place_refuse(place, "container: takes no other key");
         if (r == 0 && subject->unit && !subject->has_uid)
                 r = place_refuse(place, "unit: only narrows a uid or user, add one");
         return r;

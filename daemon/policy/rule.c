@@ -18,7 +18,15 @@ static bool has_group(const Subject *subject, gid_t gid) {
         return false;
 }
 
+/* A rule for users, also one for any, never covers a container: its root is not the host's. */
+static bool covers_container(const RuleSubject *who, const Subject *subject) {
+        return who->container && subject->container && subject->cgroup &&
+               container_has_uid(subject->uid) && strcmp(who->container, subject->container) == 0;
+}
+
 static bool covers(const RuleSubject *who, const Subject *subject) {
+        if (who->container || subject->container || container_has_uid(subject->uid))
+                return covers_container(who, subject);
         return !who->no_user && !who->no_group && (!who->has_uid || who->uid == subject->uid) &&
                (!who->has_gid || has_group(subject, who->gid)) &&
                (!who->needs_seat || subject->is_active) &&
@@ -28,6 +36,13 @@ static bool covers(const RuleSubject *who, const Subject *subject) {
 bool rule_covers_subject(const Rule *rule, const Subject *subject) {
         for (size_t i = 0; i < rule->n_subjects; i++)
                 if (covers(&rule->subjects[i], subject))
+                        return true;
+        return false;
+}
+
+bool rule_is_for_containers(const Rule *rule) {
+        for (size_t i = 0; i < rule->n_subjects; i++)
+                if (rule->subjects[i].container)
                         return true;
         return false;
 }
@@ -91,6 +106,7 @@ void rule_list_clear(RuleList *list) {
                         free(rule->subjects[j].no_user);
                         free(rule->subjects[j].no_group);
                         free(rule->subjects[j].unit);
+                        free(rule->subjects[j].container);
                 }
                 place_strings_clear(&rule->ships);
                 rule_probes_free(rule->probes);

@@ -19,6 +19,7 @@ typedef struct RuleSubject {
         gid_t gid;
         bool needs_seat; /* has the active session of a seat */
         char *unit;      /* glob of the caller's systemd unit; only with has_uid; NULL: any */
+        char *container; /* a container of this name, and no user; NULL: users */
 } RuleSubject;
 
 /* The events that a rule grants, and which of their fields. */
@@ -91,6 +92,7 @@ struct Policy {
 };
 
 bool rule_covers_subject(const Rule *rule, const Subject *subject);
+bool rule_is_for_containers(const Rule *rule);
 /* Returns whether the events of this system are defined by users. Their names reveal what a user
  * wants to trace, so rules grant them only by the system's name. */
 bool rule_is_of_definers(const char *system);

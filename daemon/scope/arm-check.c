@@ -17,6 +17,10 @@
  * Without the last rule, a process that forks all the time could not be traced. If a task appeared
  * and ended between two readings, the next reading decides.
  *
+ * For a container, fit means to be in its cgroup. Only a process that may write to a cgroup outside
+ * of the container can take a task out of it, so a fit task stays fit without a guard, and so do
+ * its children.
+ *
  * It does not check who listed a number: every task on the list must be fit. Only while the session
  * runs and newcomers are checked, an unfit task is left out. It is no member, so its records are
  * cut. */
@@ -61,19 +65,24 @@ Round *round_free(Round *round) {
 
 /* Returns -ESRCH if the task has ended. */
 static int check_task(const Arm *arm, pid_t pid, pid_t tid, pid_t *ret_tgid, Reason *reason) {
+        const Subject *owner = arm->rule.owner;
         TaskStatus status;
 
         int r = process_read_status(pid, tid, &status);
         if (r < 0)
                 return r;
         *ret_tgid = (pid_t)status.tgid;
-        return process_check_status(*ret_tgid, tid, &status, &arm->rule, reason);
+        return owner->container ? process_check_container(*ret_tgid, tid, owner, reason)
+                                : process_check_status(*ret_tgid, tid, &status, &arm->rule, reason);
 }
 
-/* Asks the kernel whether the user of the process may inspect it. */
+/* Asks the kernel whether the user of the process may inspect it. The owner of a container's
+ * socket speaks for all users of the container. */
 static int check_dumpable(const Arm *arm, pid_t pid, Reason *reason) {
         uid_t owner;
 
+        if (arm->rule.owner->container)
+                return 0;
         int r = process_read_owner(pid, &owner);
         if (r < 0 || owner == arm->rule.owner->uid || !defence_is_on("dumpable"))
                 return r;

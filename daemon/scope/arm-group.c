@@ -305,7 +305,7 @@ static int gather_begin_group(Arm *arm, bool is_own) {
 }
 
 int arm_list_group(Arm *arm, const ArmGroup *group, Reason *reason) {
-        bool is_own = group->cgroup_fd < 0;
+        bool is_own = group->is_own;
         int r = arm->gather ? 0 : gather_begin_group(arm, is_own);
 
         r = r ?: gather_run(arm->gather, group, reason);

@@ -66,6 +66,7 @@ typedef struct Arm {
 typedef struct ArmGroup {
         char *name;    /* for messages: "unit:x.service" */
         int cgroup_fd; /* -1: every process of the owner */
+        bool is_own;   /* of the owner, who is a user, or a container with this cgroup */
 } ArmGroup;
 
 void arm_clear(Arm *arm);

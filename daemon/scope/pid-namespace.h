@@ -9,11 +9,12 @@
 /* Returns whether the daemon is in the first pid namespace of the machine, or a negative errno. */
 int pid_namespace_is_first(void);
 
-/* Translates pids of the caller's namespace into ours, among the processes of uid. *ret is NULL if
- * both are the same, also if the caller is unknown or has ended. Fails with KT_E_NO_SUCH_PROCESS,
- * and with KT_E_INVALID_SPEC if a number matches more than one process. */
+/* Translates pids of the caller's namespace into ours, among the processes of a cgroup, which the
+ * caller is in. *ret is NULL if both are the same, because the container has no pid namespace.
+ * Fails with KT_E_NO_SUCH_PROCESS, and with KT_E_INVALID_SPEC if a number matches more than one
+ * process. */
 int pid_namespace_translate(const Caller *caller,
-                uid_t uid,
+                const char *cgroup,
                 const pid_t *pids,
                 size_t n,
                 pid_t **ret,

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/in-cgroup.h"
 #include "interfaces/defence.h"
 
 #define PROC_FILE_MAX       16384
@@ -315,6 +316,21 @@ static int check_credentials(pid_t pid,
         if (status->permitted != 0 || status->effective != 0)
                 return reason_set(reason, KT_E_ACCESS_DENIED, "process %d has capabilities", pid);
         return 0;
+}
+
+int process_check_container(pid_t pid, pid_t tid, const Subject *owner, Reason *reason) {
+        char path[64];
+        _cleanup_free_ char *text = NULL;
+
+        snprintf(path, sizeof(path), "/proc/%d/task/%d/cgroup", pid, tid);
+        int r = proc_read(path, &text);
+        if (r < 0 || !defence_is_on("container-member") || in_cgroup(text, owner->cgroup))
+                return r;
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "process %d is not in container %s",
+                        pid,
+                        owner->container);
 }
 
 int process_check_status(pid_t pid,

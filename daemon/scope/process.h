@@ -31,7 +31,7 @@ typedef struct TaskStat {
         bool is_exiting;          /* it can no longer fork */
 } TaskStat;
 
-/* The conditions that a task must meet. */
+/* The conditions that a task must meet. If the owner is a container: to be in its cgroup. Else: */
 typedef struct ProcessRule {
         const Subject *owner;
         bool needs_no_new_privs; /* no other mechanism prevents new privileges */
@@ -65,8 +65,11 @@ int process_list_all(pid_t **ret, size_t *ret_n);
  * each process of the machine. */
 int process_list_of(uid_t uid, pid_t **ret, size_t *ret_n);
 bool process_is_of(const TaskStatus *status, uid_t uid);
-/* Returns 0 if the caller may list this task, otherwise KT_E_ACCESS_DENIED with the reason.
- * Pure. */
+/* Returns 0 if the task is in the cgroup of the container, otherwise KT_E_ACCESS_DENIED with the
+ * reason. -ESRCH. */
+int process_check_container(pid_t pid, pid_t tid, const Subject *owner, Reason *reason);
+/* Returns 0 if the caller may list this task, otherwise KT_E_ACCESS_DENIED with the reason. For
+ * users. Pure. */
 int process_check_status(pid_t pid,
                 pid_t tid,
                 const TaskStatus *status,

@@ -22,21 +22,23 @@ void scope_close_group(ArmGroup *group) {
 }
 
 static int open_cgroup(const Spec *spec, const ScopeViewer *viewer, int *ret, Reason *reason) {
-        const UnitQuery query = { spec->group, viewer->uid, viewer->sees_all };
+        const UnitQuery query = { spec->group, viewer->subject->uid, viewer->sees_all };
+        const char *given = spec->scope == SCOPE_OWN ? viewer->subject->cgroup : spec->group;
         _cleanup_free_ char *path = NULL;
         _cleanup_close_ int root = -1;
 
         int r = cgroup_open_root(&root, reason);
         if (r == 0 && spec->scope == SCOPE_UNIT)
                 r = cgroup_find_unit(root, &query, &path, reason);
-        return r ?: cgroup_open(root, path ?: spec->group, ret);
+        return r ?: cgroup_open(root, path ?: given, ret);
 }
 
 int scope_open_group(const Spec *spec, const ScopeViewer *viewer, ArmGroup *ret, Reason *reason) {
         _cleanup_(scope_close_group) ArmGroup group = { .cgroup_fd = -1 };
 
         int r = spec_format_scope(spec, &group.name);
-        if (r == 0 && spec->scope != SCOPE_OWN)
+        group.is_own = spec->scope == SCOPE_OWN;
+        if (r == 0 && (!group.is_own || viewer->subject->cgroup))
                 r = open_cgroup(spec, viewer, &group.cgroup_fd, reason);
         if (r != 0)
                 return r;
@@ -66,7 +68,7 @@ static int refuse_delegated(const Spec *spec, const char *name, Reason *reason) 
 
 static int scope_list_group(Arm *arm, const Spec *spec, Reason *reason) {
         _cleanup_(scope_close_group) ArmGroup group = { .cgroup_fd = -1 };
-        const ScopeViewer viewer = { arm->rule.owner->uid, !arm->is_judged };
+        const ScopeViewer viewer = { arm->rule.owner, !arm->is_judged };
         _cleanup_free_ char *name = NULL;
 
         int r = scope_open_group(spec, &viewer, &group, reason);

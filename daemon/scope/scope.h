@@ -10,7 +10,7 @@ bool scope_has_newcomers(const Spec *spec);
 
 /* The user of a search in the cgroup tree. */
 typedef struct ScopeViewer {
-        uid_t uid;
+        const Subject *subject;
         bool sees_all; /* may name units of other users */
 } ScopeViewer;
 

@@ -100,7 +100,8 @@ static int read_owner(json_object *object, Subject *ret) {
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
                 ret->gids[i] = (gid_t)get_entry(gids, i);
-        /* Fail if the file names no user: a missing uid must not become 0, which is root. */
+        /* Fail if the file names no user: a missing uid must not become 0, which is root. A
+         * container has no groups: its sessions end with the daemon, as their connections do. */
         return json_object_object_get(values, "uid") && n > 0 ? 0 : -EBADMSG;
 }
 

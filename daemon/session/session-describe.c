@@ -112,6 +112,24 @@ static int session_describe_histograms(const Session *session, json_object *obje
         return r;
 }
 
+/* For a session of a container: its name, and the numbers on the host of the processes that the
+ * spec names by their numbers in the container. */
+static int session_describe_container(const Session *session, json_object *object) {
+        const Subject *owner = &session->owner;
+        json_object *pids = NULL;
+
+        if (!owner->container)
+                return 0;
+        int r = describe_put(object, "container", json_object_new_string(owner->container));
+        if (r < 0 || !session->trace.pids)
+                return r;
+        pids = json_object_new_array();
+        r = describe_put(object, "host-pids", pids);
+        for (size_t i = 0; r == 0 && i < session->spec->n_pids; i++)
+                r = describe_append(pids, json_object_new_int64(session->trace.pids[i]));
+        return r;
+}
+
 int session_describe(const Session *session, json_object **ret) {
         _cleanup_json_ json_object *object = json_object_new_object();
         json_object *spec = NULL, *events = json_object_new_array(), *off = json_object_new_array(),
@@ -142,6 +160,7 @@ int session_describe(const Session *session, json_object **ret) {
         r = r ?: session_describe_histograms(session, object);
         r = r ?: grant_describe_sinks(session->grant, sinks);
         r = r ?: windows_describe(session, object);
+        r = r ?: session_describe_container(session, object);
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;
@@ -242,7 +261,7 @@ int session_statistics(const Session *session, json_object **ret) {
                                                json_object_new_uint64(
                                                                session->counters.discarded_bytes +
                                                                counters.discarded_bytes));
-        if (r == 0 && is_shown)
+        if (r == 0 && is_shown && !session->owner.container)
                 r = session_describe_worker(session, object);
         r = r
                             ?: describe_put(object,

@@ -33,6 +33,10 @@ int receipt_fill(const Trace *trace, json_object *receipt) {
         int r = describe_put(receipt, "sinks", sinks);
         r = r ?: grant_describe_sinks(grant, sinks);
         r = r ?: describe_put(receipt, "uid", json_object_new_uint64(trace->owner->uid));
+        if (r == 0 && trace->owner->container)
+                r = describe_put(receipt,
+                                "container",
+                                json_object_new_string(trace->owner->container));
         r = r ?: describe_put(receipt, "rule", json_object_new_string(grant->rule));
         r = r
                             ?: describe_put(receipt,

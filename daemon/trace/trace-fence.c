@@ -10,7 +10,9 @@
  * happened before. The guard stays armed in `stopped` and is never installed again after anything
  * was recorded.
  *
- * Without kprobes there is no guard. Then every listed task must have no_new_privs. */
+ * Without kprobes there is no guard. Then every listed task must have no_new_privs. A trace of a
+ * container has no guard and needs none: its tasks stay in its cgroup, whatever privileges they
+ * gain (arm-check.c). */
 
 #include "trace/trace-fence.h"
 
@@ -246,7 +248,7 @@ int trace_join_filter(const Trace *trace, const GrantEvent *event, char **ret) {
 int trace_step_guard_probe(void *context, Reason *reason) {
         Trace *trace = context;
 
-        if (!trace_is_judged(trace))
+        if (!trace_is_judged(trace) || trace->owner->container)
                 return 0;
         int r = cred_guard_define(trace->tracefs);
         trace->has_guard = r == 0;

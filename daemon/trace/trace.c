@@ -142,10 +142,11 @@ static int step_pid_namespace(void *context, Reason *reason) {
         Trace *trace = context;
         const Spec *spec = trace->spec;
 
-        if (spec->n_pids == 0)
+        /* Users in other pid namespaces are refused (auth/place.c). */
+        if (spec->n_pids == 0 || !trace->owner->container)
                 return 0;
         return pid_namespace_translate(&trace->caller,
-                        trace->owner->uid,
+                        trace->owner->cgroup,
                         spec->pids,
                         spec->n_pids,
                         &trace->pids,
@@ -352,9 +353,11 @@ static int trace_step_list(void *context, Reason *reason _unused_) {
                 .needs_sentinel = !trace->has_list,
                 .single_thread = spec->scope == SCOPE_COMMAND,
                 .rule = { .owner = trace->owner,
-                                .needs_no_new_privs = !trace->has_guard ||
-                                                      (spec->scope == SCOPE_COMMAND &&
-                                                                      !spec->allow_setuid) },
+                                .needs_no_new_privs =
+                                                !trace->owner->container &&
+                                                (!trace->has_guard ||
+                                                                (spec->scope == SCOPE_COMMAND &&
+                                                                                !spec->allow_setuid)) },
         };
         /* True from the first write on, even if that write fails. */
         trace->has_list = true;

@@ -335,7 +335,8 @@ void varlink_connection_resume(VarlinkConnection *connection) {
         wake(connection);
 }
 
-int varlink_connection_new(VarlinkServer *server, VarlinkUser *user, int fd) {
+int varlink_connection_new(const VarlinkListener *listener, VarlinkUser *user, int fd) {
+        VarlinkServer *server = listener->server;
         VarlinkConnection *connection = calloc(1, sizeof(*connection));
         int r;
 
@@ -345,6 +346,7 @@ int varlink_connection_new(VarlinkServer *server, VarlinkUser *user, int fd) {
         }
         connection->server = server;
         connection->user = user;
+        connection->as = listener->as;
         connection->fd = fd;
         varlink_outbox_init(&connection->out);
         TAILQ_INSERT_TAIL(&server->connections, connection, entry);
@@ -397,6 +399,10 @@ int varlink_connection_get_fd(const VarlinkConnection *connection) {
 
 uid_t varlink_connection_get_uid(const VarlinkConnection *connection) {
         return connection->user->uid;
+}
+
+uid_t varlink_connection_get_as(const VarlinkConnection *connection) {
+        return connection->as;
 }
 
 size_t varlink_connection_count_unsent(const VarlinkConnection *connection) {

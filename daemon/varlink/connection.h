@@ -19,12 +19,20 @@ typedef struct VarlinkUser {
         size_t n_bytes; /* waiting in all of them */
 } VarlinkUser;
 
+/* A socket that clients connect to. */
+typedef struct VarlinkListener {
+        TAILQ_ENTRY(VarlinkListener) entry;
+        VarlinkServer *server;
+        int fd;
+        char *path; /* path that we bound; NULL: the socket was passed to us */
+        uid_t as;   /* whose connections all of its connections are; -1: those of the clients */
+        sd_event_source *io;
+} VarlinkListener;
+
 struct VarlinkServer {
         VarlinkOptions options;
         VarlinkCloser *closer;
-        int fd;
-        char *path; /* path that we bound; NULL: the socket was passed to us */
-        sd_event_source *io;
+        TAILQ_HEAD(, VarlinkListener) listeners;
         sd_event_source *timer; /* enabled while a connection waits */
         int wake_fd;            /* eventfd: readable while `ready` is not empty */
         sd_event_source *wake;
@@ -40,6 +48,7 @@ struct VarlinkConnection {
         TAILQ_ENTRY(VarlinkConnection) entry, ready_entry;
         VarlinkServer *server;
         VarlinkUser *user;
+        uid_t as; /* of its listener */
         int fd;
         sd_event_source *io;
         /* Input: handled bytes, then complete messages or the start of one (no end of a message
@@ -67,7 +76,7 @@ struct VarlinkCall {
 };
 
 /* Consumes fd, also on failure. */
-int varlink_connection_new(VarlinkServer *server, VarlinkUser *user, int fd);
+int varlink_connection_new(const VarlinkListener *listener, VarlinkUser *user, int fd);
 /* Calls on_disconnect. */
 void varlink_connection_close(VarlinkConnection *connection);
 /* Called by the server when it is the turn of this connection. */
@@ -86,5 +95,7 @@ void *varlink_connection_get_userdata(const VarlinkConnection *connection);
 /* Only for SO_PEERCRED and similar queries: the caller must not read, write or close it. */
 int varlink_connection_get_fd(const VarlinkConnection *connection);
 uid_t varlink_connection_get_uid(const VarlinkConnection *connection);
+/* Returns what varlink_server_listen_fd got. */
+uid_t varlink_connection_get_as(const VarlinkConnection *connection);
 /* The bytes that the client's socket has not accepted yet. */
 size_t varlink_connection_count_unsent(const VarlinkConnection *connection);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* A Varlink server, because systemd's library has none before version 257. Created by the manager;
- * knows nothing about tracing. Owns the listening socket and the clients' connections, accounts
+ * knows nothing about tracing. Owns the listening sockets and the clients' connections, accounts
  * them per user, and admits clients within the limits: a user that opens connections without limit
  * cannot take those of other users, nor more memory than VARLINK_USER_BYTES_MAX.
  *
@@ -108,9 +108,10 @@ static int on_wake(sd_event_source *source, int fd, uint32_t revents, void *user
 static int server_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
         VarlinkServer *server = userdata;
         VarlinkConnection *connection;
+        VarlinkListener *listener;
 
-        if (server->io)
-                (void)sd_event_source_set_enabled(server->io, SD_EVENT_ON);
+        TAILQ_FOREACH(listener, &server->listeners, entry)
+                (void)sd_event_source_set_enabled(listener->io, SD_EVENT_ON);
         TAILQ_FOREACH(connection, &server->connections, entry)
                 varlink_connection_resume(connection);
         return 0;
@@ -181,7 +182,8 @@ static bool server_has_room(const VarlinkServer *server, const VarlinkUser *user
 }
 
 /* Consumes fd. */
-static void varlink_server_admit(VarlinkServer *server, int fd) {
+static void varlink_server_admit(const VarlinkListener *listener, int fd) {
+        VarlinkServer *server = listener->server;
         struct ucred credentials = {};
         socklen_t size = sizeof(credentials);
         VarlinkUser *user = NULL;
@@ -190,7 +192,8 @@ static void varlink_server_admit(VarlinkServer *server, int fd) {
 
         varlink_closer_reap(server->closer);
         /* A client without credentials is accounted to uid -1 and disconnected. */
-        user = get_user(server, is_known ? credentials.uid : (uid_t)-1);
+        user = get_user(server,
+                        is_known && listener->as == (uid_t)-1 ? credentials.uid : listener->as);
         if (!user)
                 return; /* out of memory: close() might block, a leaked descriptor does not */
         /* Admitting a client takes time too, so a user that connects all the time is refused when
@@ -199,7 +202,7 @@ static void varlink_server_admit(VarlinkServer *server, int fd) {
                          server_has_room(server, user);
         user->n_connections++;
         if (is_let_in) {
-                (void)varlink_connection_new(server, user, fd);
+                (void)varlink_connection_new(listener, user, fd);
                 return;
         }
         varlink_server_complain(server, user->uid, "too many connections, or calls");
@@ -209,20 +212,20 @@ static void varlink_server_admit(VarlinkServer *server, int fd) {
 /* Accepts all waiting clients. With one client per turn, a client queued after many short-lived
  * connections would also wait for all of their calls. */
 static int on_listen(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
-        VarlinkServer *server = userdata;
+        VarlinkListener *listener = userdata;
 
         for (int i = 0; i < BACKLOG; i++) {
                 int sock = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
                 if (sock >= 0) {
-                        varlink_server_admit(server, sock);
+                        varlink_server_admit(listener, sock);
                 } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
                                 errno == ENOBUFS) {
                         /* The socket stays readable and would wake us in every turn: try again
                          * later. */
                         log_errno(-errno, LOG_WARNING, NULL, "varlink: cannot take a connection");
-                        (void)sd_event_source_set_enabled(server->io, SD_EVENT_OFF);
-                        varlink_server_wait(server);
+                        (void)sd_event_source_set_enabled(listener->io, SD_EVENT_OFF);
+                        varlink_server_wait(listener->server);
                         break;
                 } else if (errno != ECONNABORTED && errno != EINTR) {
                         break;
@@ -256,7 +259,8 @@ int varlink_server_new(const VarlinkOptions *options, VarlinkServer **ret) {
         if (!server)
                 return -ENOMEM;
         server->options = *options;
-        server->fd = server->wake_fd = -1;
+        server->wake_fd = -1;
+        TAILQ_INIT(&server->listeners);
         TAILQ_INIT(&server->users);
         TAILQ_INIT(&server->ready);
         TAILQ_INIT(&server->connections);
@@ -273,12 +277,30 @@ int varlink_server_new(const VarlinkOptions *options, VarlinkServer **ret) {
         return 0;
 }
 
+static VarlinkListener *listener_free(VarlinkListener *listener) {
+        if (!listener)
+                return NULL;
+        sd_event_source_disable_unref(listener->io);
+        close_cleanup(&listener->fd);
+        if (listener->path)
+                (void)unlink(listener->path);
+        free(listener->path);
+        free(listener);
+        return NULL;
+}
+
+DEFINE_CLEANUP(VarlinkListener, listener_free);
+
 VarlinkServer *varlink_server_free(VarlinkServer *server) {
+        VarlinkListener *listener;
         VarlinkUser *user;
 
         if (!server)
                 return NULL;
-        sd_event_source_disable_unref(server->io);
+        while ((listener = TAILQ_FIRST(&server->listeners))) {
+                TAILQ_REMOVE(&server->listeners, listener, entry);
+                listener_free(listener);
+        }
         while (!TAILQ_EMPTY(&server->connections))
                 varlink_connection_close(TAILQ_FIRST(&server->connections));
         sd_event_source_disable_unref(server->timer);
@@ -289,35 +311,48 @@ VarlinkServer *varlink_server_free(VarlinkServer *server) {
                 TAILQ_REMOVE(&server->users, user, entry);
                 free(user);
         }
-        close_cleanup(&server->fd);
-        if (server->path)
-                (void)unlink(server->path);
-        free(server->path);
         free(server);
         return NULL;
 }
 
-int varlink_server_listen_fd(VarlinkServer *server, int fd) {
-        _cleanup_close_ int owned = fd;
-        int type = 0, domain = 0, r;
+static int listener_check(int fd) {
+        int type = 0, domain = 0;
         socklen_t type_size = sizeof(type), domain_size = sizeof(domain);
 
-        if (server->fd >= 0)
-                return -EBUSY;
         if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) < 0 ||
                         getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) < 0)
                 return -errno;
         /* The kernel provides peer credentials only for AF_UNIX stream sockets. */
-        if (type != SOCK_STREAM || domain != AF_UNIX)
-                return -EPROTOTYPE;
+        return type == SOCK_STREAM && domain == AF_UNIX ? 0 : -EPROTOTYPE;
+}
+
+/* Consumes fd. path: the caller bound it there; copied. */
+static int server_listen(VarlinkServer *server, int fd, uid_t as, const char *path) {
+        _cleanup_(listener_free_cleanup) VarlinkListener *listener = calloc(1, sizeof(*listener));
+
+        if (!listener) {
+                close(fd);
+                return -ENOMEM;
+        }
+        *listener = (VarlinkListener){ .server = server, .fd = fd, .as = as };
+        int r = listener_check(fd);
+        if (r < 0)
+                return r;
         if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ||
                         listen(fd, BACKLOG) < 0)
                 return -errno;
-        r = sd_event_add_io(server->options.event, &server->io, fd, EPOLLIN, on_listen, server);
+        if (path && !(listener->path = strdup(path)))
+                return -ENOMEM;
+        r = sd_event_add_io(server->options.event, &listener->io, fd, EPOLLIN, on_listen, listener);
         if (r < 0)
                 return r;
-        server->fd = TAKE_FD(owned);
+        TAILQ_INSERT_TAIL(&server->listeners, listener, entry);
+        listener = NULL; /* owned by the server */
         return 0;
+}
+
+int varlink_server_listen_fd(VarlinkServer *server, int fd, uid_t as) {
+        return server_listen(server, fd, as, NULL);
 }
 
 static int bind_path(const char *path) {
@@ -340,16 +375,7 @@ static int bind_path(const char *path) {
 }
 
 int varlink_server_listen_path(VarlinkServer *server, const char *path) {
-        _cleanup_free_ char *copy = strdup(path);
-        int fd, r;
+        int fd = bind_path(path);
 
-        if (!copy)
-                return -ENOMEM;
-        fd = bind_path(path);
-        if (fd < 0)
-                return fd;
-        r = varlink_server_listen_fd(server, fd);
-        if (r == 0)
-                server->path = TAKE_PTR(copy);
-        return r;
+        return fd < 0 ? fd : server_listen(server, fd, (uid_t)-1, path);
 }

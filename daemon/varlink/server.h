@@ -88,8 +88,9 @@ int varlink_server_new(const VarlinkOptions *options, VarlinkServer **ret);
 /* Closes all connections (on_disconnect). Calls that are still open may be answered afterwards. */
 VarlinkServer *varlink_server_free(VarlinkServer *server);
 DEFINE_CLEANUP(VarlinkServer, varlink_server_free);
-/* Listens on a bound AF_UNIX stream socket. Consumes fd, also on failure. Once per server. */
-int varlink_server_listen_fd(VarlinkServer *server, int fd);
+/* Listens on a bound AF_UNIX stream socket. Consumes fd, also on failure. as: all clients of this
+ * socket count as this user; -1: each counts as its own. */
+int varlink_server_listen_fd(VarlinkServer *server, int fd, uid_t as);
 /* Binds a socket at path that all users may connect to; replaces an existing file. */
 int varlink_server_listen_path(VarlinkServer *server, const char *path);
 

@@ -5,6 +5,9 @@
  * interfaces/org.ktrace1.varlink; a test compares that file with the table, and with the bus
  * interface.
  *
+ * A container may have a socket of its own: its connections are those of a user that stands for the
+ * container (auth_add_container).
+ *
  * A connection is a peer in auth's table from accept(2) until it is closed. A client receives the
  * events of a session through its own call, Subscribe, which lasts until the session is gone,
  * because Varlink has no unsolicited messages. So events go only to subscribers; the creator of a
@@ -29,7 +32,10 @@ static int on_connect(VarlinkConnection *connection, void *userdata) {
 
         if (!visitor)
                 return -ENOMEM;
-        int r = auth_add_socket(door->auth, varlink_connection_get_fd(connection), &visitor->name);
+        int r = auth_add_socket(door->auth,
+                        varlink_connection_get_fd(connection),
+                        varlink_connection_get_as(connection),
+                        &visitor->name);
         if (r < 0) {
                 free(visitor);
                 return r;
@@ -94,8 +100,12 @@ int varlink_door_new(sd_event *event, Desk *desk, Auth *auth, VarlinkDoor **ret)
 }
 
 int varlink_door_open(VarlinkDoor *door, int fd, const char *path) {
-        return fd >= 0 ? varlink_server_listen_fd(door->server, fd)
+        return fd >= 0 ? varlink_server_listen_fd(door->server, fd, (uid_t)-1)
                        : varlink_server_listen_path(door->server, path);
+}
+
+int varlink_door_open_container(VarlinkDoor *door, int fd, uid_t container) {
+        return varlink_server_listen_fd(door->server, fd, container);
 }
 
 VarlinkDoor *varlink_door_free(VarlinkDoor *door) {

@@ -13,6 +13,8 @@ int varlink_door_new(sd_event *event, Desk *desk, Auth *auth, VarlinkDoor **ret)
 /* Starts listening on the socket `fd` (consumed), or, if fd is -1, on a socket bound at `path`.
  * Called once. */
 int varlink_door_open(VarlinkDoor *door, int fd, const char *path);
+/* Also listens on the socket of a container. fd: consumed; container: from auth_add_container. */
+int varlink_door_open_container(VarlinkDoor *door, int fd, uid_t container);
 VarlinkDoor *varlink_door_free(VarlinkDoor *door);
 DEFINE_CLEANUP(VarlinkDoor, varlink_door_free);
 

@@ -74,7 +74,7 @@ static int newcomers_step_list(void *context, Reason *reason) {
         _cleanup_(scope_close_group) ArmGroup group = { .cgroup_fd = -1 };
         const Trace *trace = newcomers->trace;
 
-        const ScopeViewer viewer = { trace->owner->uid, !trace->grant->fenced };
+        const ScopeViewer viewer = { trace->owner, !trace->grant->fenced };
 
         newcomers->arm.has_news = false;
         if (newcomers->is_proof)

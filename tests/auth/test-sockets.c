@@ -79,7 +79,7 @@ static void test_peer(void) {
         pid_t child;
         int fd = accept_child(&child);
 
-        g_assert_cmpint(auth_add_socket(auth, fd, &name), ==, 0);
+        g_assert_cmpint(auth_add_socket(auth, fd, (uid_t)-1, &name), ==, 0);
         g_assert_true(g_str_has_prefix(name, "varlink:"));
         /* Nothing was asked of us yet. */
         g_assert_true(auth_is_idle(auth));
@@ -98,7 +98,7 @@ static void test_peer(void) {
         g_assert_false(peer->is_administrator);
 
         /* The same process once more is another peer. */
-        g_assert_cmpint(auth_add_socket(auth, fd, &second), ==, 0);
+        g_assert_cmpint(auth_add_socket(auth, fd, (uid_t)-1, &second), ==, 0);
         g_assert_cmpstr(second, !=, name);
         g_assert_cmpint(auth_make_administrator(auth, name), ==, 0);
         g_assert_true(auth_find_peer(auth, name)->is_administrator);
@@ -131,7 +131,7 @@ static void test_polkit(void) {
         pid_t child;
         int fd = accept_child(&child);
 
-        g_assert_cmpint(auth_add_socket(auth, fd, &name), ==, 0);
+        g_assert_cmpint(auth_add_socket(auth, fd, (uid_t)-1, &name), ==, 0);
         g_assert_cmpint(ask(auth, name, &reason), ==, KT_E_ACCESS_DENIED);
         g_assert_nonnull(strstr(reason.text, "the system bus is not there yet"));
         /* Nobody is asked about a number that may be another's by now. */
@@ -139,7 +139,7 @@ static void test_polkit(void) {
         g_assert_cmpint(ask(auth, name, &reason), ==, KT_E_ACCESS_DENIED);
         g_assert_nonnull(strstr(reason.text, "has ended"));
         /* One that had ended before we looked is never known. */
-        g_assert_cmpint(auth_add_socket(auth, fd, &late), ==, 0);
+        g_assert_cmpint(auth_add_socket(auth, fd, (uid_t)-1, &late), ==, 0);
         g_assert_cmpuint(auth_find_peer(auth, late)->start, ==, 0);
         g_assert_cmpint(auth_find_peer(auth, late)->place, ==, PLACE_UNKNOWN);
         g_assert_cmpuint(auth_find_peer(auth, late)->subject.uid, ==, UID);

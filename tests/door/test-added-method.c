@@ -268,7 +268,7 @@ int main(int argc, char **argv) {
         g_assert_cmpint(sd_event_new(&event), >=, 0);
         g_assert_cmpint(auth_new(&auth_handlers, NULL, &auth), ==, 0);
         g_assert_no_errno(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds));
-        g_assert_cmpint(auth_add_socket(auth, fds[0], &peer_name), ==, 0);
+        g_assert_cmpint(auth_add_socket(auth, fds[0], (uid_t)-1, &peer_name), ==, 0);
         g_assert_cmpint(desk_new(event, auth, &registry, &desk_handlers, NULL, &desk), ==, 0);
         desk->methods = methods;
         g_test_add_func("/added-method/bus", test_bus);

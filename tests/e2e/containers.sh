@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What a process in a container can do with the host's bus and socket: nothing; unshare(1) makes the namespaces. And -M,
-# with engines that the cases make.
+# What a process in a container can do with the host's bus and socket: nothing; unshare(1) makes the namespaces. What it
+# can do with a socket of its own. And -M, with engines that the cases make.
 
 # denied_in NAMESPACE COMMAND...: COMMAND runs its arguments in another namespace of that kind, where every call is
 # refused.
@@ -164,4 +164,102 @@ case_container_there() { # -H HOST/CONTAINER traces a container of the host, and
         refused 2 'given twice' user ktracectl -H web1/web record -M web -e 'raw_syscalls:*'
         refused 2 'files are read here' user ktracectl summary -H web1 ./t.kts
         refused 1 't.kts: no such' user ktracectl summary -H web1 t.kts
+}
+
+# box: gives the container `web` a socket. Its cgroup is $CGROUP.
+box() {
+        trap box_end EXIT
+        new_cgroup /ktrace-web
+        install -d -m 755 "$CONFIG_DIR/containers" "$CONFIG_DIR/policy.d"
+        echo '{"cgroup": "/ktrace-web"}' >"$CONFIG_DIR/containers/web.json"
+        container_socket web
+}
+box_end() {
+        rm -rf "$CONFIG_DIR/containers" "$CONFIG_DIR/policy.d/10-web.json"
+        clear_up || true
+        ktracectl policy reload || true
+        container_socket_end
+        leave_case
+}
+# box_rule: allows the container to trace its system calls.
+box_rule() {
+        echo '{"rules": [{"name": "web", "subjects": [{"container": "web"}], "scopes": ["command", "own", "pids"],' \
+                '"events": ["raw_syscalls:*"]}]}' >"$CONFIG_DIR/policy.d/10-web.json"
+        ktracectl policy reload
+}
+# boxed COMMAND...: runs it as the root of the container, in its cgroup and in a pid namespace.
+boxed() {
+        sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$CGROUP" env "KTRACE_VARLINK_ADDRESS=unix:$CONTAINER_SOCKET" \
+                unshare --pid --fork --mount-proc "$@"
+}
+BOX_CALLS=(-e raw_syscalls:sys_enter -f 'id == 110' -o - --to kts)
+pids_of() { ktracectl convert "$1" --to json | jq -n '[inputs | select(.event) | .pid] | unique[]'; }
+
+case_container_socket() { # [guest] a container with a socket of its own records its own processes, and no others
+        local pid
+        box
+        box_rule
+        background user "$TARGET" paced 2000 50000
+        background stranger "$TARGET" paced 2000 50000
+        echo "$BACKGROUND" >"$CGROUP/cgroup.procs" # it is no user of the daemon there
+        expect 0 boxed ktracectl --varlink record -q --scope own "${BOX_CALLS[@]}" -- sleep 1
+        mv out t.kts
+        [ "$(count t.kts '.fields.id == 110')" -ge 4 ] || fail "no calls"
+        same "$BACKGROUND" "$(pids_of t.kts)" "processes"
+        same web "$(ktracectl report --receipt --json=short t.kts | jq -r .container)" "the receipt's container"
+        expect 0 boxed ktracectl --varlink record -q "${BOX_CALLS[@]}" -- "$TARGET" paced 4 10000
+        mv out t.kts
+        same 4 "$(count t.kts '.fields.id == 110')" "calls of the command"
+        # shellcheck disable=SC2016 # for the shell in the container
+        expect 0 boxed sh -c '"$0" paced 100 50000 &
+                timeout --preserve-status -s INT 2 ktracectl --varlink record -q -p $! "$@"' "$TARGET" "${BOX_CALLS[@]}"
+        mv out t.kts
+        [ "$(count t.kts '.fields.id == 110')" -ge 4 ] || fail "no calls of a process that is named by its number"
+        for pid in $(pids_of t.kts); do
+                [ "$pid" != "$BACKGROUND" ] || fail "another process"
+        done
+        refused 1 'the container has no process with this number' boxed ktracectl --varlink record -q -p 4000000 \
+                "${BOX_CALLS[@]}"
+}
+
+case_container_socket_show() { # the administrator sees the container of a session, and both numbers of its processes
+        local id
+        box
+        box_rule
+        # shellcheck disable=SC2016 # for the shell in the container
+        background boxed sh -c '"$0" paced 2000 50000 & ktracectl --varlink record -q -p $! "$@"' \
+                "$TARGET" "${BOX_CALLS[@]}"
+        within 30 is_running || fail "no session"
+        id=$(ktracectl list --json=short | jq -r '.[0].id')
+        ktracectl show "$id" --json=short >shown
+        same web "$(jq -r .container shown)" "container"
+        same 4294901760 "$(jq -r .uid shown)" "uid"
+        same "$(jq -r '."host-pids"[0]' shown)" "$(pgrep -f "^$TARGET paced 2000 50000")" "the pid on the host"
+        # The rule goes, and with it the session.
+        rm "$CONFIG_DIR/policy.d/10-web.json"
+        ktracectl policy reload
+        within 10 no_instance || fail "the session goes on without a rule"
+}
+
+case_container_socket_denied() { # what a container cannot do through its socket
+        box
+        refused 3 'no rule grants container web' boxed ktracectl --varlink record --scope own "${BOX_CALLS[@]}"
+        box_rule
+        refused 3 'may only trace its own processes' boxed ktracectl --varlink record -a "${BOX_CALLS[@]}"
+        refused 3 'may only trace its own processes' boxed ktracectl --varlink record --scope cgroup:/ktrace-web \
+                "${BOX_CALLS[@]}"
+        refused 3 'lifetime.*: not possible' boxed ktracectl --varlink create x --lifetime linger:60s --scope own \
+                -e raw_syscalls:sys_enter
+        refused 3 'not possible from inside a container' boxed ktracectl --varlink spool list
+        refused 3 'not possible from inside a container' boxed ktracectl --varlink policy reload
+        refused 3 'not possible from inside a container' boxed ktracectl --varlink probes list
+        ktracectl create host -a -e raw_syscalls:sys_enter
+        expect 0 boxed ktracectl --varlink list --json=short
+        same 0 "$(jq length out)" "sessions of others"
+        refused 1 'no session has this name' boxed ktracectl --varlink show host
+        ktracectl destroy host
+        # The root of the host is not the container.
+        refused 3 "not in the cgroup" env "KTRACE_VARLINK_ADDRESS=unix:$CONTAINER_SOCKET" ktracectl --varlink list
+        rm "$CONFIG_DIR/containers/web.json"
+        refused 3 'no valid file' boxed ktracectl --varlink list
 }

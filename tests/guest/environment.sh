@@ -30,6 +30,15 @@ service_manager() { true; }
 # systemd does.
 kept() { :; }
 kept_end() { :; }
+# container_socket NAME: the daemon also listens on $CONTAINER_SOCKET, for this container, until container_socket_end.
+container_socket() {
+        CONTAINER_SOCKET=/run/ktrace-container/$1/org.ktrace1
+        CONTAINER_UNIT=ktraced-container@$1.socket
+        systemctl stop ktraced.service
+        systemctl start "$CONTAINER_UNIT"
+}
+CONTAINER_UNIT=
+container_socket_end() { [ -z "$CONTAINER_UNIT" ] || systemctl stop "$CONTAINER_UNIT"; }
 bus_ends() { systemctl stop dbus.socket dbus.service; }
 bus_starts() { systemctl start dbus.socket dbus.service; }
 # Installs the files as a package does.

@@ -39,13 +39,13 @@ SPOOL_DIR=$NATIVE/state
 service_manager() { false; }
 
 # kept: keeps the daemon's descriptors for the rest of the case, as a service manager does. Those in the file ./lost are
-# lost when the daemon ends.
-kept() {
+# lost when the daemon ends. OPTION: of keeper.py.
+kept() { # OPTION...
         local command
         read -r -a command <<<"$(sed -n 's/^Exec=//p' "$NATIVE/services/org.ktrace1.service")"
         mv "$NATIVE/services/org.ktrace1.service" "$NATIVE/org.ktrace1.service" # the bus starts none beside it
         daemon_ends
-        "$here/../native/keeper.py" --losing "$T/lost" "${command[@]}" >"$NATIVE/keeper.log" 2>&1 &
+        "$here/../native/keeper.py" --losing "$T/lost" "$@" "${command[@]}" >"$NATIVE/keeper.log" 2>&1 &
         KEEPER=$!
         within 30 daemon_pid || fail "no daemon: $(cat "$NATIVE/keeper.log")"
 }
@@ -58,6 +58,12 @@ kept_end() {
         mv "$NATIVE/org.ktrace1.service" "$NATIVE/services/org.ktrace1.service"
         reload_bus
 }
+# container_socket NAME: the daemon also listens on $CONTAINER_SOCKET, for this container, until the case ends.
+container_socket() {
+        CONTAINER_SOCKET=$T/container
+        kept --socket "container-$1" "$CONTAINER_SOCKET"
+}
+container_socket_end() { :; }
 reload_bus() { busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus ReloadConfig >/dev/null; }
 daemon_ends() {
         local pid

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""keeper.py [--losing FILE] COMMAND...: runs a daemon as a service manager does: keeps the descriptors that it sends
-(sd_notify(3), FDSTORE=1), and when it is killed starts it anew with them at once. When it fails by itself, as it does
-while the bus has not yet noticed the end of its predecessor, it is started anew after 0.1 s, five times at most.
-SIGTERM ends both, SIGHUP restarts it. What FILE names by then, a name a line, is lost."""
+"""keeper.py [--losing FILE] [--socket NAME PATH] COMMAND...: runs a daemon as a service manager does: keeps the
+descriptors that it sends (sd_notify(3), FDSTORE=1), and when it is killed starts it anew with them at once. When it
+fails by itself, as it does while the bus has not yet noticed the end of its predecessor, it is started anew after
+0.1 s, five times at most.
+SIGTERM ends both, SIGHUP restarts it. What FILE names by then, a name a line, is lost. It listens on the socket at
+PATH, and passes it with this name."""
 import array
 import os
 import select
@@ -19,6 +21,12 @@ if command[0] == "--losing":
     losing = command[1]
     command = command[2:]
 kept = []
+if command[0] == "--socket":
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(command[2])
+    listener.listen()
+    kept.append((command[1], listener.detach()))
+    command = command[3:]
 pid = 0
 is_restart = False
 path = b"\0ktrace-keeper-%d" % os.getpid()

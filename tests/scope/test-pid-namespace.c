@@ -1,35 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Numbers of processes in pid namespaces that the test makes. Needs root for that. */
+/* Numbers of processes in pid namespaces that the test makes, in a cgroup. Needs root for that. */
 
 #include <glib.h>
-#include <grp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cgroup-fixture.h"
 #include "scope/pid-namespace.h"
 #include "scope/process.h"
 
-/* A uid that has no other processes. */
-static uid_t user;
+static char *cgroup;
 
 typedef struct Container {
         pid_t outside; /* makes it, lives in our namespace */
         pid_t first;   /* 1 inside, as we see it; 2 is its child */
 } Container;
 
-static void become_user(void) {
-        g_assert_no_errno(setgroups(0, NULL));
-        g_assert_no_errno(setresgid(user, user, user));
-        g_assert_no_errno(setresuid(user, user, user));
-}
-
 static void live(int ready) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        become_user();
         g_assert_cmpint(write(ready, "", 1), ==, 1);
         for (;;)
                 pause();
@@ -37,6 +29,7 @@ static void live(int ready) {
 
 static void make_container(int first_pid, int ready) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        cgroup_fixture_move(cgroup, getpid());
         g_assert_no_errno(unshare(CLONE_NEWPID));
         pid_t first = fork();
         if (first == 0) {
@@ -71,7 +64,6 @@ static Container container_new(void) {
 
 static void container_end(Container *c) {
         kill(c->first, SIGKILL);
-        kill(c->outside, SIGKILL);
         waitpid(c->outside, NULL, 0);
 }
 
@@ -83,7 +75,7 @@ static Caller caller_of(pid_t pid) {
 }
 
 static int translate(const Caller *caller, pid_t pid, pid_t **ret, Reason *reason) {
-        return pid_namespace_translate(caller, user, &pid, 1, ret, reason);
+        return pid_namespace_translate(caller, cgroup, &pid, 1, ret, reason);
 }
 
 static void test_inside(void) {
@@ -94,7 +86,9 @@ static void test_inside(void) {
         Reason reason = {};
         TaskStat stat;
 
-        g_assert_cmpint(pid_namespace_translate(&caller, user, wanted, 2, &found, &reason), ==, 0);
+        g_assert_cmpint(pid_namespace_translate(&caller, cgroup, wanted, 2, &found, &reason),
+                        ==,
+                        0);
         g_assert_cmpint(found[1], ==, c.first);
         g_assert_cmpint(process_read_stat(found[0], found[0], &stat), ==, 0);
         g_assert_cmpint(stat.parent, ==, c.first);
@@ -109,14 +103,30 @@ static void test_outside(void) {
         Container c = container_new();
         Caller us = caller_of(getpid()), nobody = {}, gone = caller_of(c.first);
         pid_t *found = NULL;
+        Reason reason = {};
 
         g_assert_cmpint(translate(&us, 2, &found, NULL), ==, 0);
         g_assert_null(found);
-        g_assert_cmpint(translate(&nobody, 2, &found, NULL), ==, 0);
+        g_assert_cmpint(translate(&nobody, 2, &found, &reason), ==, KT_E_NO_SUCH_PROCESS);
         g_assert_null(found);
         gone.start_time++; /* its number is another's by now */
-        g_assert_cmpint(translate(&gone, 2, &found, NULL), ==, 0);
+        g_assert_cmpint(translate(&gone, 2, &found, &reason), ==, KT_E_NO_SUCH_PROCESS);
         g_assert_null(found);
+        container_end(&c);
+}
+
+/* Only processes of the cgroup have a number that counts. */
+static void test_other_cgroup(void) {
+        Container c = container_new();
+        Caller caller = caller_of(c.first);
+        _cleanup_free_ pid_t *found = NULL;
+        pid_t *none = NULL;
+        Reason reason = {};
+
+        g_assert_cmpint(translate(&caller, 1, &found, &reason), ==, 0);
+        cgroup_fixture_move(NULL, c.first);
+        g_assert_cmpint(translate(&caller, 1, &none, &reason), ==, KT_E_NO_SUCH_PROCESS);
+        g_assert_null(none);
         container_end(&c);
 }
 
@@ -127,7 +137,7 @@ static void test_ambiguous(void) {
         Reason reason = {};
 
         g_assert_cmpint(translate(&caller, 2, &found, &reason), ==, KT_E_INVALID_SPEC);
-        g_assert_nonnull(strstr(reason.text, "2 of your processes have this number"));
+        g_assert_nonnull(strstr(reason.text, "2 processes of the container have this number"));
         g_assert_null(found);
         container_end(&a);
         container_end(&b);
@@ -135,13 +145,16 @@ static void test_ambiguous(void) {
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
-        user = 2000000 + (uid_t)getpid();
-        if (geteuid() != 0) {
-                g_print("1..0 # SKIP needs root, to make pid namespaces\n");
+        cgroup = geteuid() == 0 ? cgroup_fixture_new("pids") : NULL;
+        if (!cgroup) {
+                g_print("1..0 # SKIP needs root and a cgroup v2 tree, to make pid namespaces\n");
                 return 0;
         }
         g_test_add_func("/pid-namespace/numbers-of-a-container", test_inside);
         g_test_add_func("/pid-namespace/ours-need-no-translation", test_outside);
         g_test_add_func("/pid-namespace/nobody-is-guessed", test_ambiguous);
-        return g_test_run();
+        g_test_add_func("/pid-namespace/other-cgroup", test_other_cgroup);
+        int r = g_test_run();
+        cgroup_fixture_free(cgroup);
+        return r;
 }

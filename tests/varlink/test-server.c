@@ -364,7 +364,7 @@ static void test_wrong_socket(void) {
         for (size_t i = 0; i < ELEMENTSOF(kinds); i++) {
                 int fd = socket(kinds[i][0], kinds[i][1] | SOCK_CLOEXEC, 0);
 
-                g_assert_cmpint(varlink_server_listen_fd(server, fd), ==, -EPROTOTYPE);
+                g_assert_cmpint(varlink_server_listen_fd(server, fd, (uid_t)-1), ==, -EPROTOTYPE);
                 g_assert_cmpint(fcntl(fd, F_GETFD), ==, -1);
         }
         server = varlink_server_free(server);
