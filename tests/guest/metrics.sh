@@ -54,7 +54,8 @@ case_metrics_report() { # systemd's varlinkctl lists the metrics, as systemd-rep
         switch_on '{"sets": ["ktraced"], "interval": "1s"}'
         within 30 reports || fail "$(cat report err)"
         report Describe >described
-        jq -se 'any(.[]; .name == "org.ktrace1.KtracedSessions" and .type == "gauge")' described || fail "$(cat described)"
+        jq -se 'any(.[]; .name == "org.ktrace1.KtracedSessions" and .type == "gauge")' described ||
+                fail "$(cat described)"
 }
 report() { # the answers, without the separators of a JSON text sequence (RFC 7464)
         user varlinkctl call --more --json=short /run/systemd/report/org.ktrace1 "io.systemd.Metrics.$1" '{}' |
