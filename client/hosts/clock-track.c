@@ -161,11 +161,8 @@ int clock_track_convert(const ClockTrack *track, ClockKind kind, uint64_t there,
         return 0;
 }
 
-/* A negative time is one of a hostile manifest. */
 uint64_t clock_track_get_there(const ClockTrack *track, ClockKind kind, size_t i) {
-        __int128 there = clock_point_there(&track->points[i], kind);
-
-        return there < 0 ? 0 : (uint64_t)there;
+        return (uint64_t)clock_point_there(&track->points[i], kind);
 }
 
 /* The interval from point i to the next one. */
