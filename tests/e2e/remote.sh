@@ -47,9 +47,10 @@ case_remote_names() { # -H takes no name for an option of ssh, and verbs of loca
         local name
         use_ssh "echo called >'$T/called'"
         for name in -oProxyCommand=touch% '' 'a b' "$(printf 'a\tb')" "$(printf 'a\033[0m')" web1/../box web1/-oX \
-                web1/ '@web1' 'web1:' 'web1:0' 'web1:65536' 'web1:22x' '[::1' '[::1]22' 'root@-oX' 'a;b' 'a$(b)'; do
+                web1/ 'web1:' 'web1:0' 'web1:65536' 'web1:22x' '[::1' '[::1]22' 'root@-oX' 'a;b' 'a$(b)'; do
                 refused 2 '^ktracectl: -H.*(expected|at most)' user ktracectl -H "$name" list
         done
+        refused 1 '^ktracectl: -H @web1: cannot be read: ' user ktracectl -H @web1 list
         refused 2 'copy the file' user ktracectl -H web1 report trace.dat
         refused 2 'ssh -t' user ktracectl top -H web1
         refused 2 'read here' user ktracectl calls -H web1 x.kts

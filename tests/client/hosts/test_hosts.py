@@ -307,12 +307,14 @@ def measure(n):
     """Starts n machines at once. Returns the memory of ktracectl and of its readers in kB."""
     began = time.monotonic()
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    with start(*[f"good.{i}" for i in range(n)]) as process:
+    with open(FOLDER / "errors", "w+b") as output:  # a pipe has no room for the lines of 500
+        process = start(*[f"good.{i}" for i in range(n)], stdout=output, stderr=output)
         peak = 0
         while process.poll() is None:
             peak = max(peak, get_memory(process.pid) + sum(map(get_memory, get_readers(process.pid))))
             time.sleep(0.1)
-        errors = process.stderr.read()
+        output.seek(0)
+        errors = output.read()
     cpu = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     machines = json.loads((FOLDER / "t/manifest.json").read_text())["machines"]
     n_started = sum("started" in machine for machine in machines)
