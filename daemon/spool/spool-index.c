@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/describe.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "spool/spool-end.h"
 #include "spool/spool-entry.h"
@@ -26,6 +27,7 @@ SpoolEntry *spool_entry_new(Spool *spool, const char *id) {
         if (!entry)
                 return NULL;
         entry->spool = spool;
+        entry->worker_fd = -1;
         memcpy(entry->id, id, sizeof(entry->id));
         TAILQ_INSERT_TAIL(&spool->entries, entry, entries);
         return entry;
@@ -35,6 +37,7 @@ SpoolEntry *spool_entry_free(SpoolEntry *entry) {
         if (!entry)
                 return NULL;
         TAILQ_REMOVE(&entry->spool->entries, entry, entries);
+        close_cleanup(&entry->worker_fd);
         json_object_put(entry->spec);
         free(entry->members);
         free(entry);

@@ -471,6 +471,23 @@ case_spool_shutdown() { # [guest] when the daemon stops, a recording gets its en
         same crashed "$(jq -r .code "$SPOOL_DIR/$id/session.json")" "session.json"
 }
 
+case_spool_shutdown_unfinished() { # when the daemon stops and the worker does not end in time, data may be missing
+        service_manager && skip "systemd keeps sessions there"
+        spool_begin
+        local worker
+        spool_recorder box '{"rotate-bytes": 262144}'
+        calls 500 1000
+        sleep 0.3
+        worker=$(pgrep -n -x ktrace-consumer)
+        kill -STOP "$worker" # like a worker that hangs in the disk
+        calls 500 1000
+        spool_daemon
+        kill -KILL "$worker"
+        same crashed "$(entry state)" "state"
+        entry reason | grep -q 'ended before the stream worker' || fail "$(spooled)"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+
 # Mounts a small file system for the spool.
 small_disk() { # SIZE
         spool_limits '{"spool-keep-free-kb": 0}'
