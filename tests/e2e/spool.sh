@@ -550,6 +550,28 @@ case_spool_disk_full() { # on a disk that others have filled, lost events are co
         same 32000 "$(($(has all.kts 1000) + $(entry lost) - 1000))" "recorded and lost"
 }
 
+case_spool_disk_full_at_the_end() { # a recording that ends on a full disk is reported as incomplete
+        spool_begin
+        small_disk 4m
+        BUFFER=512 spool_recorder box '{"max-bytes": 67108864, "rotate-bytes": 262144, "keep": "oldest"}'
+        calls 1000 1000
+        within 20 written 1000 || fail "not on the disk: $(spooled)"
+        dd if=/dev/zero of="$SPOOL_DIR/filler" bs=64k 2>/dev/null || true
+        calls 8000 1000
+        within 20 sh -c 'ktracectl spool list --json=short | jq -e ".[0].state == \"waiting\""' ||
+                fail "not reported: $(spooled)"
+        ktracectl stop box
+        ktracectl destroy box
+        # There is room for an end frame, but not for the data before it.
+        truncate -s -8192 "$SPOOL_DIR/filler"
+        ended
+        same failed "$(entry code)" code
+        entry reason | grep -q 'No space left' || fail "$(spooled)"
+        expect 0 ktracectl spool fetch box -o all.kts
+        ktracectl report all.kts >all.txt 2>cut || true
+        grep -q 'no end frame' cut || fail "not reported as cut: $(cat cut)"
+}
+
 # One for the spool.
 hung_disk() {
         spool_limits '{"spool-keep-free-kb": 0}'
