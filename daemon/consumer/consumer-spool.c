@@ -144,7 +144,11 @@ static void try_spool(Consumer *c) {
 }
 
 void consumer_tick_spool(Consumer *c) {
-        if (!queue_is_empty(&c->queue))
+        int error = syncer_get_error(&c->syncer);
+
+        if (error != 0)
+                queue_fail(&c->queue, error);
+        else if (!queue_is_empty(&c->queue))
                 try_spool(c);
         else if (c->spool.written_bytes > c->reported_bytes + SPOOL_REPORT_BYTES) {
                 c->reported_bytes = c->spool.written_bytes;

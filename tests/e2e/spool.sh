@@ -572,6 +572,30 @@ case_spool_disk_full_at_the_end() { # a recording that ends on a full disk is re
         grep -q 'no end frame' cut || fail "not reported as cut: $(cat cut)"
 }
 
+# A disk with errors: an image without blocks, on a file system that has no room for them. Writes go to memory and
+# succeed. The kernel reports the error when they are synced.
+bad_disk() {
+        mkdir "$T/small"
+        mount -t tmpfs -o size=1m tmpfs "$T/small"
+        truncate -s 32M "$T/small/image"
+        mkfs.ext4 -q -m 0 -O ^has_journal -E lazy_itable_init=1,nodiscard "$T/small/image" || skip "no ext4 can be made"
+        spool_limits '{"spool-keep-free-kb": 0}'
+        spool_daemon
+        mount -o loop,errors=continue "$T/small/image" "$SPOOL_DIR" 2>err || skip "no loop device: $(cat err)"
+        trap small_disk_end EXIT # leave_case unmounts the small one
+}
+
+case_spool_disk_errors() { # data that the disk refuses after the write is reported as lost
+        spool_begin
+        bad_disk
+        spool_recorder box '{"rotate-bytes": 1048576, "sync": "rotate"}' --lifetime linger
+        calls 60000 1000
+        within 20 no_instance || fail "the session goes on: $(spooled)"
+        ended
+        same failed "$(entry code)" code
+        entry reason | grep -qE 'No space left|Input/output' || fail "$(spooled)"
+}
+
 # One for the spool.
 hung_disk() {
         spool_limits '{"spool-keep-free-kb": 0}'
