@@ -454,6 +454,62 @@ static void truncate_file(const Fixture *f, const SpoolEntry *entry, const char 
         g_assert_cmpint(truncate(path, 0), ==, 0);
 }
 
+static const char *state_of_file(const SpoolEntry *entry, const char *name) {
+        static char state[16];
+        json_object *object = NULL, *files;
+
+        g_assert_cmpint(spool_describe_entry(entry, &object), ==, 0);
+        files = json_object_object_get(object, "files");
+        *state = 0;
+        for (size_t i = 0; i < json_object_array_length(files); i++) {
+                json_object *file = json_object_array_get_idx(files, i);
+                const char *found = json_object_get_string(json_object_object_get(file, "name"));
+
+                if (g_str_equal(found, name))
+                        g_strlcpy(state,
+                                        json_object_get_string(
+                                                        json_object_object_get(file, "state")),
+                                        sizeof(state));
+        }
+        json_object_put(object);
+        return *state ? state : NULL;
+}
+
+/* What is said of the files that a crash left: the first is empty, the third has no end, and the
+ * fourth was never used. */
+static void test_files(Fixture *f, gconstpointer data _unused_) {
+        g_autofree char *id = NULL;
+
+        begin(f);
+        SpoolEntry *entry = make(f, "box", 16 * FILE_BYTES, true);
+        id = g_strdup(spool_get_id(entry));
+        give(f, entry);
+        note(f, entry, 2);
+        note(f, entry, 3);
+        g_assert_cmpuint(f->last_file, ==, 4);
+        g_assert_cmpstr(state_of_file(entry, "000003.kts"), ==, "written");
+        g_assert_null(state_of_file(entry, "000004.kts"));
+        truncate_file(f, entry, "000001.kts");
+        truncate_file(f, entry, "000004.kts");
+        spool_leave(f->spool);
+        f->spool = spool_free(f->spool);
+
+        begin(f);
+        spool_end(make(f, "next", 0, true), "stopped", ""); /* reads the directory */
+        run(f);
+        entry = spool_find(f->spool, id);
+        g_assert_cmpstr(entry->code, ==, "crashed");
+        g_assert_cmpstr(state_of_file(entry, "000001.kts"), ==, "empty");
+        g_assert_cmpstr(state_of_file(entry, "000002.kts"), ==, "whole");
+        g_assert_cmpstr(state_of_file(entry, "000003.kts"), ==, "cut");
+        g_assert_null(state_of_file(entry, "000004.kts"));
+        (void)spool_entry_add(entry, "000004.kts", 0); /* as if it could not be removed */
+        (void)spool_entry_add(entry, "crash.txt", 0);
+        g_assert_cmpstr(state_of_file(entry, "000003.kts"), ==, "cut");
+        g_assert_null(state_of_file(entry, "000004.kts"));
+        g_assert_cmpstr(state_of_file(entry, "crash.txt"), ==, "whole");
+}
+
 static void check_code(Fixture *f, const char *id, const char *code, uint64_t lost) {
         const SpoolEntry *entry = spool_find(f->spool, id);
 
@@ -567,6 +623,7 @@ int main(int argc, char **argv) {
                 { "/spool/left-over", test_left },
                 { "/spool/ending", test_ending },
                 { "/spool/workers", test_workers },
+                { "/spool/files", test_files },
                 { "/spool/remove-soon", test_remove_soon },
                 { "/spool/disk", test_disk },
                 { "/spool/copy", test_copy },
