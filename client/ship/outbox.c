@@ -87,9 +87,9 @@ static uint32_t outbox_parse_number(const char *name) {
         return number;
 }
 
-/* Returns true if the file is whole and was not acknowledged. */
+/* Returns true if nobody writes the file, it has data, and it was not acknowledged. */
 static bool outbox_fill_file(OutboxItem *item, json_object *file) {
-        const char *name = outbox_get_text(file, "name");
+        const char *name = outbox_get_text(file, "name"), *state = outbox_get_text(file, "state");
 
         item->file = outbox_parse_number(name);
         (void)snprintf(item->file_name, sizeof(item->file_name), "%s", name);
@@ -97,7 +97,7 @@ static bool outbox_fill_file(OutboxItem *item, json_object *file) {
         item->is_cut = json_object_object_get_ex(file, "readable", NULL);
         item->readable_bytes = outbox_get_number(file, "readable");
         return item->file > item->shipped_file &&
-               strcmp(outbox_get_text(file, "state"), "whole") == 0;
+               (strcmp(state, "whole") == 0 || strcmp(state, "cut") == 0);
 }
 
 static int outbox_visit_recording(json_object *entry,

@@ -130,17 +130,25 @@ void consumer_on_sync(Consumer *c) {
                 spool_sink_sync(&c->spool);
 }
 
-/* Tries again to write what the disk did not take. At the end of a session it soon gives up. */
+/* Tries again to write what the disk did not take. At the end of a session it soon gives up. It
+ * then drops all that is left: an end frame, which is small and may fit, would call the stream
+ * complete. */
 static void try_spool(Consumer *c) {
         c->n_spool_ticks++;
-        if (c->is_finishing && c->n_spool_ticks > SPOOL_WAIT_TICKS)
-                c->spool.gives_up = true;
-        if (c->n_spool_ticks % SPOOL_TRY_TICKS == 0 || c->spool.gives_up)
+        bool gives_up = c->is_finishing && c->n_spool_ticks > SPOOL_WAIT_TICKS;
+
+        if (c->n_spool_ticks % SPOOL_TRY_TICKS == 0 || gives_up)
                 queue_flush(&c->queue);
+        if (gives_up && !queue_is_empty(&c->queue))
+                queue_fail(&c->queue, c->spool.error ?: ENOSPC);
 }
 
 void consumer_tick_spool(Consumer *c) {
-        if (!queue_is_empty(&c->queue))
+        int error = syncer_get_error(&c->syncer);
+
+        if (error != 0)
+                queue_fail(&c->queue, error);
+        else if (!queue_is_empty(&c->queue))
                 try_spool(c);
         else if (c->spool.written_bytes > c->reported_bytes + SPOOL_REPORT_BYTES) {
                 c->reported_bytes = c->spool.written_bytes;

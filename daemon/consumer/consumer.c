@@ -715,6 +715,7 @@ static void consumer_conclude(Consumer *c, int result) {
         if (c->queue.spool) {
                 consumer_report_spool(c);
                 spool_sink_close(&c->spool);
+                error = error ?: syncer_get_error(&c->syncer);
         }
         answer_client(c, error, error ? strerror(error) : "", true);
         consumer_report(c, CONTROL_GONE, error, error ? strerror(error) : "");

@@ -203,9 +203,8 @@ static bool spool_sink_rotate(SpoolSink *sink) {
 }
 
 static SpoolPut spool_sink_refuse(const SpoolSink *sink, FrameType type) {
-        return sink->gives_up || (sink->is_last && sink->next_fd < 0 && frame_has_data(type))
-                               ? SPOOL_PUT_DROPPED
-                               : SPOOL_PUT_LATER;
+        return sink->is_last && sink->next_fd < 0 && frame_has_data(type) ? SPOOL_PUT_DROPPED
+                                                                          : SPOOL_PUT_LATER;
 }
 
 /* Returns true for a frame that is too large for an empty file. */

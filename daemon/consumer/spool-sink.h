@@ -41,8 +41,7 @@ typedef struct SpoolSink {
         size_t metadata_size;
         uint32_t version; /* of the streams in the files */
         bool has_head;
-        bool is_last;  /* no file follows */
-        bool gives_up; /* data that cannot be written now is dropped */
+        bool is_last; /* no file follows */
         bool wants_next, is_dirty;
         int error; /* the disk takes nothing for now */
         int fatal; /* the disk will take nothing again */

@@ -3,7 +3,10 @@
 /* A consumer's third thread: it calls fdatasync(2) and close(2) on files of the spool. Either call
  * can take as long as the disk needs. If the loop waited for them, the rings would overflow: with
  * rings of 256 kB every sync cost thousands of events. The consumer starts it before the sandbox,
- * which forbids new threads. For streams that go elsewhere it sleeps for ever. */
+ * which forbids new threads. For streams that go elsewhere it sleeps for ever.
+ *
+ * It relies on this behaviour of the kernel: write(2) does not report that the disk refused data
+ * which an earlier write left in memory. Only a sync reports it, and only once. */
 
 #include "consumer/syncer.h"
 
@@ -24,11 +27,12 @@ static void *syncer_run(void *userdata) {
                 bool syncs = syncer->jobs[0].syncs, closes = syncer->jobs[0].closes;
 
                 pthread_mutex_unlock(&syncer->lock);
-                if (syncs)
-                        (void)fdatasync(fd); /* the next write reports an error of the disk */
-                if (closes)
-                        close(fd);
+                int error = syncs && fdatasync(fd) < 0 ? errno : 0;
+                if (closes && close(fd) < 0 && error == 0) /* of NFS */
+                        error = errno;
                 pthread_mutex_lock(&syncer->lock);
+                if (syncer->error == 0)
+                        syncer->error = error;
                 for (unsigned i = 1; i < syncer->n_jobs; i++)
                         syncer->jobs[i - 1] = syncer->jobs[i];
                 syncer->n_jobs--;
@@ -91,4 +95,11 @@ void syncer_wait(Syncer *syncer) {
         while (syncer->n_jobs > 0)
                 pthread_cond_wait(&syncer->changed, &syncer->lock);
         pthread_mutex_unlock(&syncer->lock);
+}
+
+int syncer_get_error(Syncer *syncer) {
+        pthread_mutex_lock(&syncer->lock);
+        int error = syncer->error;
+        pthread_mutex_unlock(&syncer->lock);
+        return error;
 }

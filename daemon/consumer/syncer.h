@@ -19,6 +19,7 @@ typedef struct Syncer {
         } jobs[SYNCER_JOBS_MAX]; /* in order; the thread works on the first */
 
         unsigned n_jobs;
+        int error; /* the first that the disk reported; 0: none */
 } Syncer;
 
 /* Must be called before the sandbox. */
@@ -31,3 +32,5 @@ bool syncer_is_busy(Syncer *syncer);
 bool syncer_has_room(Syncer *syncer);
 /* Waits until all files are done. */
 void syncer_wait(Syncer *syncer);
+/* Returns the first error (positive) of a sync or close so far: data that was written is lost. */
+int syncer_get_error(Syncer *syncer);

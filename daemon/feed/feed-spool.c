@@ -6,6 +6,7 @@
 
 #include "feed/feed-spool.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -89,6 +90,16 @@ void feed_spool_end(FeedSpool *spool, const char *code, const char *text) {
                 return;
         spool_stop_files(spool->entry);
         spool_end(TAKE_PTR(spool->entry), code, text);
+}
+
+void feed_spool_await(FeedSpool *spool, int control_fd, const char *code, const char *text) {
+        if (!spool->entry)
+                return;
+        spool_stop_files(spool->entry);
+        spool_await(TAKE_PTR(spool->entry),
+                        control_fd >= 0 ? fcntl(control_fd, F_DUPFD_CLOEXEC, 3) : -1,
+                        code,
+                        text);
 }
 
 void feed_spool_leave(FeedSpool *spool) {

@@ -36,5 +36,7 @@ void feed_spool_take_report(FeedSpool *spool, const ControlMessage *message);
 void feed_spool_finish(FeedSpool *spool);
 /* Ends the recording, if there is one. */
 void feed_spool_end(FeedSpool *spool, const char *code, const char *text);
+/* The daemon ends, and the consumer still writes the end of the recording. control_fd: borrowed. */
+void feed_spool_await(FeedSpool *spool, int control_fd, const char *code, const char *text);
 /* Leaves the entry to the next daemon. */
 void feed_spool_leave(FeedSpool *spool);

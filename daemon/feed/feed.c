@@ -580,14 +580,25 @@ bool feed_is_reading(const Feed *feed) {
                !feed->is_given_up && !feed->is_released && !feed->finish.type;
 }
 
+/* The daemon ends. Without FINISH the consumer is killed. */
+static void feed_leave_spool(Feed *feed) {
+        if (feed->finish.type && feed->error == 0)
+                feed_spool_await(&feed->spool,
+                                consumer_get_fd(feed->link.consumer),
+                                feed->finish.finish.code,
+                                feed->finish.finish.text);
+        else
+                feed_end_spool(feed);
+}
+
 Feed *feed_free(Feed *feed) {
         if (!feed)
                 return NULL;
+        feed_leave_spool(feed);
         if (feed->finish.type) /* the daemon ends, the trace continues */
                 consumer_release(feed->link.consumer);
         else
                 consumer_free(feed->link.consumer);
-        feed_spool_leave(&feed->spool); /* the daemon ends: the spool records why */
         feed_link_clear(&feed->link);
         close_cleanup(&feed->client_fd);
         close_cleanup(&feed->kept_fd);

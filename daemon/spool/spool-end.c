@@ -6,16 +6,23 @@
 
 #include "spool/spool-end.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "base/log.h"
+#include "interfaces/control.h"
 #include "interfaces/utf8.h"
 #include "spool/spool-entry.h"
 #include "spool/spool-index.h"
 #include "spool/spool-job.h"
 #include "spool/spool-record.h"
 #include "spool/spool.h"
+
+/* The most messages that are read of an ending worker, which may be compromised. */
+#define REPORTS_MAX 4096
 
 uint64_t spool_now_usec(void) {
         struct timespec now;
@@ -24,20 +31,31 @@ uint64_t spool_now_usec(void) {
         return control_nsec(&now) / 1000;
 }
 
-/* In the thread. */
-static int spool_end_close_work(SpoolJob *job, Reason *reason _unused_) {
-        const SpoolDisk *disk = &job->spool->disk;
+/* In the thread. Removes the files that were handed out last and are empty: the consumer never
+ * wrote to the file after the last one. */
+static void spool_end_remove_empty(const SpoolDisk *disk, const char *id, unsigned last) {
         char name[SPOOL_MEMBER_MAX + 1];
 
-        /* Removes the files that were handed out last and are empty: the consumer never wrote to
-         * the file after the last one. */
-        for (unsigned number = job->drop_from; number > 0 && number <= job->drop_to; number++) {
+        for (unsigned number = last > 2 ? last - 2 : 1; number <= last; number++) {
                 uint64_t bytes;
 
                 spool_format_number(number, name);
-                if (spool_disk_get_size(disk, job->id, name, &bytes) == 0 && bytes == 0)
-                        (void)spool_disk_unlink(disk, job->id, name);
+                if (spool_disk_get_size(disk, id, name, &bytes) == 0 && bytes == 0)
+                        (void)spool_disk_unlink(disk, id, name);
         }
+}
+
+static unsigned spool_end_get_last(const SpoolEntry *entry) {
+        unsigned last = 0;
+
+        for (size_t i = 0; i < entry->n_members; i++)
+                last = MAX_OF(last, entry->members[i].number);
+        return last;
+}
+
+/* In the thread. */
+static int spool_end_close_work(SpoolJob *job, Reason *reason _unused_) {
+        spool_end_remove_empty(&job->spool->disk, job->id, job->drop_to);
         /* The disk's figures replace those that the consumer reported. */
         return spool_index_read_entry(&job->spool->disk, job->id, &job->list);
 }
@@ -112,6 +130,11 @@ static void spool_end_set_text(char *to, size_t size, const char *text) {
         to[n] = '\0';
 }
 
+static void spool_end_set_reason(SpoolEntry *entry, const char *code, const char *reason) {
+        spool_end_set_text(entry->code, sizeof(entry->code), code);
+        spool_end_set_text(entry->reason, sizeof(entry->reason), reason);
+}
+
 void spool_close_entry(SpoolEntry *entry, const char *code, const char *reason) {
         SpoolJob *job = spool_job_new(entry->spool, entry->id);
 
@@ -119,16 +142,12 @@ void spool_close_entry(SpoolEntry *entry, const char *code, const char *reason) 
         entry->gives = entry->is_waiting = false;
         entry->state = SPOOL_CLOSING;
         entry->ended_usec = spool_now_usec();
-        spool_end_set_text(entry->code, sizeof(entry->code), code);
-        spool_end_set_text(entry->reason, sizeof(entry->reason), reason);
+        spool_end_set_reason(entry, code, reason);
         if (!job) {
                 set_ended(entry);
                 return;
         }
-        if (entry->n_members > 0) {
-                job->drop_to = entry->members[entry->n_members - 1].number;
-                job->drop_from = job->drop_to > 2 ? job->drop_to - 2 : 1;
-        }
+        job->drop_to = spool_end_get_last(entry);
         job->work = spool_end_close_work;
         job->over = spool_end_on_closed;
         spool_job_submit(job, entry->uid);
@@ -152,4 +171,79 @@ void spool_end(SpoolEntry *entry, const char *code, const char *reason) {
         entry->lost = entry->has_note ? entry->note.lost : entry->lost;
         if (!entry->spool->is_closing)
                 spool_close_entry(entry, code, reason);
+}
+
+/* The daemon ends. Its event loop runs no more, so the reports are read here. */
+
+void spool_await(SpoolEntry *entry, int fd, const char *code, const char *reason) {
+        close_cleanup(&entry->worker_fd);
+        entry->worker_fd = fd;
+        entry->is_awaited = true;
+        spool_end_set_reason(entry, code, reason);
+}
+
+static int spool_end_get_rest_msec(const struct timespec *until) {
+        struct timespec now;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+        int64_t nsec = (int64_t)control_nsec(until) - (int64_t)control_nsec(&now);
+        return nsec > 0 ? (int)(nsec / 1000000) + 1 : 0;
+}
+
+/* Returns 1 for a message, 0 when the worker has gone, and -ETIMEDOUT. What has arrived is read
+ * even if the time is over: the wait for another worker may have taken it. There is no space for
+ * descriptors, so the kernel drops them. */
+static int spool_end_receive(int fd, const struct timespec *until, ControlMessage *ret) {
+        struct pollfd wait = { .fd = fd, .events = POLLIN };
+
+        for (;;) {
+                ssize_t n = recv(fd, ret, sizeof(*ret), MSG_DONTWAIT);
+                int msec = n < 0 && errno == EAGAIN ? spool_end_get_rest_msec(until) : -1;
+
+                if (n >= 0)
+                        return n == sizeof(*ret) && ret->version == CONTROL_VERSION;
+                if (msec == 0)
+                        return -ETIMEDOUT;
+                if (msec > 0)
+                        (void)poll(&wait, 1, msec);             /* recv reports an error */
+                else if (errno != EINTR && errno != ECONNRESET) /* see consumer_on_io() */
+                        return 0;
+        }
+}
+
+/* Returns 0 when the worker has reported that all is on the disk, a positive error of the worker,
+ * -EPIPE if it ended without a report, or -ETIMEDOUT if it may still write. */
+static int spool_end_take_reports(SpoolEntry *entry, const struct timespec *until) {
+        ControlMessage message;
+
+        for (unsigned i = 0; entry->worker_fd >= 0 && i < REPORTS_MAX; i++) {
+                int r = spool_end_receive(entry->worker_fd, until, &message);
+
+                if (r <= 0)
+                        return r < 0 ? r : -EPIPE;
+                if (message.type == CONTROL_SPOOLED)
+                        entry->lost = message.spooled.lost;
+                if (message.type == CONTROL_GONE)
+                        return message.status.error < 0 ? -EPIPE : message.status.error;
+        }
+        return -ETIMEDOUT;
+}
+
+void spool_end_awaited(SpoolEntry *entry, const struct timespec *until) {
+        entry->lost = entry->has_note ? entry->note.lost : entry->lost;
+        int r = spool_end_take_reports(entry, until);
+
+        if (r == -ETIMEDOUT)
+                spool_end_set_reason(entry,
+                                "crashed",
+                                "ktraced ended before the stream worker: the end may be missing");
+        else if (r != 0)
+                spool_end_set_reason(entry,
+                                "failed",
+                                r > 0 ? strerrordesc_np(r) ?: "the stream worker failed"
+                                      : "the stream worker ended without warning");
+        entry->ended_usec = spool_now_usec();
+        entry->state = SPOOL_CLOSING;
+        if (r != -ETIMEDOUT) /* else the worker may still write to its next file */
+                spool_end_remove_empty(&entry->spool->disk, entry->id, spool_end_get_last(entry));
 }

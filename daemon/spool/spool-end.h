@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <time.h>
+
 #include "spool/spool-entry.h"
 #include "spool/spool.h"
 
@@ -11,6 +13,11 @@ bool spool_hold_until_ended(SpoolEntry *entry, SpoolJob *job);
 /* Ends the entry: it is complete, and its owner may remove it. The caller gives up the entry. lost:
  * the known number of lost records. */
 void spool_end(SpoolEntry *entry, const char *code, const char *reason);
+/* The daemon ends, and the worker still writes the end of the entry. spool_free() takes its last
+ * reports from fd, which is consumed. -1: they are unknown. */
+void spool_await(SpoolEntry *entry, int fd, const char *code, const char *reason);
+/* Waits for the worker until then (CLOCK_MONOTONIC), and ends the entry. In the thread. */
+void spool_end_awaited(SpoolEntry *entry, const struct timespec *until);
 /* spool-end.c */
 uint64_t spool_now_usec(void);
 /* Writes the current session.json. */

@@ -56,6 +56,8 @@ struct SpoolEntry {
         bool has_note, gives, is_waiting, is_full, drops;
         bool is_finishing; /* its session has ended, and the consumer writes the rest */
         SpoolNote note;
+        bool is_awaited; /* the daemon ends, and the worker still writes the end */
+        int worker_fd;   /* awaited: for its last reports; -1: unknown */
         TAILQ_ENTRY(SpoolEntry) entries;
 };
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/describe.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "spool/spool-end.h"
 #include "spool/spool-entry.h"
@@ -26,6 +27,7 @@ SpoolEntry *spool_entry_new(Spool *spool, const char *id) {
         if (!entry)
                 return NULL;
         entry->spool = spool;
+        entry->worker_fd = -1;
         memcpy(entry->id, id, sizeof(entry->id));
         TAILQ_INSERT_TAIL(&spool->entries, entry, entries);
         return entry;
@@ -35,6 +37,7 @@ SpoolEntry *spool_entry_free(SpoolEntry *entry) {
         if (!entry)
                 return NULL;
         TAILQ_REMOVE(&entry->spool->entries, entry, entries);
+        close_cleanup(&entry->worker_fd);
         json_object_put(entry->spec);
         free(entry->rule);
         free(entry->members);
@@ -139,28 +142,54 @@ static uint64_t get_bytes(const SpoolEntry *entry, const SpoolMember *member) {
         return entry->has_note && member->number == entry->note.number ? entry->note.bytes : 0;
 }
 
+/* Returns the number of the last stream with data. */
+static unsigned spool_index_find_last(const SpoolEntry *entry) {
+        unsigned last = 0;
+
+        for (size_t i = 0; i < entry->n_members; i++)
+                if (get_bytes(entry, &entry->members[i]) > 0)
+                        last = MAX_OF(last, entry->members[i].number);
+        return last;
+}
+
+/* The daemon does not read the files. A worker that ended without a report of success has left its
+ * last file without an end. */
+static const char *spool_index_judge_file(const SpoolEntry *entry,
+                const SpoolMember *member,
+                unsigned last) {
+        bool is_cut = strcmp(entry->code, "crashed") == 0 || strcmp(entry->code, "failed") == 0;
+
+        if (member->is_promised)
+                return "written";
+        if (member->number > 0 && member->bytes == 0)
+                return "empty";
+        return is_cut && member->number > 0 && member->number == last ? "cut" : "whole";
+}
+
+static int spool_index_put_file(json_object *list,
+                const SpoolEntry *entry,
+                const SpoolMember *member,
+                unsigned last) {
+        json_object *file = json_object_new_object();
+
+        int r = describe_append(list, file);
+        r = r ?: spool_index_put_text(file, "name", member->name);
+        r = r ?: spool_index_put_number(file, "bytes", get_bytes(entry, member));
+        r = r ?: spool_index_put_text(file, "state", spool_index_judge_file(entry, member, last));
+        if (r == 0 && member->is_read && member->read_bytes != member->bytes)
+                r = spool_index_put_number(file, "readable", member->read_bytes);
+        return r;
+}
+
 static int put_files(json_object *object, const SpoolEntry *entry) {
         json_object *list = json_object_new_array();
         int r = describe_put(object, "files", list);
+        unsigned last = spool_index_find_last(entry);
 
-        for (size_t i = 0; r == 0 && i < entry->n_members; i++) {
-                const SpoolMember *member = &entry->members[i];
-                json_object *file;
-
-                /* A prepared file without data is not listed yet. */
-                if (member->is_promised && get_bytes(entry, member) == 0)
-                        continue;
-                file = json_object_new_object();
-                r = describe_append(list, file);
-                r = r ?: spool_index_put_text(file, "name", member->name);
-                r = r ?: spool_index_put_number(file, "bytes", get_bytes(entry, member));
-                r = r
-                                    ?: spool_index_put_text(file,
-                                                       "state",
-                                                       member->is_promised ? "written" : "whole");
-                if (r == 0 && member->is_read && member->read_bytes != member->bytes)
-                        r = spool_index_put_number(file, "readable", member->read_bytes);
-        }
+        /* Prepared files without data are not listed: they are the last ones. */
+        for (size_t i = 0; r == 0 && i < entry->n_members; i++)
+                if (entry->members[i].number <= last)
+                        r = spool_index_put_file(list, entry, &entry->members[i], last);
         return r;
 }
 

@@ -34,11 +34,13 @@ bool spool_may_ship(const SpoolEntry *entry, const Subject *subject) {
         return is_marked && policy && entry->rule && policy_may_ship(policy, subject, entry->rule);
 }
 
+/* Files without data are not sent. */
 static unsigned spool_ship_find_last(const SpoolEntry *entry) {
         unsigned last = 0;
 
         for (size_t i = 0; i < entry->n_members; i++)
-                last = MAX_OF(last, entry->members[i].number);
+                if (entry->members[i].bytes > 0)
+                        last = MAX_OF(last, entry->members[i].number);
         return last;
 }
 

@@ -37,6 +37,8 @@
 /* The time that the ending daemon waits for the disk. It holds the lock of its runtime directory
  * during this time, so the next daemon waits as long. */
 #define END_SEC 5
+/* The part of it in which the workers may write the ends of their recordings. */
+#define WORKERS_SEC 4
 
 /* Lifetime */
 
@@ -110,17 +112,23 @@ static void shut_down(SpoolEntry *entry) {
         entry->state = SPOOL_CLOSING;
 }
 
-/* The worker has ended, so another thread writes the remaining session.json files: those of entries
- * that still record and of entries that are closing. Entries that continue belong to the next
- * daemon. */
+/* The spool's thread has ended, so another thread writes the remaining session.json files: those of
+ * entries that still record and of entries that are closing. Entries that continue belong to the
+ * next daemon. A recording counts as ended only when its stream worker has reported its end: the
+ * worker may hang in the disk and lose what it has not read. */
 static void *end_rest(void *userdata) {
         Spool *spool = userdata;
+        struct timespec until = {};
         SpoolEntry *entry;
 
+        (void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail with this clock */
+        until.tv_sec += WORKERS_SEC;
         TAILQ_FOREACH(entry, &spool->entries, entries) {
                 _cleanup_free_ char *text = NULL;
 
-                if (entry->state == SPOOL_RECORDING && !spool->is_leaving)
+                if (entry->state == SPOOL_RECORDING && entry->is_awaited)
+                        spool_end_awaited(entry, &until);
+                else if (entry->state == SPOOL_RECORDING && !spool->is_leaving)
                         shut_down(entry);
                 if (entry->state == SPOOL_CLOSING && spool_entry_save(entry, &text) == 0)
                         (void)spool_disk_save(&spool->disk, entry->id, text);
@@ -141,6 +149,18 @@ static bool end_in_time(Spool *spool) {
         (void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail with this clock */
         until.tv_sec += END_SEC;
         return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) == 0;
+}
+
+static void report_cut(const Spool *spool) {
+        const SpoolEntry *entry;
+
+        TAILQ_FOREACH(entry, &spool->entries, entries)
+                if (entry->is_awaited && (strcmp(entry->code, "crashed") == 0 ||
+                                                         strcmp(entry->code, "failed") == 0))
+                        log_write(LOG_WARNING,
+                                        &(LogContext){ entry->id, NULL, entry->uid },
+                                        "its recording is incomplete: %s",
+                                        entry->reason);
 }
 
 /* A call of the thread hangs in the disk. The thread and its data stay until the disk lets the
@@ -189,6 +209,7 @@ Spool *spool_free(Spool *spool) {
                 abandon(spool);
                 return NULL;
         }
+        report_cut(spool);
         while ((entry = TAILQ_FIRST(&spool->entries)))
                 spool_entry_free(entry);
         spool_disk_close(&spool->disk);

@@ -203,6 +203,18 @@ static void test_small(void) {
                         -EFBIG);
 }
 
+/* The error stays: the data that was written before is lost. A pipe cannot be synced. */
+static void test_error(void) {
+        int fds[2];
+
+        g_assert_cmpint(syncer_get_error(&syncer), ==, 0);
+        g_assert_cmpint(pipe(fds), ==, 0);
+        syncer_push(&syncer, fds[0], true, true);
+        syncer_push(&syncer, fds[1], false, true);
+        syncer_wait(&syncer);
+        g_assert_cmpint(syncer_get_error(&syncer), ==, EINVAL);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_assert_cmpint(syncer_start(&syncer), ==, 0);
@@ -210,5 +222,6 @@ int main(int argc, char **argv) {
         g_test_add("/spool-sink/last", Fixture, NULL, set_up, test_last, tear_down);
         g_test_add("/spool-sink/full", Fixture, NULL, set_up, test_full, tear_down);
         g_test_add_func("/spool-sink/small", test_small);
+        g_test_add_func("/spool-sink/error", test_error);
         return g_test_run();
 }

@@ -471,6 +471,23 @@ case_spool_shutdown() { # [guest] when the daemon stops, a recording gets its en
         same crashed "$(jq -r .code "$SPOOL_DIR/$id/session.json")" "session.json"
 }
 
+case_spool_shutdown_unfinished() { # when the daemon stops and the worker does not end in time, data may be missing
+        service_manager && skip "systemd keeps sessions there"
+        spool_begin
+        local worker
+        spool_recorder box '{"rotate-bytes": 262144}'
+        calls 500 1000
+        sleep 0.3
+        worker=$(pgrep -n -x ktrace-consumer)
+        kill -STOP "$worker" # like a worker that hangs in the disk
+        calls 500 1000
+        spool_daemon
+        kill -KILL "$worker"
+        same crashed "$(entry state)" "state"
+        entry reason | grep -q 'ended before the stream worker' || fail "$(spooled)"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+
 # Mounts a small file system for the spool.
 small_disk() { # SIZE
         spool_limits '{"spool-keep-free-kb": 0}'
@@ -531,6 +548,52 @@ case_spool_disk_full() { # on a disk that others have filled, lost events are co
         same 5 "$(has all.kts 1001)" "of those after"
         [ "$(entry lost)" -gt 0 ] || fail "no loss reported: $(spooled)"
         same 32000 "$(($(has all.kts 1000) + $(entry lost) - 1000))" "recorded and lost"
+}
+
+case_spool_disk_full_at_the_end() { # a recording that ends on a full disk is reported as incomplete
+        spool_begin
+        small_disk 4m
+        BUFFER=512 spool_recorder box '{"max-bytes": 67108864, "rotate-bytes": 262144, "keep": "oldest"}'
+        calls 1000 1000
+        within 20 written 1000 || fail "not on the disk: $(spooled)"
+        dd if=/dev/zero of="$SPOOL_DIR/filler" bs=64k 2>/dev/null || true
+        calls 8000 1000
+        within 20 sh -c 'ktracectl spool list --json=short | jq -e ".[0].state == \"waiting\""' ||
+                fail "not reported: $(spooled)"
+        ktracectl stop box
+        ktracectl destroy box
+        # There is room for an end frame, but not for the data before it.
+        truncate -s -8192 "$SPOOL_DIR/filler"
+        ended
+        same failed "$(entry code)" code
+        entry reason | grep -q 'No space left' || fail "$(spooled)"
+        expect 0 ktracectl spool fetch box -o all.kts
+        ktracectl report all.kts >all.txt 2>cut || true
+        grep -q 'no end frame' cut || fail "not reported as cut: $(cat cut)"
+}
+
+# A disk with errors: an image without blocks, on a file system that has no room for them. Writes go to memory and
+# succeed. The kernel reports the error when they are synced.
+bad_disk() {
+        mkdir "$T/small"
+        mount -t tmpfs -o size=1m tmpfs "$T/small"
+        truncate -s 32M "$T/small/image"
+        mkfs.ext4 -q -m 0 -O ^has_journal -E lazy_itable_init=1,nodiscard "$T/small/image" || skip "no ext4 can be made"
+        spool_limits '{"spool-keep-free-kb": 0}'
+        spool_daemon
+        mount -o loop,errors=continue "$T/small/image" "$SPOOL_DIR" 2>err || skip "no loop device: $(cat err)"
+        trap small_disk_end EXIT # leave_case unmounts the small one
+}
+
+case_spool_disk_errors() { # data that the disk refuses after the write is reported as lost
+        spool_begin
+        bad_disk
+        spool_recorder box '{"rotate-bytes": 1048576, "sync": "rotate"}' --lifetime linger
+        calls 60000 1000
+        within 20 no_instance || fail "the session goes on: $(spooled)"
+        ended
+        same failed "$(entry code)" code
+        entry reason | grep -qE 'No space left|Input/output' || fail "$(spooled)"
 }
 
 # One for the spool.

@@ -113,11 +113,13 @@ int probe_read_list(const Tracefs *tracefs, ProbeKind kind, char **ret) {
         return fake_finish_read(r);
 }
 
-/* A second place of a user's probe is a line behind the first. */
+/* A second place of a user's probe is a line behind the first. "-:GROUP/NAME" removes one. */
 static int add_probe(ProbeKind kind, const char *definition) {
         g_autofree char *name = g_strndup(definition + 2, strcspn(definition + 2, " "));
         guint at;
 
+        if (g_str_has_prefix(definition, "-:"))
+                return remove_probe(name);
         if (find_probe(name, &at)) {
                 g_autofree char *first = kernel.probes->pdata[at];
 

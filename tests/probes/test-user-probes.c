@@ -376,21 +376,39 @@ static bool is_ready(void *userdata) {
         return is_listed(listing, userdata);
 }
 
-/* An administrator's file names a path; what cannot be probed is listed as broken. */
-static void test_catalogue(Fixture *f, gconstpointer userdata) {
+/* Returns the file's path. */
+static char *write_catalogue(const Fixture *f) {
         g_autofree char *dir = g_build_filename(f->dir, "probes.d", NULL);
-        g_autofree char *file = g_build_filename(dir, "50-x.json", NULL);
-        json_object *list = NULL;
-        Call call;
+        char *file = g_build_filename(dir, "50-x.json", NULL);
 
-        (void)userdata;
-        listing = f;
         g_assert_cmpint(mkdir(dir, 0755), ==, 0);
         g_assert_true(g_file_set_contents(file,
                         "{\"probes\":[{\"name\":\"theirs\",\"on\":\"/x:0x1136\",\"args\":[\"$arg1\"]}]}",
                         -1,
                         NULL));
         g_assert_cmpint(chmod(file, 0644), ==, 0);
+        return file;
+}
+
+static void create_with_theirs(Fixture *f, Call *call) {
+        fixture_create(f,
+                        call,
+                        0,
+                        NULL,
+                        "{\"scope\":\"system\",\"probes\":[\"theirs\"],\"lifetime\":\"linger\"}");
+        fixture_wait(f, call);
+        g_assert_cmpint(call->result, ==, 0);
+        g_assert_true(stands("p:ktrace_catalogue/theirs "));
+}
+
+/* An administrator's file names a path; what cannot be probed is listed as broken. */
+static void test_catalogue(Fixture *f, gconstpointer userdata) {
+        g_autofree char *file = write_catalogue(f);
+        json_object *list = NULL;
+        Call call;
+
+        (void)userdata;
+        listing = f;
         find(0, MODE_OWN, 5, 0);
         catalogue_load(registry_get_probes(f->registry), f->dir, "/nonexistent");
         Probe *probe = TAILQ_FIRST(&registry_get_probes(f->registry)->list);
@@ -406,14 +424,7 @@ static void test_catalogue(Fixture *f, gconstpointer userdata) {
         find(0, MODE_OWN, 5, 1);
         catalogue_load(registry_get_probes(f->registry), f->dir, "/nonexistent");
         fixture_run_until(f, is_ready, (void *)"ready");
-        fixture_create(f,
-                        &call,
-                        0,
-                        NULL,
-                        "{\"scope\":\"system\",\"probes\":[\"theirs\"],\"lifetime\":\"linger\"}");
-        fixture_wait(f, &call);
-        g_assert_cmpint(call.result, ==, 0);
-        g_assert_true(stands("p:ktrace_catalogue/theirs "));
+        create_with_theirs(f, &call);
         fixture_destroy(f, &call, call.session);
         fixture_wait(f, &call);
         /* Read again while a look is under way: nobody is reported twice. */
@@ -422,6 +433,19 @@ static void test_catalogue(Fixture *f, gconstpointer userdata) {
         catalogue_load(registry_get_probes(f->registry), f->dir, "/nonexistent");
         g_assert_cmpint(unlink(file), ==, 0);
         catalogue_load(registry_get_probes(f->registry), f->dir, "/nonexistent");
+}
+
+/* A session holds the probe when the daemon ends. The fixture checks what the kernel has then. */
+static void test_end(Fixture *f, gconstpointer userdata) {
+        g_autofree char *file = write_catalogue(f);
+        Call call;
+
+        (void)userdata;
+        listing = f;
+        find(0, MODE_OWN, 5, 1);
+        catalogue_load(registry_get_probes(f->registry), f->dir, "/nonexistent");
+        fixture_run_until(f, is_ready, (void *)"ready");
+        create_with_theirs(f, &call);
 }
 
 int main(int argc, char **argv) {
@@ -436,6 +460,7 @@ int main(int argc, char **argv) {
                 { "/user-probes/marker", test_marker },
                 { "/user-probes/deleted", test_deleted },
                 { "/user-probes/catalogue", test_catalogue },
+                { "/user-probes/end", test_end },
         };
 
         g_test_init(&argc, &argv, NULL);

@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "interfaces/control.h"
 #include "interfaces/spec.h"
 #include "spool/spool-end.h"
 #include "spool/spool-entry.h"
@@ -417,6 +419,144 @@ static void test_ending(Fixture *f, gconstpointer data _unused_) {
         }
 }
 
+static SpoolEntry *begin_await(Fixture *f, const char *name, int *ret_worker) {
+        SpoolEntry *entry = make(f, name, 16 * FILE_BYTES, true);
+        int fds[2];
+
+        give(f, entry);
+        g_assert_cmpint(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), ==, 0);
+        spool_await(entry, fds[0], "shutdown", "ktraced ended");
+        *ret_worker = fds[1];
+        return entry;
+}
+
+static void report(int worker, const ControlMessage *message) {
+        g_assert_cmpint(send(worker, message, sizeof(*message), 0), ==, sizeof(*message));
+}
+
+static void report_lost(int worker, uint64_t lost) {
+        report(worker,
+                        &(ControlMessage){ .type = CONTROL_SPOOLED,
+                                        .version = CONTROL_VERSION,
+                                        .spooled = { .number = 1, .lost = lost } });
+}
+
+static void report_gone(int worker, int error) {
+        report(worker,
+                        &(ControlMessage){ .type = CONTROL_GONE,
+                                        .version = CONTROL_VERSION,
+                                        .status = { .error = error } });
+}
+
+static void truncate_file(const Fixture *f, const SpoolEntry *entry, const char *name) {
+        g_autofree char *path = g_strdup_printf("%s/%s/%s", f->path, spool_get_id(entry), name);
+
+        g_assert_cmpint(truncate(path, 0), ==, 0);
+}
+
+static const char *state_of_file(const SpoolEntry *entry, const char *name) {
+        static char state[16];
+        json_object *object = NULL, *files;
+
+        g_assert_cmpint(spool_describe_entry(entry, &object), ==, 0);
+        files = json_object_object_get(object, "files");
+        *state = 0;
+        for (size_t i = 0; i < json_object_array_length(files); i++) {
+                json_object *file = json_object_array_get_idx(files, i);
+                const char *found = json_object_get_string(json_object_object_get(file, "name"));
+
+                if (g_str_equal(found, name))
+                        g_strlcpy(state,
+                                        json_object_get_string(
+                                                        json_object_object_get(file, "state")),
+                                        sizeof(state));
+        }
+        json_object_put(object);
+        return *state ? state : NULL;
+}
+
+/* What is said of the files that a crash left: the first is empty, the third has no end, and the
+ * fourth was never used. */
+static void test_files(Fixture *f, gconstpointer data _unused_) {
+        g_autofree char *id = NULL;
+
+        begin(f);
+        SpoolEntry *entry = make(f, "box", 16 * FILE_BYTES, true);
+        id = g_strdup(spool_get_id(entry));
+        give(f, entry);
+        note(f, entry, 2);
+        note(f, entry, 3);
+        g_assert_cmpuint(f->last_file, ==, 4);
+        g_assert_cmpstr(state_of_file(entry, "000003.kts"), ==, "written");
+        g_assert_null(state_of_file(entry, "000004.kts"));
+        truncate_file(f, entry, "000001.kts");
+        truncate_file(f, entry, "000004.kts");
+        spool_leave(f->spool);
+        f->spool = spool_free(f->spool);
+
+        begin(f);
+        spool_end(make(f, "next", 0, true), "stopped", ""); /* reads the directory */
+        run(f);
+        entry = spool_find(f->spool, id);
+        g_assert_cmpstr(entry->code, ==, "crashed");
+        g_assert_cmpstr(state_of_file(entry, "000001.kts"), ==, "empty");
+        g_assert_cmpstr(state_of_file(entry, "000002.kts"), ==, "whole");
+        g_assert_cmpstr(state_of_file(entry, "000003.kts"), ==, "cut");
+        g_assert_null(state_of_file(entry, "000004.kts"));
+        (void)spool_entry_add(entry, "000004.kts", 0); /* as if it could not be removed */
+        (void)spool_entry_add(entry, "crash.txt", 0);
+        g_assert_cmpstr(state_of_file(entry, "000003.kts"), ==, "cut");
+        g_assert_null(state_of_file(entry, "000004.kts"));
+        g_assert_cmpstr(state_of_file(entry, "crash.txt"), ==, "whole");
+}
+
+static void check_code(Fixture *f, const char *id, const char *code, uint64_t lost) {
+        const SpoolEntry *entry = spool_find(f->spool, id);
+
+        g_assert_nonnull(entry);
+        g_assert_cmpstr(entry->code, ==, code);
+        g_assert_cmpuint(entry->lost, ==, lost);
+        g_assert_cmpint(entry->state, ==, SPOOL_ENDED);
+}
+
+/* The daemon ends. A recording has ended as it was asked to only if its worker has said that it is
+ * done: a worker that hangs in the disk loses what it has not read. */
+static void test_workers(Fixture *f, gconstpointer data _unused_) {
+        enum { DONE, FAILED, KILLED, LATE, N };
+
+        static const char *const codes[N] = { "shutdown", "failed", "failed", "crashed" };
+        g_autofree char *ids[N] = {};
+        SpoolEntry *entries[N];
+        int workers[N];
+
+        begin(f);
+        for (unsigned i = 0; i < N; i++) {
+                entries[i] = begin_await(f, codes[i], &workers[i]);
+                ids[i] = g_strdup(spool_get_id(entries[i]));
+                truncate_file(f, entries[i], "000002.kts");
+                report_lost(workers[i], 7 + i);
+        }
+        report_gone(workers[DONE], 0);
+        report_gone(workers[FAILED], ENOSPC);
+        close(workers[KILLED]);
+        f->spool = spool_free(f->spool);
+        close(workers[DONE]);
+        close(workers[FAILED]);
+        close(workers[LATE]);
+
+        begin(f);
+        (void)make(f, "next", 0, true); /* reads the directory */
+        spool_end(f->entry, "stopped", "");
+        run(f);
+        for (unsigned i = 0; i < N; i++)
+                check_code(f, ids[i], codes[i], 7 + i);
+        /* The next file of a worker that has gone is removed. */
+        g_assert_false(exists(f, spool_find(f->spool, ids[DONE]), "000002.kts"));
+        g_assert_true(exists(f, spool_find(f->spool, ids[LATE]), "000002.kts"));
+        for (unsigned i = 0; i < N; i++)
+                g_free(g_steal_pointer(&ids[i]));
+}
+
 static void on_removed(Request *request, int result, const Reason *reason) {
         Fixture *f = request->userdata;
 
@@ -482,6 +622,8 @@ int main(int argc, char **argv) {
                 { "/spool/next-daemon", test_next },
                 { "/spool/left-over", test_left },
                 { "/spool/ending", test_ending },
+                { "/spool/workers", test_workers },
+                { "/spool/files", test_files },
                 { "/spool/remove-soon", test_remove_soon },
                 { "/spool/disk", test_disk },
                 { "/spool/copy", test_copy },
