@@ -58,7 +58,11 @@ static const struct {
                         "stacks, for flame graphs",
                         CAN_PART,
                         &folded_exporter },
-        [EXPORT_HTML] = { "html", ".html", "a page for browsers", CAN_PART, &html_exporter },
+        [EXPORT_HTML] = { "html",
+                        ".html",
+                        "a page for browsers",
+                        CAN_PART | EXPORT_CAN_MACHINES,
+                        &html_exporter },
         [EXPORT_SPEEDSCOPE] = { "speedscope",
                         "",
                         "stacks and calls of threads, for speedscope",
@@ -98,6 +102,10 @@ int export_format_from_string(const char *name, ExportFormat *ret) {
 
 const char *export_format_to_string(ExportFormat format) {
         return formats[format].name;
+}
+
+const char *export_format_get_suffix(ExportFormat format) {
+        return formats[format == EXPORT_DAT_WALL ? EXPORT_DAT : format].suffix;
 }
 
 const char *export_format_get_summary(ExportFormat format) {

@@ -41,6 +41,8 @@ int export_format_from_suffix(const char *path, ExportFormat *ret);
 /* kts dat text json text-wall dat-wall and so on; -EINVAL otherwise. */
 int export_format_from_string(const char *name, ExportFormat *ret);
 const char *export_format_to_string(ExportFormat format);
+/* ".dat" and so on, of its files. "": it has none. */
+const char *export_format_get_suffix(ExportFormat format);
 const char *export_format_get_summary(ExportFormat format);
 bool export_format_can(ExportFormat format, ExportAbility ability);
 bool export_format_is_dat(ExportFormat format);

@@ -43,7 +43,7 @@ int hosts_clock_set(HostsClock *clock,
 }
 
 Selection hosts_clock_fix_selection(const Manifest *manifest, const Selection *selection) {
-        Selection fixed = *selection;
+        Selection fixed = selection ? *selection : (Selection){};
         SelectionTime *times[] = { &fixed.from, &fixed.until };
         int64_t start = manifest->start, end = manifest->end;
 

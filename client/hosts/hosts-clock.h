@@ -20,5 +20,5 @@ int hosts_clock_set(HostsClock *clock,
                 Trace *trace,
                 Reason *reason);
 /* Times of the result that count from the begin or the end count from those of the whole recording,
- * not from those of each machine. */
+ * not from those of each machine. selection: NULL: all. */
 Selection hosts_clock_fix_selection(const Manifest *manifest, const Selection *selection);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `ktracectl convert DIRECTORY --to dat`: a directory with a trace.dat for each machine. Each file
- * says how its times become those of the machine that collected the recordings (dat-timeline.c). So
- * `trace-cmd report -i a.dat -i b.dat` and KernelShark show all of them on one time line.
+/* `ktracectl convert DIRECTORY --to dat` or `--to html`: a directory with a file for each machine,
+ * all with the times of the machine that collected the recordings. A trace.dat says how its own
+ * times become those (dat-timeline.c), so `trace-cmd report -i a.dat -i b.dat` and KernelShark show
+ * all of them on one time line. Pages have an index (hosts-index.c).
  *
  * Each recording is read in an isolated process of its own, which has no file of another machine.
  * A file has the name of the recording, which manifest.c has checked. Owns the target, the manifest
@@ -10,10 +11,12 @@
 #include "hosts/hosts-convert.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hosts/hosts-clock.h"
 #include "hosts/hosts-directory.h"
+#include "hosts/hosts-index.h"
 #include "recording/directory-target.h"
 #include "recording/input.h"
 #include "recording/isolation.h"
@@ -23,7 +26,9 @@ typedef struct HostsConvert {
         const HostsConvertOptions *options;
         const Manifest *manifest;
         int directory_fd;
+        Selection selection;
         DirectoryTarget *target;
+        char **names; /* of the files, by machine; NULL: it has none */
         size_t n_files;
         bool has_failed; /* the target, not a recording */
 } HostsConvert;
@@ -80,6 +85,17 @@ static int hosts_convert_write(HostsConvert *convert, HostsConvertWork *work, co
         return r == 0 ? status : hosts_convert_fail(convert, r, &reason);
 }
 
+/* The file has the recording's name, with the suffix of the format. */
+static int hosts_convert_name(const HostsConvert *convert, const char *recording, char **ret) {
+        const char *suffix = export_format_get_suffix(convert->options->format);
+        int length = (int)(strrchr(recording, '.') - recording);
+
+        if (asprintf(ret, "%.*s%s", length, recording, suffix) >= 0)
+                return 0;
+        *ret = NULL;
+        return -ENOMEM;
+}
+
 /* Returns an exit status. */
 static int hosts_convert_add(HostsConvert *convert, size_t i) {
         const ManifestMachine *machine = &convert->manifest->machines[i];
@@ -89,22 +105,23 @@ static int hosts_convert_add(HostsConvert *convert, size_t i) {
         _cleanup_free_ char *name = NULL;
         _cleanup_close_ int fd = -1;
         Reason reason = {};
-        int length = (int)(strrchr(machine->file, '.') - machine->file);
 
         int r = hosts_directory_open_file(
                         convert->directory_fd, convert->manifest, i, &fd, &reason);
-        if (r == 0 && asprintf(&name, "%.*s.dat", length, machine->file) < 0) {
-                name = NULL;
-                r = -ENOMEM;
-        }
+        r = r ?: hosts_convert_name(convert, machine->file, &name);
         if (r != 0)
                 return input_report_failure(machine->file, NULL, r, &reason);
         work.source.fd = fd;
+        work.source.selection = &convert->selection;
         work.source.name = machine->file;
         work.source.seal = isolation_seal;
         work.source.prepare = hosts_convert_prepare;
         work.source.userdata = &work;
-        return hosts_convert_write(convert, &work, name);
+        int status = hosts_convert_write(convert, &work, name);
+
+        if (status == KT_EXIT_OK || status == KT_EXIT_LOST)
+                convert->names[i] = TAKE_PTR(name);
+        return status;
 }
 
 /* Writes all files. A machine whose recording cannot be read is left out; its reader has said why.
@@ -124,6 +141,19 @@ static int hosts_convert_fill(HostsConvert *convert) {
         return convert->n_files > 0 ? status : last;
 }
 
+static int hosts_convert_add_index(HostsConvert *convert) {
+        FILE *out;
+        Reason reason = {};
+        int r = directory_target_open_file(convert->target, HOSTS_INDEX_FILE, &out, &reason);
+
+        if (r == 0) {
+                hosts_index_write(out, convert->manifest, convert->names);
+                if (fclose(out) != 0)
+                        r = -errno;
+        }
+        return r == 0 ? KT_EXIT_OK : hosts_convert_fail(convert, r, &reason);
+}
+
 static int hosts_convert_to(HostsConvert *convert) {
         const char *path = convert->options->path;
         _cleanup_(directory_target_free_cleanup) DirectoryTarget *target = NULL;
@@ -136,8 +166,33 @@ static int hosts_convert_to(HostsConvert *convert) {
         status = hosts_convert_fill(convert);
         if (convert->n_files == 0 || convert->has_failed)
                 return status;
+        if (convert->options->format == EXPORT_HTML &&
+                        hosts_convert_add_index(convert) != KT_EXIT_OK)
+                return KT_EXIT_FAILED;
         r = directory_target_publish(target, &reason);
         return r == 0 ? status : input_report_failure(path, NULL, r, &reason);
+}
+
+static void hosts_convert_free_names(char **names, size_t n) {
+        for (size_t i = 0; names && i < n; i++)
+                free(names[i]);
+        free(names);
+}
+
+/* Returns an exit status. */
+static int hosts_convert_open(const HostsConvertOptions *options,
+                int directory_fd,
+                const Manifest *manifest) {
+        HostsConvert convert = { .options = options,
+                .manifest = manifest,
+                .directory_fd = directory_fd,
+                .selection = hosts_clock_fix_selection(manifest, options->source->selection),
+                .names = calloc(manifest->n_machines, sizeof(char *)) };
+        int status = convert.names ? hosts_convert_to(&convert)
+                                   : input_report_failure(options->path, NULL, -ENOMEM, NULL);
+
+        hosts_convert_free_names(convert.names, manifest->n_machines);
+        return status;
 }
 
 int hosts_convert(const HostsConvertOptions *options) {
@@ -150,8 +205,7 @@ int hosts_convert(const HostsConvertOptions *options) {
         r = r ?: hosts_directory_open(options->path, &fd, &manifest, &reason);
         if (r != 0)
                 return input_report_failure(options->path, NULL, r, &reason);
-        status = hosts_convert_to(&(HostsConvert){
-                        .options = options, .manifest = manifest, .directory_fd = fd });
+        status = hosts_convert_open(options, fd, manifest);
         if (status != KT_EXIT_OK && status != KT_EXIT_LOST)
                 return status;
         lacks = hosts_directory_report(manifest, options->context);

@@ -9,7 +9,7 @@ typedef struct HostsConvertOptions {
         const char *path;           /* of the directory with the recordings */
         const char *out_path;       /* of a directory that is new or empty */
         const ExportSource *source; /* the selection and options, for each machine */
-        ExportFormat format;        /* EXPORT_DAT or EXPORT_DAT_WALL */
+        ExportFormat format;        /* EXPORT_DAT, EXPORT_DAT_WALL or EXPORT_HTML */
 } HostsConvertOptions;
 
 /* Makes a file of each machine whose clocks were compared, all on the time line of the machine that

@@ -306,7 +306,7 @@ const Verb verb_convert = {
                 "\n"
                 "FILE is as for 'report'. OUT is written completely or not at all.\n"
                 "With the DIRECTORY of a recording of several machines, perfetto is one archive of\n"
-                "all machines, and dat a new or empty directory with a file of each machine.\n",
+                "all machines; dat and html are a new or empty directory with a file of each.\n",
         .print_more = convert_print_formats,
         .at_home = "it reads recordings that are here: copy the file, or record with -H",
         .run = convert_run,

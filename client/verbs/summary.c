@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "export/export.h"
+#include "hosts/hosts-directory.h"
 #include "interfaces/json.h"
 #include "recording/input.h"
 #include "recording/isolation.h"
@@ -34,7 +35,8 @@ enum {
 typedef struct SummaryWork {
         const Context *context;
         ExportSource source;
-        bool goes_on; /* the recording has no end yet */
+        const char *machine; /* one of several; NULL: there is one */
+        bool goes_on;        /* the recording has no end yet */
 } SummaryWork;
 
 static uint64_t get_number(json_object *object, const char *key) {
@@ -267,11 +269,15 @@ static int summary_print(const SummaryWork *work, const char *text) {
 
         if (!root)
                 return -ENOMEM;
+        if (work->machine &&
+                        json_object_object_add(
+                                        root, "machine", json_object_new_string(work->machine)) < 0)
+                return -ENOMEM;
         if (context->json != JSON_OFF) {
                 table_print_json(context, root);
                 return 0;
         }
-        summary_print_head(work->source.name, root);
+        summary_print_head(work->machine ?: work->source.name, root);
         int r = summary_print_rows(context,
                         "Events",
                         json_object_object_get(root, "events"),
@@ -340,6 +346,38 @@ static int summary_print_file(SummaryWork *work, int fd, const char *name) {
         work->source.fd = fd;
         work->source.name = name;
         return isolation_run(name, summary_work, work);
+}
+
+static int summary_read_machine(SummaryWork *work,
+                int directory_fd,
+                const Manifest *manifest,
+                size_t i) {
+        _cleanup_close_ int fd = -1;
+        Reason reason = {};
+        int r = hosts_directory_open_file(directory_fd, manifest, i, &fd, &reason);
+
+        if (r != 0)
+                return input_report_failure(manifest->machines[i].file, NULL, r, &reason);
+        work->machine = manifest->machines[i].host;
+        return summary_print_file(work, fd, manifest->machines[i].file);
+}
+
+/* The machines one after the other. One whose recording cannot be read does not hide the others. */
+static int summary_read_machines(SummaryWork *work, const char *path) {
+        _cleanup_(manifest_free_cleanup) Manifest *manifest = NULL;
+        _cleanup_close_ int directory_fd = -1;
+        Reason reason = {};
+        int status = KT_EXIT_OK, lacks;
+        int r = hosts_directory_open(path, &directory_fd, &manifest, &reason);
+
+        if (r != 0)
+                return input_report_failure(path, NULL, r, &reason);
+        for (size_t i = 0; i < manifest->n_machines; i++)
+                if (manifest->machines[i].file &&
+                                summary_read_machine(work, directory_fd, manifest, i) != KT_EXIT_OK)
+                        status = KT_EXIT_LOST;
+        lacks = hosts_directory_report(manifest, work->context);
+        return lacks == KT_EXIT_OK ? status : lacks;
 }
 
 static int summary_read(SummaryWork *work, int n, char **paths) {
@@ -453,14 +491,17 @@ static int summary_run(Context *context, int argc, char **argv) {
                 return message_show_usage(context,
                                 "-H: files are read here: expected a SESSION or [-a] -- CMD of the "
                                 "host, or summary without -H");
+        if (argc - optind == 1 && hosts_is_directory(argv[optind]))
+                return summary_read_machines(&work, argv[optind]);
         return summary_read(&work, argc - optind, argv + optind);
 }
 
 const Verb verb_summary = {
         .name = "summary",
-        .arguments = "FILE... | SESSION | [-a] -- CMD...",
+        .arguments = "FILE... | DIRECTORY | SESSION | [-a] -- CMD...",
         .summary = "Print the numbers of a recorded trace, a session or a command on one screen",
-        .help = "FILE is as for 'report'. A SESSION is a flight recorder or is recorded to disk; it\n"
+        .help = "FILE is as for 'report'. The DIRECTORY is a recording of several machines; those\n"
+                "follow one another. A SESSION is a flight recorder or is recorded to disk; it\n"
                 "goes on. With CMD, its system calls and, if policy allows it, its switches are\n"
                 "recorded; with -a also wake-ups, block and network devices of the whole system\n"
                 "while it runs. Prints the number of each event, the system calls with their\n"
@@ -469,8 +510,8 @@ const Verb verb_summary = {
                 "Percentiles are at most 1.6 % away from the exact values.\n"
                 "\n"
                 "  --by WHAT            system calls by call (default), or by thread and call\n"
-                "  --json               all rows as one object; its schema is installed as\n"
-                "                       summary.schema.json\n" SELECTION_HELP "\n"
+                "  --json               all rows as one object (for each machine); its schema is\n"
+                "                       installed as summary.schema.json\n" SELECTION_HELP "\n"
                 "  -a, --all            with CMD: record the whole system\n"
                 "\n"
                 "The exit status is 4 if the trace was cut. With CMD it is as with 'record'.\n",

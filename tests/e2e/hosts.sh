@@ -145,6 +145,24 @@ case_hosts_report() { # report DIRECTORY prints all machines on one time line, a
         refused 2 "file: expected the host's name and .kts" user ktracectl report t
 }
 
+case_hosts_views() { # summary and pages of several machines
+        with_machines 2
+        expect 0 user ktracectl -H web1,web2 record -q -o t -e raw_syscalls:sys_enter -f 'id == 1000' -- \
+                "$TARGET" calls 20 1000
+        expect 0 user ktracectl summary t
+        same 'web1 web2' "$(sed -nE 's/^(web[12]): .* 20 events, 0 lost.*/\1/p' out | xargs)" "$(cat out)"
+        expect 0 user ktracectl summary t --json=short
+        same '"web1 20" "web2 20"' "$(jq -c '"\(.machine) \(."total-events")"' out | xargs -d '\n')" "$(cat out)"
+        rm t/web1.kts
+        expect 4 user ktracectl summary t
+        grep -q '^ktracectl: web1.kts: No such file' err || fail "$(cat err)"
+        grep -q '^web2: ' out || fail "the other one is missing: $(cat out)"
+        expect 4 user ktracectl convert t --to html -o pages
+        same 'index.html web2.html' "$(ls pages | xargs)" files
+        grep -q '<a href="web2.html">web2</a>' pages/index.html || fail "$(cat pages/index.html)"
+        grep -q '<td>web1<td>' pages/index.html || fail "$(cat pages/index.html)"
+}
+
 case_hosts_verbs() { # verbs that write no file run on each machine, in the order of -H
         with_machines 3
         # All have one daemon, so each lists the same session.

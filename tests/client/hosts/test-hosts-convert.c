@@ -13,6 +13,7 @@
 #include "stream-fixture.h"
 
 #include "hosts/hosts-convert.h"
+#include "hosts/hosts-index.h"
 #include "hosts/manifest.h"
 #include "terminal/message.h"
 #include "trace/selection.h"
@@ -304,6 +305,46 @@ static void test_uneven(void) {
         assert_left_out(&f);
 }
 
+static char *read_page(const Fixture *f, const char *name) {
+        g_autofree char *path = g_build_filename(f->out, name, NULL);
+        char *text = NULL;
+
+        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+        return text;
+}
+
+/* A page of each machine, and an index in which the texts of the manifest are only text. */
+static void test_pages(void) {
+        g_autofree char *index = NULL, *page = NULL;
+        Fixture f;
+
+        set_up_two(&f);
+        f.manifest->machines[1].message = strdup("<script>\"&");
+        g_assert_cmpint(convert(&f, EXPORT_HTML, false, NULL), ==, KT_EXIT_OK);
+        page = read_page(&f, "m1.html");
+        g_assert_true(g_str_has_suffix(page, "</html>\n"));
+        index = read_page(&f, HOSTS_INDEX_FILE);
+        g_assert_nonnull(strstr(index, "<a href=\"m0.html\">m0</a>"));
+        g_assert_nonnull(strstr(index, "&#60;script>&#34;&#38;"));
+        g_assert_null(strstr(index, "<script"));
+        tear_down(&f);
+}
+
+/* One that cannot be read has a row, and no link. */
+static void test_page_left_out(void) {
+        g_autofree char *index = NULL, *stream = NULL;
+        Fixture f;
+
+        set_up_two(&f);
+        stream = g_build_filename(f.path, "m1.kts", NULL);
+        g_assert_true(g_file_set_contents(stream, "text", 4, NULL));
+        g_assert_cmpint(convert(&f, EXPORT_HTML, false, NULL), ==, KT_EXIT_LOST);
+        g_assert_false(exists(&f, "m1.html"));
+        index = read_page(&f, HOSTS_INDEX_FILE);
+        g_assert_nonnull(strstr(index, "<tr><td>m1<td>complete"));
+        tear_down(&f);
+}
+
 static void assert_refused(Fixture *f, const Selection *selection) {
         g_assert_cmpint(convert(f, EXPORT_DAT, false, selection), !=, KT_EXIT_OK);
         g_assert_false(g_file_test(f->out, G_FILE_TEST_EXISTS));
@@ -329,6 +370,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/hosts-convert/partial", test_partial);
         g_test_add_func("/hosts-convert/bad", test_bad);
         g_test_add_func("/hosts-convert/uneven", test_uneven);
+        g_test_add_func("/hosts-convert/pages", test_pages);
+        g_test_add_func("/hosts-convert/page-left-out", test_page_left_out);
         g_test_add_func("/hosts-convert/refused", test_refused);
         return g_test_run();
 }
