@@ -168,7 +168,6 @@ bool spool_hold_until_ended(SpoolEntry *entry, SpoolJob *job) {
 }
 
 void spool_end(SpoolEntry *entry, const char *code, const char *reason) {
-        entry->lost = entry->has_note ? entry->note.lost : entry->lost;
         if (!entry->spool->is_closing)
                 spool_close_entry(entry, code, reason);
 }
@@ -221,8 +220,10 @@ static int spool_end_take_reports(SpoolEntry *entry, const struct timespec *unti
 
                 if (r <= 0)
                         return r < 0 ? r : -EPIPE;
-                if (message.type == CONTROL_SPOOLED)
-                        entry->lost = message.spooled.lost;
+                if (message.type == CONTROL_SPOOLED) {
+                        entry->note.lost = message.spooled.lost;
+                        entry->has_note = true;
+                }
                 if (message.type == CONTROL_GONE)
                         return message.status.error < 0 ? -EPIPE : message.status.error;
         }
@@ -230,7 +231,6 @@ static int spool_end_take_reports(SpoolEntry *entry, const struct timespec *unti
 }
 
 void spool_end_awaited(SpoolEntry *entry, const struct timespec *until) {
-        entry->lost = entry->has_note ? entry->note.lost : entry->lost;
         int r = spool_end_take_reports(entry, until);
 
         if (r == -ETIMEDOUT)

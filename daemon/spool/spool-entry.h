@@ -43,7 +43,8 @@ struct SpoolEntry {
         SpoolState state;
         bool is_adopted, is_loaded, goes_on; /* adopted: its files are known */
         uint64_t created_usec, ended_usec;
-        uint64_t lost, n_dropped_files, dropped_bytes;
+        uint64_t lost; /* without those of the worker that reports in `note` */
+        uint64_t n_dropped_files, dropped_bytes;
         char code[32], reason[256];
         SpoolMember *members; /* sorted by name */
         size_t n_members;

@@ -202,6 +202,10 @@ static int spool_index_put_head(json_object *object, const SpoolEntry *entry) {
         return r;
 }
 
+static uint64_t spool_index_count_lost(const SpoolEntry *entry) {
+        return entry->lost + (entry->has_note ? entry->note.lost : 0);
+}
+
 static int put_tail(json_object *object, const SpoolEntry *entry) {
         int r = spool_index_put_number(object, "created-usec", entry->created_usec);
 
@@ -210,7 +214,7 @@ static int put_tail(json_object *object, const SpoolEntry *entry) {
                 r = r ?: spool_index_put_text(object, "code", entry->code);
                 r = r ?: spool_index_put_text(object, "reason", entry->reason);
         }
-        r = r ?: spool_index_put_number(object, "lost", entry->lost);
+        r = r ?: spool_index_put_number(object, "lost", spool_index_count_lost(entry));
         r = r ?: spool_index_put_number(object, "dropped-files", entry->n_dropped_files);
         r = r ?: spool_index_put_number(object, "dropped-bytes", entry->dropped_bytes);
         if (!entry->ships)
@@ -226,6 +230,9 @@ int spool_entry_save(const SpoolEntry *entry, char **ret) {
 
         r = r ?: spool_index_put_head(object, entry);
         r = r ?: put_tail(object, entry);
+        /* For a daemon that adopts the entry with the worker, which reports all that it has lost.
+         */
+        r = r ?: spool_index_put_number(object, "lost-before", entry->lost);
         r = r ?: put_files(object, entry);
         if (r == 0 && entry->rule)
                 r = spool_index_put_text(object, "rule", entry->rule);
@@ -370,7 +377,8 @@ static void take_entry(Spool *spool, json_object *object) {
                 return;
         entry->created_usec = spool_index_get_number(object, "created-usec");
         entry->ended_usec = spool_index_get_number(object, "ended-usec");
-        entry->lost = spool_index_get_number(object, "lost");
+        entry->lost = spool_index_get_number(
+                        object, entry->is_adopted && entry->goes_on ? "lost-before" : "lost");
         entry->n_dropped_files = spool_index_get_number(object, "dropped-files");
         entry->dropped_bytes = spool_index_get_number(object, "dropped-bytes");
         copy_text(object, "code", entry->code, sizeof(entry->code));

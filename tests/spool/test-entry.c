@@ -510,12 +510,74 @@ static void test_files(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpstr(state_of_file(entry, "crash.txt"), ==, "whole");
 }
 
+static uint64_t lost_of(const SpoolEntry *entry) {
+        json_object *object = NULL;
+
+        g_assert_cmpint(spool_describe_entry(entry, &object), ==, 0);
+        uint64_t lost = json_object_get_uint64(json_object_object_get(object, "lost"));
+        json_object_put(object);
+        return lost;
+}
+
+static SpoolEntry *adopt(Fixture *f, const char *id, bool goes_on) {
+        SpoolMake again = { .id = id,
+                .uid = 1000,
+                .kind = "session",
+                .max_bytes = 16 * FILE_BYTES,
+                .max_bytes_uid = UINT64_MAX,
+                .rotate_bytes = FILE_BYTES,
+                .keeps_newest = true };
+        SpoolEntry *adopted = NULL;
+
+        g_assert_cmpint(spool_adopt(f->spool, &again, goes_on, &adopted), ==, 0);
+        return adopted;
+}
+
+/* Every daemon knows the losses so far, whether the worker is the same or not. A worker reports all
+ * that it has lost itself. */
+static void test_lost(Fixture *f, gconstpointer data _unused_) {
+        g_autofree char *id = NULL;
+
+        begin(f);
+        SpoolEntry *entry = make(f, "box", 16 * FILE_BYTES, true);
+        id = g_strdup(spool_get_id(entry));
+        give(f, entry);
+        note(f, entry, 2);
+        g_assert_cmpuint(lost_of(entry), ==, 7);
+        spool_leave(f->spool);
+        f->spool = spool_free(f->spool);
+
+        begin(f);
+        entry = adopt(f, id, false);
+        give(f, entry);
+        note(f, entry, f->last_file);
+        g_assert_cmpuint(lost_of(entry), ==, 14);
+        unsigned number = f->last_file;
+        spool_leave(f->spool);
+        f->spool = spool_free(f->spool);
+
+        begin(f);
+        entry = adopt(f, id, true);
+        give(f, entry);
+        spool_take_note(entry, &(SpoolNote){ .number = number, .lost = 9, .is_answer = true });
+        run(f);
+        g_assert_cmpuint(lost_of(entry), ==, 16);
+        spool_leave(f->spool);
+        f->spool = spool_free(f->spool);
+
+        begin(f);
+        spool_end(make(f, "next", 0, true), "stopped", ""); /* reads the directory */
+        run(f);
+        g_assert_cmpstr(spool_find(f->spool, id)->code, ==, "crashed");
+        g_assert_cmpuint(lost_of(spool_find(f->spool, id)), ==, 16);
+}
+
 static void check_code(Fixture *f, const char *id, const char *code, uint64_t lost) {
         const SpoolEntry *entry = spool_find(f->spool, id);
 
         g_assert_nonnull(entry);
         g_assert_cmpstr(entry->code, ==, code);
-        g_assert_cmpuint(entry->lost, ==, lost);
+        g_assert_cmpuint(lost_of(entry), ==, lost);
         g_assert_cmpint(entry->state, ==, SPOOL_ENDED);
 }
 
@@ -624,6 +686,7 @@ int main(int argc, char **argv) {
                 { "/spool/ending", test_ending },
                 { "/spool/workers", test_workers },
                 { "/spool/files", test_files },
+                { "/spool/lost", test_lost },
                 { "/spool/remove-soon", test_remove_soon },
                 { "/spool/disk", test_disk },
                 { "/spool/copy", test_copy },
