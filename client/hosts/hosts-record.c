@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Records on several machines at the same time, for `record -H a,b`. One loop carries all members.
- * Each machine first makes its session. When all are armed or have failed, all get one time at
- * which they start. A machine that is not armed in time starts later, and does not delay the
- * others.
+/* Records on several machines at the same time, for `record -H a,b` and `snapshot -H a,b`. One loop
+ * carries all members. Each machine first makes its session, or finds it. When all are armed or
+ * have failed, all get one time at which they start. A machine that is not armed in time starts
+ * later, and does not delay the others.
  *
  * Output: a directory with a file for each machine, and the manifest. A file gets its name when its
  * recording starts. The manifest is written soon after that, when something has changed, and at the
@@ -27,6 +27,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "hosts/host-list.h"
 #include "hosts/hosts-loop.h"
 #include "hosts/manifest.h"
 #include "hosts/state-board.h"
@@ -48,6 +49,7 @@ typedef struct HostsMember {
 
 typedef struct Hosts {
         const HostsRecordOptions *options;
+        const HostList *list;
         MemberGroup group;
         Member *members;
         HostsMember *more; /* of each member */
@@ -67,7 +69,7 @@ static void hosts_done(Hosts *hosts) {
         for (size_t i = 0; i < hosts->loop.n_begun; i++)
                 if (hosts->members[i].link)
                         near_link_close(hosts->members[i].link);
-        for (size_t i = 0; hosts->members && hosts->more && i < hosts->options->hosts->n; i++) {
+        for (size_t i = 0; hosts->members && hosts->more && i < hosts->list->n; i++) {
                 member_done(&hosts->members[i]);
                 output_free(hosts->more[i].output);
                 text_queue_done(&hosts->more[i].texts[0]);
@@ -262,7 +264,7 @@ static int64_t hosts_get_realtime_offset(void) {
 /* What is in the manifest of a machine. Before the end it says what is true if this process ends
  * now. */
 static int hosts_fill_machine(const Hosts *hosts, size_t i, ManifestMachine *machine) {
-        const struct HostListEntry *entry = &hosts->options->hosts->entries[i];
+        const struct HostListEntry *entry = &hosts->list->entries[i];
         const Member *member = &hosts->members[i];
         const NearResult *result =
                         member_is_final(member) ? near_stream_get_result(member->stream) : NULL;
@@ -340,10 +342,8 @@ static int hosts_open_member(Hosts *hosts, size_t i, Reason *reason) {
         _cleanup_free_ char *path = NULL;
         int r;
 
-        if (asprintf(&path,
-                            "%s/%s.kts",
-                            hosts->options->directory,
-                            hosts->options->hosts->entries[i].file) < 0)
+        if (asprintf(&path, "%s/%s.kts", hosts->options->directory, hosts->list->entries[i].file) <
+                        0)
                 return -ENOMEM;
         r = output_open(path, "kts", &hosts->more[i].output, reason);
         if (r != 0)
@@ -390,7 +390,7 @@ static void hosts_on_signal(int number, void *userdata) {
 
 static int hosts_open(Hosts *hosts, Reason *reason) {
         const HostsRecordOptions *options = hosts->options;
-        size_t n = options->hosts->n;
+        size_t n = hosts->list->n;
         int r;
 
         hosts->members = calloc(n, sizeof(*hosts->members));
@@ -398,7 +398,7 @@ static int hosts_open(Hosts *hosts, Reason *reason) {
         if (!hosts->members || !hosts->more)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
-                member_init(&hosts->members[i], &hosts->group, &options->hosts->entries[i]);
+                member_init(&hosts->members[i], &hosts->group, &hosts->list->entries[i]);
         hosts->realtime_offset = hosts_get_realtime_offset();
         hosts->loop.on_next = hosts_on_next;
         hosts->loop.is_connecting = hosts_is_connecting;
@@ -506,8 +506,8 @@ static int hosts_finish(Hosts *hosts) {
         return hosts->options->has_command ? KT_EXIT_RECORDING : KT_EXIT_FAILED;
 }
 
-int hosts_record(const HostsRecordOptions *options) {
-        Hosts hosts = { .options = options };
+static int hosts_conduct(const HostsRecordOptions *options, const HostList *list) {
+        Hosts hosts = { .options = options, .list = list };
         Reason reason = {};
         int r, status;
 
@@ -529,4 +529,36 @@ int hosts_record(const HostsRecordOptions *options) {
         }
         hosts_done(&hosts);
         return status;
+}
+
+static int hosts_check_options(const HostsRecordOptions *options) {
+        const Context *context = options->context;
+
+        if (options->refused)
+                return message_show_usage(context,
+                                "-H %s: expected no %s: each machine has a .kts file in the directory of -o",
+                                context->host,
+                                options->refused);
+        if (context->json != JSON_OFF)
+                return message_show_usage(context,
+                                "-H %s: expected no --json: 'report --json' prints the events of the directory",
+                                context->host);
+        if (!options->directory || strcmp(options->directory, "-") == 0)
+                return message_show_usage(context,
+                                "-H %s: expected -o DIRECTORY, for a file of each machine",
+                                context->host);
+        return KT_EXIT_OK;
+}
+
+int hosts_record(const HostsRecordOptions *options) {
+        _cleanup_(host_list_free_cleanup) HostList *list = NULL;
+        Reason reason = {};
+        int status = hosts_check_options(options), r;
+
+        if (status != KT_EXIT_OK)
+                return status;
+        r = host_list_parse(options->context->host, &list, &reason);
+        if (r == KT_E_INVALID_SPEC)
+                return message_show_usage(options->context, "%s", reason.text);
+        return r != 0 ? message_fail(r, &reason) : hosts_conduct(options, list);
 }

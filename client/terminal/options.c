@@ -156,7 +156,7 @@ static int options_end(const Context *context, int *ret_status) {
                                 verb->at_home);
         else if (context_has_many_hosts(context) && verb->carries && !verb->carries_many)
                 *ret_status = message_show_usage(context,
-                                "-H %s: %s writes one output: expected one machine; 'record' takes several",
+                                "-H %s: %s writes one output: expected one machine; 'record' and 'snapshot' take several",
                                 context->host,
                                 verb->name);
         else if (context->far)

@@ -299,33 +299,12 @@ int record_conduct_near(RecordOptions *record, const Context *context) {
         return near_run(&near);
 }
 
-/* Several machines need a file for each. */
 static int record_conduct_many(const RecordOptions *record, const Context *context) {
-        _cleanup_(host_list_free_cleanup) HostList *hosts = NULL;
-        Reason reason = {};
-        int r;
-
-        if (record->is_spooled || record->format)
-                return message_show_usage(context,
-                                "-H %s: expected no %s: each machine has a .kts file in the directory of -o",
-                                context->host,
-                                record->is_spooled ? "--spool" : "--to");
-        if (context->json != JSON_OFF)
-                return message_show_usage(context,
-                                "-H %s: expected no --json: 'report --json' prints the events of the directory",
-                                context->host);
-        if (!record->path || strcmp(record->path, "-") == 0)
-                return message_show_usage(context,
-                                "-H %s: expected -o DIRECTORY, for a file of each machine",
-                                context->host);
-        r = host_list_parse(context->host, &hosts, &reason);
-        if (r == KT_E_INVALID_SPEC)
-                return message_show_usage(context, "%s", reason.text);
-        if (r != 0)
-                return message_fail(r, &reason);
         return hosts_record(&(HostsRecordOptions){ .context = context,
-                        .hosts = hosts,
                         .directory = record->path,
+                        .refused = record->is_spooled ? "--spool"
+                                   : record->format   ? "--to"
+                                                      : NULL,
                         .has_command = record->command });
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ktracectl stream, snapshot: reads the stream of an existing session into a file or prints it,
- * until the session ends or the user stops. Or reads the snapshot of a flight recorder. Does not
- * start or stop the session. (trace/stream.c contains the format.) */
+ * until the session ends or the user stops. Or reads the snapshot of a flight recorder, of several
+ * machines at the same time. Does not start or stop the session. (trace/stream.c contains the
+ * format.) */
 
 #include <errno.h>
 #include <signal.h>
@@ -10,6 +11,8 @@
 
 #include "call/proxy-session.h"
 #include "call/proxy.h"
+#include "hosts/hosts-record.h"
+#include "recording/gate.h"
 #include "recording/transfer.h"
 #include "recording/watch.h"
 #include "remote/near.h"
@@ -77,7 +80,17 @@ static int stream_parse(StreamJob *job, Context *context, int argc, char **argv,
         return option == OPTIONS_END ? stream_check(job, context, ret_status) : option;
 }
 
+/* All machines of -H take their snapshots at one time. */
+static int stream_await_others(StreamJob *job, int gate_fd, Reason *reason) {
+        int r = gate_await(gate_fd, &job->watch, reason);
+
+        if (r == 0)
+                gate_report_start(gate_fd);
+        return r;
+}
+
 static int stream_open(StreamJob *job, const Context *context, Reason *reason) {
+        int gate_fd = job->is_snapshot && context->far ? context->far->gate_fd : -1;
         _cleanup_free_ char *session = NULL;
         sigset_t mask;
         int r = output_open_for(context, job->path, job->format, &job->output, reason);
@@ -101,6 +114,8 @@ static int stream_open(StreamJob *job, const Context *context, Reason *reason) {
         (void)signal(SIGPIPE, SIG_IGN);
         (void)signal(SIGXFSZ, SIG_IGN);
         r = output_begin(job->output, reason);
+        if (r == 0 && gate_fd >= 0)
+                r = stream_await_others(job, gate_fd, reason);
         if (r == 0)
                 r = (job->is_snapshot ? transfer_open_snapshot : transfer_open_by_pipe)(
                                 job->proxy, session, job->output, &job->transfer, reason);
@@ -209,6 +224,14 @@ static int stream_conduct_near(StreamJob *job, const Context *context) {
         return near_run(&near);
 }
 
+static int stream_conduct_many(const StreamJob *job, const Context *context) {
+        return hosts_record(&(HostsRecordOptions){ .context = context,
+                        .directory = job->path,
+                        .refused = job->cpus     ? "--cpu"
+                                   : job->format ? "--to"
+                                                 : NULL });
+}
+
 static int stream_execute(Context *context, bool is_snapshot, int argc, char **argv) {
         StreamJob job = { .is_snapshot = is_snapshot };
         int status;
@@ -218,7 +241,12 @@ static int stream_execute(Context *context, bool is_snapshot, int argc, char **a
         if (job.is_notify)
                 return context->host ? context->run_there(context)
                                      : notify_run(context, job.session);
-        status = context->host ? stream_conduct_near(&job, context) : stream_conduct(&job, context);
+        if (context_has_many_hosts(context))
+                status = stream_conduct_many(&job, context);
+        else if (context->host)
+                status = stream_conduct_near(&job, context);
+        else
+                status = stream_conduct(&job, context);
         transfer_free(job.transfer);
         watch_done(&job.watch);
         proxy_free(job.proxy);
@@ -269,7 +297,11 @@ const Verb verb_snapshot = {
                 "  -o, --output FILE      default: -, printed\n"
                 "      --cpu LIST         only these CPUs, such as 0-3,5; not for kts\n"
                 "      --to FORMAT        " EXPORT_FORMAT_NAMES
-                "; default: by FILE's suffix, text for -\n",
+                "; default: by FILE's suffix, text for -\n"
+                "\n"
+                "With several machines, -H A,B, all snapshots are taken at the same time, of the\n"
+                "session with this name on each. -o is a DIRECTORY, as with 'record'.\n",
         .carries = true,
+        .carries_many = true,
         .run = snapshot_run,
 };

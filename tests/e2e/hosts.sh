@@ -163,6 +163,30 @@ case_hosts_views() { # summary and pages of several machines
         grep -q '<td>web1<td>' pages/index.html || fail "$(cat pages/index.html)"
 }
 
+case_hosts_snapshot() { # flight recorders of several machines: all snapshots are taken at one time
+        with_machines 2
+        background user setpriv --no-new-privs sh -c \
+                "until [ -e start ]; do sleep 0.1; done; '$TARGET' calls 70 1000; touch called; sleep 100"
+        # Both have one daemon, so there is one session.
+        user ktracectl create box --mode flight -p "$BACKGROUND" -e raw_syscalls:sys_enter -f 'id == 1000'
+        user ktracectl start box
+        : >start
+        within 30 test -e called || fail "no calls"
+        expect 0 user ktracectl snapshot -q -H web1,web2 -o t box
+        same '70 70' "$(count t/web1.kts '.fields.id == 1000') $(count t/web2.kts '.fields.id == 1000')" calls
+        same 'complete complete' "$(of '.machines[].state' | xargs)" states
+        same true "$(of '[.machines[].started - .start] | all(. > -1e6 and . < 3e9)')" "one time: $(of .)"
+        expect 0 user ktracectl report t
+        same 140 "$(grep -c ' sys_enter: ' out)" "events on one time line"
+        expect 4 user ktracectl snapshot -q -H web1,web9 -o u box
+        same 'manifest.json web1.kts' "$(ls u | xargs)" files
+        refused 4 'no such session' user ktracectl snapshot -q -H web1,web2 -o v other
+        [ ! -e v ] || fail "a directory without recordings is left"
+        refused 2 'expected no --cpu' user ktracectl snapshot -H web1,web2 --cpu 0 -o v box
+        refused 2 'expected -o DIRECTORY' user ktracectl snapshot -H web1,web2 box
+        user ktracectl destroy box
+}
+
 case_hosts_verbs() { # verbs that write no file run on each machine, in the order of -H
         with_machines 3
         # All have one daemon, so each lists the same session.
