@@ -185,25 +185,30 @@ int isolation_wait(const char *name, pid_t child) {
         return KT_EXIT_FAILED;
 }
 
+static bool isolation_has_ended(pid_t child) {
+        siginfo_t si = {};
+
+        return waitid(P_PID, (id_t)child, &si, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+               si.si_pid == child;
+}
+
 int isolation_wait_or_signal(const char *name, pid_t child) {
         static const int signals[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP };
-        sigset_t set;
+        sigset_t set, before;
+        int number = 0;
 
         (void)sigemptyset(&set);
         for (size_t i = 0; i < ELEMENTSOF(signals); i++)
                 (void)sigaddset(&set, signals[i]);
-        for (;;) {
-                siginfo_t si = {};
-
-                if (waitid(P_PID, (id_t)child, &si, WEXITED | WNOHANG | WNOWAIT) < 0 ||
-                                si.si_pid == child)
-                        return isolation_wait(name, child);
-                int number = sigwaitinfo(&set, NULL);
-                if (number > 0 && number != SIGCHLD) {
-                        isolation_stop(child);
-                        return -EINTR;
-                }
-        }
+        /* A SIGCHLD that is not blocked would be lost between the look and the wait. */
+        (void)sigprocmask(SIG_BLOCK, &set, &before);
+        while (!isolation_has_ended(child) && (number <= 0 || number == SIGCHLD))
+                number = sigwaitinfo(&set, NULL);
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        if (isolation_has_ended(child))
+                return isolation_wait(name, child);
+        isolation_stop(child);
+        return -EINTR;
 }
 
 void isolation_stop(pid_t child) {
