@@ -211,8 +211,9 @@ case_container_socket() { # [guest] a container with a socket of its own records
         mv out t.kts
         same 4 "$(count t.kts '.fields.id == 110')" "calls of the command"
         # shellcheck disable=SC2016 # for the shell in the container
-        expect 0 boxed sh -c '"$0" paced 100 50000 &
-                timeout --preserve-status -s INT 2 ktracectl --varlink record -q -p $! "$@"' "$TARGET" "${BOX_CALLS[@]}"
+        expect 0 boxed sh -c '"$0" paced 400 50000 &
+                timeout --preserve-status -s INT 10 ktracectl --varlink record -q -p $! "$@"' \
+                "$TARGET" "${BOX_CALLS[@]}"
         mv out t.kts
         [ "$(count t.kts '.fields.id == 110')" -ge 4 ] || fail "no calls of a process that is named by its number"
         for pid in $(pids_of t.kts); do

@@ -73,7 +73,9 @@ fleet_end() {
 }
 fleet_none_records() { spooled | jq -e 'all(.state == "ended" or .state == "crashed")'; }
 # has_ended NAME: whether the recording has ended.
-has_ended() { spooled | jq -e --arg name "$1" 'all(.name != $name or .state == "ended" or .state == "crashed")'; }
+has_ended() {
+        spooled | jq -e --arg name "$1" 'all(.name != $name or .state == "ended" or .state == "crashed")'
+}
 # marked NAME [SPOOL-JSON [BUFFER-KB]]: starts a marked recording of calls that no other program makes, not compressed.
 marked() {
         jq -n --argjson more "${2:-{\}}" \
@@ -315,7 +317,7 @@ nats_cluster() {
         for n in 1 2 3; do
                 PORTS[n]=$(free_port)
                 ROUTES[n]=$(free_port)
-                routes="$routes \"nats://127.0.0.1:${ROUTES[n]}\""
+                routes="${routes:+$routes, }\"nats://127.0.0.1:${ROUTES[n]}\""
         done
         for n in 1 2 3; do
                 NATS_PORT=${PORTS[n]} nats_configuration | sed "s|$T/nats|$T/nats/$n|" >"nats$n.conf"
