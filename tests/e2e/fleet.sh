@@ -80,8 +80,8 @@ has_ended() {
 marked() {
         jq -n --argjson more "${2:-{\}}" \
                 '{spool: ({ship: true, "max-bytes": 67108864, "rotate-bytes": 1048576} + $more)}' >spec.json
-        ktracectl create "$1" --spec spec.json --scope system -b "${3:-8192}" --compression none -e raw_syscalls:sys_enter \
-                -f 'id >= 1000 && id <= 1001'
+        ktracectl create "$1" --spec spec.json --scope system -b "${3:-8192}" --compression none \
+                -e raw_syscalls:sys_enter -f 'id >= 1000 && id <= 1001'
         ktracectl start "$1"
         id=$(ktracectl spool list --json=short | jq -r --arg name "$1" '.[] | select(.name == $name) | .id')
 }
