@@ -16,8 +16,8 @@ int isolation_start(const char *name,
                 void *argument,
                 pid_t *ret_child);
 int isolation_wait(const char *name, pid_t child);
-/* The same, but a signal of watch_block_signals() ends the child, and not the caller. Returns -EINTR
- * then. */
+/* The same, but a signal of watch_block_signals() ends the child, and not the caller. Returns
+ * -EINTR then. */
 int isolation_wait_or_signal(const char *name, pid_t child);
 /* Ends the child, instead of isolation_wait(). */
 void isolation_stop(pid_t child);

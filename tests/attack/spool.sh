@@ -223,7 +223,7 @@ case_pose_as_shipper() { # [open] read a marked recording of another user, as a 
         id=$(spooled | jq -r '.[0].id')
         cp "$(command -v ktracectl)" ktrace-ship
         or_nothing bus.kts user ./ktrace-ship spool fetch "$id" -o - --to kts
-        or_nothing unit.kts systemd-run --quiet --pipe --wait --unit=ktrace-ship-posed --uid="$USER_UID" \
+        or_nothing unit.kts systemd-run --quiet --pipe --wait --collect --unit=ktrace-ship-posed --uid="$USER_UID" \
                 ktracectl spool fetch "$id" -o - --to kts
         or_nothing varlink.kts user ./ktrace-ship --varlink spool fetch "$id" -o - --to kts
         verdict "$(calls_in bus.kts $VICTIM_CALL)" "$(calls_in unit.kts $VICTIM_CALL)" \
