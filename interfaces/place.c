@@ -278,3 +278,13 @@ int place_read_object(const Place *place,
         }
         return 0;
 }
+
+int place_read_text(const PlaceFile *file, const PlaceKey *keys, size_t n_keys, void *target) {
+        Place place = place_of_file(file);
+        _cleanup_json_ json_object *o = NULL;
+        int r = json_parse_strict(file->name, file->text, file->size, &o, file->reason);
+
+        if (r > 0)
+                return json_place_refuse(file->name, file->text, file->size, file->reason);
+        return r ?: place_read_object(&place, o, keys, n_keys, target);
+}

@@ -80,3 +80,6 @@ int place_read_object(const Place *place,
                 const PlaceKey *keys,
                 size_t n_keys,
                 void *target);
+
+/* The same with the text of a file. */
+int place_read_text(const PlaceFile *file, const PlaceKey *keys, size_t n_keys, void *target);

@@ -14,7 +14,6 @@
 
 #include "broker/nats-link.h"
 #include "interfaces/json-file.h"
-#include "interfaces/json-place.h"
 #include "interfaces/json.h"
 
 #define SERVERS_MAX 16
@@ -100,12 +99,8 @@ static int fleet_settings_read_text(FleetSettings *settings,
                 .reason = reason,
         };
         Place place = place_of_file(&file);
-        _cleanup_json_ json_object *o = NULL;
+        int r = place_read_text(&file, keys, ELEMENTSOF(keys), settings);
 
-        int r = json_parse_strict(source, text, size, &o, reason);
-        if (r > 0)
-                return json_place_refuse(source, text, size, reason);
-        r = r ?: place_read_object(&place, o, keys, ELEMENTSOF(keys), settings);
         if (r == 0 && settings->servers.n == 0)
                 r = place_refuse(&place, "servers is missing");
         return r;

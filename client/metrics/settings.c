@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "interfaces/json-file.h"
-#include "interfaces/json-place.h"
 #include "interfaces/json.h"
 #include "interfaces/names.h"
 #include "interfaces/nearest.h"
@@ -217,13 +216,8 @@ static int settings_read_text(SettingsReading *reading,
                 .size = size,
                 .reason = reason,
         };
-        Place place = place_of_file(&file);
-        _cleanup_json_ json_object *o = NULL;
 
-        int r = json_parse_strict(source, text, size, &o, reason);
-        if (r > 0)
-                return json_place_refuse(source, text, size, reason);
-        return r ?: place_read_object(&place, o, keys, ELEMENTSOF(keys), reading);
+        return place_read_text(&file, keys, ELEMENTSOF(keys), reading);
 }
 
 static int settings_read_file(SettingsReading *reading, const char *source, Reason *reason) {

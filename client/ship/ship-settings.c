@@ -13,7 +13,6 @@
 #include "broker/nats-link.h"
 #include "interfaces/duration.h"
 #include "interfaces/json-file.h"
-#include "interfaces/json-place.h"
 #include "interfaces/json.h"
 #include "interfaces/trust.h"
 
@@ -118,12 +117,8 @@ static int ship_settings_read_text(ShipSettings *settings,
                 .reason = reason,
         };
         Place place = place_of_file(&file);
-        _cleanup_json_ json_object *o = NULL;
+        int r = place_read_text(&file, keys, ELEMENTSOF(keys), settings);
 
-        int r = json_parse_strict(source, text, size, &o, reason);
-        if (r > 0)
-                return json_place_refuse(source, text, size, reason);
-        r = r ?: place_read_object(&place, o, keys, ELEMENTSOF(keys), settings);
         if (r == 0 && settings->servers.n == 0)
                 r = place_refuse(&place, "servers is missing");
         return r;
