@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "page/page-escape.h"
+
 static const char hosts_index_head[] =
                 "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
                 "<meta http-equiv=\"Content-Security-Policy\"\n"
@@ -16,14 +18,6 @@ static const char hosts_index_head[] =
                 "td.number { text-align: right }</style>\n"
                 "</head><body>\n<table>\n"
                 "<tr><th>Machine<th>State<th>Events<th>Lost<th>Clock\n";
-
-static void hosts_index_put_text(FILE *out, const char *text) {
-        for (; *text; text++)
-                if (*text == '<' || *text == '&' || *text == '"')
-                        fprintf(out, "&#%d;", *text);
-                else
-                        (void)fputc(*text, out);
-}
 
 /* A colon, for one, would make the rest a scheme. */
 static void hosts_index_put_link(FILE *out, const char *file, const char *text) {
@@ -35,7 +29,7 @@ static void hosts_index_put_link(FILE *out, const char *file, const char *text) 
                 else
                         fprintf(out, "%%%02X", (unsigned char)*file);
         fputs("\">", out);
-        hosts_index_put_text(out, text);
+        page_escape(out, text);
         fputs("</a>", out);
 }
 
@@ -53,12 +47,12 @@ static void hosts_index_put_machine(FILE *out, const ManifestMachine *machine, c
         if (file)
                 hosts_index_put_link(out, file, machine->host);
         else
-                hosts_index_put_text(out, machine->host);
+                page_escape(out, machine->host);
         fputs("<td>", out);
-        hosts_index_put_text(out, machine->state);
+        page_escape(out, machine->state);
         if (machine->message) {
                 fputs(": ", out);
-                hosts_index_put_text(out, machine->message);
+                page_escape(out, machine->message);
         }
         fprintf(out,
                         "<td class=\"number\">%" PRIu64 "<td class=\"number\">%" PRIu64,

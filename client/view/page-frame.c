@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "interfaces/cleanup.h"
+#include "page/page-escape.h"
 
 #define PERFETTO "https://ui.perfetto.dev"
 
@@ -42,21 +43,6 @@ static const char perfetto_script[] =
                 "});\n"
                 "frame.src = ui + '/#!/?mode=embedded';\n";
 
-static void add_escaped(FILE *out, const char *text) {
-        for (; *text; text++)
-                switch (*text) {
-                case '<':
-                        fputs("&lt;", out);
-                        break;
-                case '&':
-                        fputs("&amp;", out);
-                        break;
-                default:
-                        if ((unsigned char)*text >= ' ' && *text != 0x7f)
-                                fputc(*text, out);
-                }
-}
-
 int page_frame_make(PageKind kind, const char *title, const char *nonce, char **ret) {
         _cleanup_free_ char *text = NULL;
         size_t size = 0;
@@ -65,7 +51,7 @@ int page_frame_make(PageKind kind, const char *title, const char *nonce, char **
         if (!out)
                 return -ENOMEM;
         fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<title>", out);
-        add_escaped(out, title);
+        page_escape(out, title);
         fprintf(out,
                         "</title>\n"
                         "<style nonce=\"%s\">html, body, iframe { margin: 0; border: 0; "

@@ -44,8 +44,8 @@ client/export    client/ctf client/page client/perfetto client/analysis client/t
 client/recording client/call client/export client/ctf client/analysis client/trace client/spec client/terminal \
                  interfaces
 client/remote    client/container client/recording client/export client/terminal client/call interfaces
-client/hosts     client/remote client/recording client/export client/trace client/terminal interfaces
-client/view      client/terminal interfaces
+client/hosts     client/remote client/recording client/export client/page client/trace client/terminal interfaces
+client/view      client/page client/terminal interfaces
 client/top       client/recording client/call client/export client/analysis client/trace client/spec \
                  client/terminal interfaces
 client/service   interfaces

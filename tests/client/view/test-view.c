@@ -73,7 +73,7 @@ static void test_title(void) {
         g_assert_cmpint(page_frame_make(PAGE_HTML, "</title><script>&\n\x1b", "abc", &document),
                         ==,
                         0);
-        g_assert_nonnull(strstr(document, "<title>&lt;/title>&lt;script>&amp;</title>"));
+        g_assert_nonnull(strstr(document, "<title>&#60;/title>&#60;script>&#38;</title>"));
 }
 
 static void test_policy(void) {
