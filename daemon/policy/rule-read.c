@@ -269,6 +269,15 @@ static int check_deny(const Rule *rule, json_object *o, const Place *place) {
         return 0;
 }
 
+/* A service that ships cannot be asked for a password. */
+static int check_ship(const Rule *rule, const Place *place) {
+        Place ship = place_of_key(place, "ship");
+
+        return rule->ships.n > 0 && rule->polkit_action
+                               ? place_refuse(&ship, "not with polkit: a service cannot be asked")
+                               : 0;
+}
+
 /* A container traces its own processes only, as long as its client is connected. Keys that would
  * give it more are refused, so that their author expects nothing of them. */
 static int check_containers(const Rule *rule, const Place *place) {
@@ -315,6 +324,7 @@ static int rule_read_check(const Rule *rule, json_object *o, const Place *place)
                 }
         int r = check_deny(rule, o, place);
         r = r ?: check_containers(rule, place);
+        r = r ?: check_ship(rule, place);
         r = r ?: check_keys(rule, place);
         if (r != 0 || rule->deny || has_no_traces)
                 return r;

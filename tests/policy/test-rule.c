@@ -582,6 +582,7 @@ static void test_ship(void) {
                 { "\"ship\":[\"\"]", "ship[0]" },
                 { "\"ship\":[\"root\"],\"deny\":true,\"scopes\":[\"own\"]", "ship" },
                 { "\"ship\":[\"root\"],\"scopes\":[\"own\"]", "events" },
+                { "\"ship\":[\"root\"],\"polkit\":\"trace-own\"", "ship" },
         };
 
         const Subject service = { .uid = 900 }, root = { .uid = 0 };
