@@ -63,15 +63,25 @@ int nats_link_check_url(const char *url, Reason *reason) {
         return 0;
 }
 
-/* Returns false if the file does not exist. */
-static bool nats_link_find_file(const NatsLinkOptions *options, const char *suffix, char **ret) {
-        if (!options->credentials_dir ||
-                        asprintf(ret, "%s/%s.%s", options->credentials_dir, options->name, suffix) <
-                                        0) {
-                *ret = NULL;
-                return false;
+/* *ret: NULL if there is no such file. One that cannot be read is not the same as none: without it
+ * this connection would have less protection than its owner wants. */
+static natsStatus nats_link_find_file(const NatsLinkOptions *options,
+                const char *suffix,
+                char **ret) {
+        const char *directory = options->credentials_dir;
+        _cleanup_free_ char *path = NULL;
+
+        *ret = NULL;
+        if (!directory)
+                return NATS_OK;
+        if (asprintf(&path, "%s/%s.%s", directory, options->name, suffix) < 0) {
+                path = NULL;
+                return NATS_NO_MEMORY;
         }
-        return access(*ret, F_OK) == 0;
+        if (access(path, R_OK) < 0)
+                return errno == ENOENT ? NATS_OK : NATS_IO_ERROR;
+        *ret = TAKE_PTR(path);
+        return NATS_OK;
 }
 
 static int nats_link_read_secret(const char *path, char text[static SECRET_MAX]) {
@@ -89,25 +99,38 @@ static natsStatus nats_link_set_identity(natsOptions *nats, const NatsLinkOption
         _cleanup_free_ char *credentials = NULL, *password = NULL;
         char secret[SECRET_MAX];
 
-        if (nats_link_find_file(options, NATS_FILE_CREDENTIALS, &credentials))
+        natsStatus s = nats_link_find_file(options, NATS_FILE_CREDENTIALS, &credentials);
+
+        if (credentials)
                 return natsOptions_SetUserCredentialsFromFiles(nats, credentials, NULL);
-        if (!nats_link_find_file(options, NATS_FILE_PASSWORD, &password))
-                return NATS_OK; /* the certificate, or nothing, says who this is */
+        s = s ?: nats_link_find_file(options, NATS_FILE_PASSWORD, &password);
+        if (!password) /* the certificate, or nothing, says who this is */
+                return s;
         if (nats_link_read_secret(password, secret) < 0)
                 return NATS_IO_ERROR;
-        natsStatus s = natsOptions_SetUserInfo(nats, options->user, secret);
+        s = natsOptions_SetUserInfo(nats, options->user, secret);
         explicit_bzero(secret, sizeof(secret));
         return s;
 }
 
+/* libnats always takes the authorities of the system, and adds to them. OpenSSL finds those of the
+ * system by these variables, so the given ones are the only ones. */
+static natsStatus nats_link_set_authorities(natsOptions *nats, const char *ca) {
+        if (setenv("SSL_CERT_FILE", ca, true) < 0 || setenv("SSL_CERT_DIR", "/dev/null", true) < 0)
+                return NATS_NO_MEMORY;
+        return natsOptions_LoadCATrustedCertificates(nats, ca);
+}
+
 static natsStatus nats_link_set_tls(natsOptions *nats, const NatsLinkOptions *options) {
         _cleanup_free_ char *ca = NULL, *certificate = NULL, *key = NULL;
-        natsStatus s = natsOptions_SetSecure(nats, true);
 
-        if (s == NATS_OK && nats_link_find_file(options, NATS_FILE_CA, &ca))
-                s = natsOptions_LoadCATrustedCertificates(nats, ca);
-        if (s == NATS_OK && nats_link_find_file(options, NATS_FILE_CERTIFICATE, &certificate) &&
-                        nats_link_find_file(options, NATS_FILE_KEY, &key))
+        natsStatus s = nats_link_find_file(options, NATS_FILE_CA, &ca);
+        s = s ?: nats_link_find_file(options, NATS_FILE_CERTIFICATE, &certificate);
+        s = s ?: nats_link_find_file(options, NATS_FILE_KEY, &key);
+        if (s == NATS_OK && ca)
+                s = nats_link_set_authorities(nats, ca);
+        s = s ?: natsOptions_SetSecure(nats, true);
+        if (s == NATS_OK && certificate && key)
                 s = natsOptions_LoadCertificatesChain(nats, certificate, key);
         return s;
 }

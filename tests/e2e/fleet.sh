@@ -401,6 +401,8 @@ case_fleet_tls() { # the broker's certificate must come from the given authority
         refused 1 'unable to get local issuer certificate|self.signed certificate' fleet list
         cp other.pem fleet/ktrace-fleet.ca
         refused 1 'certificate' fleet list
+        # Also if the system knows the broker's authority.
+        SSL_CERT_FILE=$PWD/own.pem refused 1 'certificate' fleet list
         cp own.pem fleet/ktrace-fleet.ca
         expect 0 fleet list
         through "tls://127.0.0.1:$NATS_PORT"
