@@ -363,7 +363,7 @@ int archive_read(Archive *archive,
         if (s != NATS_OK)
                 return nats_link_refuse(archive->connection, stream, s, reason);
         uint64_t found = natsMsg_GetSequence(archive->message);
-        if (found < *position)
+        if (found < *position || found == UINT64_MAX)
                 return reason_set(reason, KT_E_FAILED, "the broker goes back in its stream");
         *position = found + 1;
         return nats_link_read_chunk(archive->message, archive->hash, ret);
