@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* What is to be shipped: the list of ktraced, which knows what was acknowledged. So this program
- * keeps no state of its own, and a kill at any time loses nothing. Files are shipped when they are
- * whole, in their order. The end of a recording follows its last file. */
+ * keeps no state of its own, and a kill at any time loses nothing. Files are shipped in their order,
+ * when nothing is written to them any more. The end of a recording follows its last file. */
 
 #include "ship/outbox.h"
 
 #include <errno.h>
 #include <string.h>
+
+#include "interfaces/stream-name.h"
 
 struct Outbox {
         json_object *recordings; /* only marked ones */
@@ -75,23 +77,11 @@ int outbox_read(ktrace *connection, Outbox **ret, Reason *reason) {
         return r;
 }
 
-/* "000012.kts" is 12; other names are no streams. */
-static uint32_t outbox_parse_number(const char *name) {
-        uint32_t number = 0;
-        size_t n = strspn(name, "0123456789");
-
-        if (n < 6 || n > 9 || strcmp(name + n, ".kts") != 0)
-                return 0;
-        for (size_t i = 0; i < n; i++)
-                number = number * 10 + (uint32_t)(name[i] - '0');
-        return number;
-}
-
 /* Returns true if nobody writes the file, it has data, and it was not acknowledged. */
 static bool outbox_fill_file(OutboxItem *item, json_object *file) {
         const char *name = outbox_get_text(file, "name"), *state = outbox_get_text(file, "state");
 
-        item->file = outbox_parse_number(name);
+        item->file = stream_name_parse(name);
         (void)snprintf(item->file_name, sizeof(item->file_name), "%s", name);
         item->bytes = outbox_get_number(file, "bytes");
         item->is_cut = json_object_object_get_ex(file, "readable", NULL);

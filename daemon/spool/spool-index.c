@@ -14,6 +14,7 @@
 #include "base/describe.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "interfaces/stream-name.h"
 #include "spool/spool-end.h"
 #include "spool/spool-entry.h"
 #include "spool/spool-record.h"
@@ -54,17 +55,6 @@ SpoolEntry *spool_find(const Spool *spool, const char *id) {
         return NULL;
 }
 
-static unsigned spool_index_parse_number(const char *name) {
-        unsigned number = 0;
-        size_t n = strspn(name, "0123456789");
-
-        if (n < 6 || n > 9 || strcmp(name + n, ".kts") != 0)
-                return 0;
-        for (size_t i = 0; i < n; i++)
-                number = number * 10 + (unsigned)(name[i] - '0');
-        return number;
-}
-
 void spool_format_number(unsigned number, char name[static SPOOL_MEMBER_MAX + 1]) {
         (void)snprintf(name, SPOOL_MEMBER_MAX + 1, "%06u.kts", number);
 }
@@ -84,7 +74,7 @@ static bool spool_index_is_before(const SpoolMember *a, const SpoolMember *b) {
 }
 
 SpoolMember *spool_entry_add(SpoolEntry *entry, const char *name, uint64_t bytes) {
-        SpoolMember member = { .number = spool_index_parse_number(name), .bytes = bytes };
+        SpoolMember member = { .number = stream_name_parse(name), .bytes = bytes };
         SpoolMember *known = spool_entry_find(entry, name);
         size_t at = entry->n_members;
 
