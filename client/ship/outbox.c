@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* What is to be shipped: the list of ktraced, which knows what was acknowledged. So this program
- * keeps no state of its own, and a kill at any time loses nothing. Files are shipped in their order,
- * when nothing is written to them any more. The end of a recording follows its last file. */
+ * keeps no state of its own, and a kill at any time loses nothing. Files are shipped in their
+ * order, when nothing is written to them any more. The end of a recording follows its last file. */
 
 #include "ship/outbox.h"
 
