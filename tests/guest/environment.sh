@@ -15,6 +15,7 @@ APP=/run/job/tools/app
 EXAMPLES=/run/job/tools
 JVM=/run/job/tools/java
 CLASSES=/run/job/tools
+PODMAN=/run/job/tools/podman
 DOC_EXAMPLES=/usr/share/doc/ktrace-metrics/examples
 METRICS=/usr/libexec/ktrace/ktrace-metrics
 METRICS_UID=$(id -u ktrace-metrics)

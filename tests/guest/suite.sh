@@ -31,6 +31,22 @@ case ${TAP_DEEP:-}/${TAP_CASE:-} in
         fi
         ;;
 esac
+# podman with the libraries that the guest may not have, in a folder of its own.
+case ${TAP_DEEP:-}/${TAP_CASE:-} in
+1/* | */*podman*)
+        mkdir -p "$job/tools/podman/lib"
+        for program in podman conmon crun; do
+                [ -x "/usr/bin/$program" ] || continue
+                cp "/usr/bin/$program" "$job/tools/podman/$program.program"
+                # shellcheck disable=SC2016 # for the script
+                printf '#!/bin/sh\nLD_LIBRARY_PATH=%s/lib exec %s/%s.program "$@"\n' /run/job/tools/podman \
+                        /run/job/tools/podman "$program" >"$job/tools/podman/$program"
+                chmod 755 "$job/tools/podman/$program"
+                ldd "/usr/bin/$program" | awk '$3 ~ "^/" && $3 !~ "/(libc|libm)[.]so" { print $3 }' |
+                        xargs cp -t "$job/tools/podman/lib"
+        done
+        ;;
+esac
 cp -r "$here/../e2e" "$job/e2e"
 cp "$here/../../daemon/work/audit.h" "$job/audit.h"
 cp -r "$here" "$job/guest"
