@@ -293,7 +293,8 @@ case_hist_same_counts() { # [smoke] a user's session of a process counts the sam
                 same "$(table user ktracectl --json=short hist mine)" \
                         "$(table ktracectl --json=short hist theirs)" $name
         done
-        jq -e '.[0] > 135 and (.[3] | length) >= 9' <<<"$(name=number && table ktracectl --json=short hist theirs)" \
+        # Call 0 is read(2) on x86-64, which the shell also makes. On arm64 no program here makes it.
+        jq -e '.[0] >= 135 and (.[3] | length) >= 9' <<<"$(name=number && table ktracectl --json=short hist theirs)" \
                 >/dev/null || fail "$(cat out)"
 }
 
