@@ -236,8 +236,14 @@ give_probe() {
         same 0 "$(ktracectl --json=short probes list | jq '[.[] | select(.name == "bad")] | length')" "probes"
 }
 
+# wait_clean: waits until the kernel has no object of ktraced without a session. If it has none at all, there is nothing
+# to verify, which saves half a second in an emulated guest.
 wait_clean() {
-        within 20 ktracectl verify || fail "verify: $(ktracectl verify 2>&1)"
+        has_no_object || within 20 ktracectl verify || fail "verify: $(ktracectl verify 2>&1)"
+}
+has_no_object() {
+        local instances=("$TRACEFS"/instances/ktrace-*) definitions
+        [ ! -e "${instances[0]}" ] && definitions=$(<"$TRACEFS/dynamic_events") && [[ $definitions != *ktrace_* ]]
 }
 
 leave_case() {
