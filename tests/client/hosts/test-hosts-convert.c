@@ -142,11 +142,16 @@ static char *report(const Fixture *f, size_t n_machines, GArray *times) {
         g_assert_cmpint(status, ==, 0);
         lines = g_strsplit(text, "\n", 0);
         for (size_t i = 0; lines[i]; i++) {
+                /* "m0.dat: task-1 [000] 99000000000: e: number=3"; trace-cmd 3.3 prints flags
+                 * before the time: "[000] .....101000000000:". */
                 const char *time = strchr(lines[i], ']'), *number = strstr(lines[i], "number=");
 
+                time = time ? strchr(time, ':') : NULL;
                 if (!time || !number)
                         continue;
-                int64_t ns = g_ascii_strtoll(time + 1, NULL, 10);
+                while (g_ascii_isdigit(time[-1]))
+                        time--;
+                int64_t ns = g_ascii_strtoll(time, NULL, 10);
                 g_array_append_val(times, ns);
                 g_string_append_printf(numbers, "%d ", atoi(number + strlen("number=")));
         }
