@@ -15,7 +15,7 @@ case_slice_memory() { # a worker that uses too much memory is killed; its stream
         ktracectl stream hog -o - --to kts 2>hog.err | (within 80 test -e over; cat >h.kts; : >read) &
         started+=("$!")
         ktracectl start hog
-        "$TARGET" calls 300000 1000
+        "$TARGET" calls 500000 1000
         systemctl set-property --runtime ktrace.slice MemoryMax=16M
         timeout 20 ktracectl destroy hog || true
         : >over
