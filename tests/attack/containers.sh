@@ -60,7 +60,7 @@ in_box() { sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$CGROUP" "$@"; }
 record_web=(env "KTRACE_VARLINK_ADDRESS=unix:/run/ktrace-container/web/org.ktrace1" ktracectl --varlink record -q
         -e raw_syscalls:sys_enter -o - --to kts)
 
-case_container_outsider() { # [open] trace a container as the root of another one that got its socket
+case_container_outsider() { # [deep open] trace a container as the root of another one that got its socket
         defended_by container-peer
         boxed
         background in_box setpriv --reuid="$STRANGER_UID" --clear-groups "$TARGET" calls 100000000 $VICTIM_CALL

@@ -207,7 +207,7 @@ with open("all.kts", "ab") as out:
 EOS
 }
 
-case_records_by_reload() { # keep a session that records when new rules let it only count
+case_records_by_reload() { # [deep] keep a session that records when new rules let it only count
         defended_by sinks
         rules "$(rule_of '' '"raw_syscalls:*"')"
         changed_rules "ktracectl policy reload"
@@ -217,7 +217,7 @@ case_records_by_reload() { # keep a session that records when new rules let it o
         verdict "$(calls_in all.kts $VICTIM_CALL)" "records of calls after the change"
 }
 
-case_records_by_restart() { # keep a session that records when another daemon begins with rules that let it only count
+case_records_by_restart() { # [deep] keep a recording when another daemon begins with rules that let it only count
         defended_by sinks
         rules "$(rule_of '' '"raw_syscalls:*"')"
         changed_rules "systemctl restart ktraced.service; ktracectl list"

@@ -25,7 +25,7 @@ case_addresses() { # read kernel addresses in plain integer fields
         verdict "$(wc -l <found)" "addresses"
 }
 
-case_addresses_in_flight() { # read kernel addresses in the second snapshot of a flight recorder
+case_addresses_in_flight() { # [deep] read kernel addresses in the second snapshot of a flight recorder
         defended_by addresses redaction
         grant '*:*'
         attack <<'EOS'

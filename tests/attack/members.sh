@@ -2,7 +2,7 @@
 # Attacks on the membership of a trace: no record of another user's process may appear.
 
 # An empty pid list still filters the events that existed when it was set, but not an event that is created later.
-case_emptied_list() { # read all users' records, from an event that is created when the last listed process has ended
+case_emptied_list() { # [deep] read all users' records, from an event made when the last listed process has ended
         defended_by sentinel foreign-change members guard guard-hist
         probe "$TARGET"
         grant attack:begun
@@ -43,7 +43,7 @@ EOS
         verdict "$(calls_in pids.kts $VICTIM_CALL)" "$(calls_in command.kts $VICTIM_CALL)" "records of the stranger"
 }
 
-case_foreign_unit() { # trace another user's service by its unit, its cgroup, or a cgroup above it
+case_foreign_unit() { # [deep] trace another user's service by its unit, its cgroup, or a cgroup above it
         defended_by credentials dumpable
         grant raw_syscalls:sys_enter
         [ -d /run/systemd/system ] || skip "no systemd"

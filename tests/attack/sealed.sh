@@ -78,7 +78,7 @@ EOS
         boasts
 }
 
-case_idle_sinks() { # block another user's recording with sinks that never read
+case_idle_sinks() { # [deep] block another user's recording with sinks that never read
         defended_by
         cat >idle.py <<'EOS'
 from attack import *
@@ -108,7 +108,7 @@ EOS
         within 20 no_instance || fail "sinks that never read pin their instances"
 }
 
-case_abuse() { # crash the daemon or fill its memory with unusual calls
+case_abuse() { # [deep] crash the daemon or fill its memory with unusual calls
         defended_by
         user ktracectl list >/dev/null
         before=$(daemon_pid)
@@ -173,7 +173,7 @@ case_no_new_privs() { # trace a command that gains privileges
                 fail "a set-user-ID program gains nothing here even without tracing"
 }
 
-case_fork_storm() { # read other users' records, or make their events get lost, by forking without pause
+case_fork_storm() { # [deep] read other users' records, or make their events get lost, by forking without pause
         local storm='i=0; while [ $i -lt 400 ]; do (:) & i=$((i + 1)); done; wait'
         defended_by
         background stranger sh -c "while :; do (exec $TARGET calls 1 $VICTIM_CALL) & (:) & wait; done"

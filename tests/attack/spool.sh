@@ -143,7 +143,7 @@ case_changed_boot_line() { # take another user's recording from the top buffer b
         verdict "$n_taken" "recordings of another user"
 }
 
-case_others_top_buffer() { # take other users' events from the top buffer, together with a trace of the boot
+case_others_top_buffer() { # [deep] take other users' events from the top buffer, together with a trace of the boot
         defended_by boot-others
         a_spool
         echo '{"name": "early", "scope": "system", "buffer-kb": 512, "events": ["sched:sched_process_exec"]}' >boot.json

@@ -4,7 +4,7 @@
 # counts FILE NAME: "calls errors" of the row in the table.
 counts() { awk -v name="$2" '$NF == name { print $4, NF == 6 ? $5 : 0 }' "$1"; }
 
-case_calls_list() { # [guest] each call of all threads and children has one line with its result
+case_calls_list() { # each call of all threads and children has one line with its result
         expect 0 user ktracectl calls -T -- "$TARGET" various
         same 20 "$(grep -cE '^\[pid +[0-9]+\] getppid\(\) = [0-9]+ <0\.[0-9]{6}>$' out)" "calls of getppid"
         same 4 "$(grep ' getppid()' out | sed 's/\].*//' | sort -u | wc -l)" "threads"
@@ -16,7 +16,7 @@ case_calls_list() { # [guest] each call of all threads and children has one line
         ! grep -q 'unfinished\|resumed\|uncertain' out || fail "$(grep -m 3 'unfinished\|resumed\|uncertain' out)"
 }
 
-case_calls_paths() { # [guest] the names of files and programs are shown where the kernel and the rules allow it
+case_calls_paths() { # the names of files and programs are shown where the kernel and the rules allow it
         local name
         name=$(printf 'c\033[2Jt')
         cp "$(command -v cat)" "$name"

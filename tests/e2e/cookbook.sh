@@ -88,14 +88,14 @@ case_cookbook_function() { # ktrace-cookbook(7): what a function and a marker of
         example ktrace-cookbook.7 'Which arguments does a function of my program get?'
 }
 
-case_cookbook_service() { # [guest] ktrace-cookbook(7): what a service does now
+case_cookbook_service() { # ktrace-cookbook(7): what a service does now
         cookbook
         service
         example ktrace-cookbook.7 'What is my service doing now?'
         same "$SERVICE" "$(sed -nE 's/^ *app-([0-9]+) .*/\1/p' out | sort -u)" "who writes"
 }
 
-case_cookbook_top() { # [guest] ktrace-cookbook(7): which process is busy right now
+case_cookbook_top() { # ktrace-cookbook(7): which process is busy right now
         cookbook
         service
         example ktrace-cookbook.7 'Which process is busy right now?'
@@ -181,7 +181,7 @@ case_cookbook_ctf() { # ktrace-cookbook(7): a trace for Trace Compass and babelt
         same 3 "$(grep -c 'syscall_exit_write.* ret = [1-9]' out)" "writes"
 }
 
-case_cookbook_flame_graph() { # [guest] ktrace-cookbook(7): stacks for a flame graph
+case_cookbook_flame_graph() { # ktrace-cookbook(7): stacks for a flame graph
         cookbook
         # Three times 20 ms.
         (example ktrace-cookbook.7 'How do I make a flame graph?' &&

@@ -15,7 +15,7 @@ hists() { # the rest of the case is for kernels that have them
         [ -e "$TRACEFS/events/sched/sched_switch/hist" ] || skip "this kernel has no histograms"
 }
 
-case_counts_of_own() { # [guest smoke] without records, a user counts system calls of a command and nothing else leaves
+case_counts_of_own() { # [smoke] without records, a user counts system calls of a command and nothing else leaves
         counts '"count"' '{"name": "raw_syscalls:*", "keys": ["id"]}'
         expect 0 user ktracectl --json=short hist -e $ENTER --key id -f 'id == 1000' -- "$TARGET" calls 123 1000
         same 123 "$(jq '.rows[0].hitcount' out)" "calls"
@@ -35,7 +35,7 @@ case_counts_of_own() { # [guest smoke] without records, a user counts system cal
         within 20 no_instance || fail "an instance is left"
 }
 
-case_counts_session() { # [guest] a session without records has no stream, snapshot, mark or statistics
+case_counts_session() { # a session without records has no stream, snapshot, mark or statistics
         local i begin readers=()
         counts '"count"' '{"name": "raw_syscalls:*", "keys": ["id"]}'
         background user setpriv --no-new-privs sleep 1000
@@ -89,7 +89,7 @@ shipped_rule() {
 }
 
 # Asks for a histogram of each event of the shipped rule that this kernel has, by each key that is a number here.
-case_counts_shipped() { # [guest] the shipped rule grants histograms by its keys on this kernel, and no records
+case_counts_shipped() { # the shipped rule grants histograms by its keys on this kernel, and no records
         local event key found=0
         shipped_rule
         jq -r '.rules[0].events[] | .name as $e | .keys[] | "\($e) \(.)"' "$RULES" >pairs

@@ -18,7 +18,7 @@ fence_ends() {
         grep -Eq "$1" background.err || fail "no reason: $(cat background.err)"
 }
 
-case_fence_foreign_pids() { # [guest] a session ends if another program adds a pid to its list
+case_fence_foreign_pids() { # a session ends if another program adds a pid to its list
         fence_target
         fence_recording -p "$BACKGROUND"
         sleep 0.5
@@ -27,7 +27,7 @@ case_fence_foreign_pids() { # [guest] a session ends if another program adds a p
         same 0 "$(count t.kts '.pid == 1')" "records of process 1"
 }
 
-case_fence_foreign_emptying() { # [guest] a session ends if another program empties its pid list, with own records only
+case_fence_foreign_emptying() { # a session ends if another program empties its pid list, with own records only
         fence_target
         pid=$BACKGROUND
         fence_recording -p "$pid"
@@ -37,7 +37,7 @@ case_fence_foreign_emptying() { # [guest] a session ends if another program empt
         same 0 "$(count t.kts ".event != null and .pid != $pid")" "others' records"
 }
 
-case_fence_foreign_filter() { # [guest] a session ends if another program removes its filter
+case_fence_foreign_filter() { # a session ends if another program removes its filter
         fence_target
         fence_recording -p "$BACKGROUND"
         sleep 0.5

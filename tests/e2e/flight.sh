@@ -132,7 +132,7 @@ case_readme_flight() { # [guest smoke] README: the last events, with a mark amon
                 [ "$(uname -m)" != x86_64 ] || fail "no kill"
 }
 
-case_flight_fenced() { # [guest] a snapshot of a user's command has its last events and those of its children only
+case_flight_fenced() { # a snapshot of a user's command has its last events and those of its children only
         background sh -c "while :; do $TARGET calls 100 1000; done"
         expect 3 user ktracectl record --flight -o t.kts -e raw_syscalls:sys_enter -f 'id == 1000' -- \
                 sh -c "$TARGET calls 100 1000; $TARGET calls 50 1000 & wait; exit 3"
@@ -184,7 +184,7 @@ case_flight_refused() { # a flight recorder refuses stream, a stream refuses sna
         ktracectl destroy plain
 }
 
-case_flight_record_exit() { # [guest asan] record --flight writes the last events of a command, even of a killed one
+case_flight_record_exit() { # [asan] record --flight writes the last events of a command, even of a killed one
         local status=0 format
         expect 3 ktracectl record --flight -o t.kts -e raw_syscalls:sys_enter -f 'id >= 1000' \
                 -- sh -c "$TARGET calls 100 1000; exit 3"

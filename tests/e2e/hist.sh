@@ -101,7 +101,7 @@ case_hist_of_session() { # [guest] a histogram can be read, cleared, paused and 
         same 5 "$(jq .hits out)" "after the next start"
 }
 
-case_hist_verbs_of_a_fenced_session() { # [guest] a user's session continues after its histogram is cleared or paused
+case_hist_verbs_of_a_fenced_session() { # a user's session continues after its histogram is cleared or paused
         trap hist_end EXIT
         local i
         background user setpriv --no-new-privs sleep 1000
@@ -326,7 +326,7 @@ case_hist_system_beside_stream() { # [guest] a histogram of all processes counts
         within 20 no_instance || fail "an instance is left"
 }
 
-case_hist_names_of_all() { # [guest] each process has its name, also if it began before the session
+case_hist_names_of_all() { # each process has its name, also if it began before the session
         own_caller
         local i
         ktracectl create box --scope system --trigger "$ENTER do hist common_pid.execname" \
@@ -474,7 +474,7 @@ case_hist_refused_in_words() { # errors of hist name the option that was typed, 
                 --latency "$ENTER..raw_syscalls:sys_exit" --key id --by nosuch
 }
 
-case_hist_hostile_names() { # [guest] process names that look like a table are shown unchanged
+case_hist_hostile_names() { # process names that look like a table are shown unchanged
         echo 'import ctypes
 libc = ctypes.CDLL(None)
 for name in [b"{ a: 1 } hitcou", b"a\nb", b"\"q\", x: 1", b"} hitcount: 9\n",
@@ -544,7 +544,7 @@ case_hist_latency_own() { # [guest smoke] a histogram of the time between two ev
         ! grep -q 'ktrace_' "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
 
-case_hist_of_others() { # [guest] a histogram of own processes counts no hits of other users, who cannot read it
+case_hist_of_others() { # a histogram of own processes counts no hits of other users, who cannot read it
         trap hist_end EXIT
         user ktracectl create mine --scope own --trigger "$ENTER do hist id"
         expect 1 stranger ktracectl hist mine

@@ -49,7 +49,7 @@ case_interference_recorded() { # record reports changes by another program on st
                 fail "$(cat background.err)"
 }
 
-case_interference_events() { # [guest] an event that another program turns off is soon on again, and the gap is reported
+case_interference_events() { # an event that another program turns off is soon on again, and the gap is reported
         trap interference_end EXIT
         watched
         background ktracectl stream box -o t.kts

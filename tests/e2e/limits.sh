@@ -15,7 +15,7 @@ limit_end() {
         leave_case
 }
 
-case_limit_rate() { # [guest asan] a session that records more than its limit ends; the reason and the cost are reported
+case_limit_rate() { # [asan] a session that records more than its limit ends; the reason and the cost are reported
         limit max-event-rate 2000
         expect 0 user ktracectl record -q -e raw_syscalls:sys_enter -o cool.kts -- "$TARGET" paced 400 5000
         same 400 "$(count cool.kts ".fields.id == $GETPPID")" "calls"

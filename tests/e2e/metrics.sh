@@ -112,7 +112,7 @@ is_served() {
 ask() { promtool query instant "http://$PROMETHEUS" "$1"; }
 has_numbers() { ask "$1" | matches '=>'; }
 
-case_metrics_killed() { # [guest] a killed ktrace-metrics continues with the same counts
+case_metrics_killed() { # a killed ktrace-metrics continues with the same counts
         set_of own "$CALLS"
         settings '["own"]'
         serve

@@ -140,7 +140,7 @@ EOS
         same 3 "$(jq -s 'map(select(.trigger == 1) | .count) | add' json)" "hits of the second"
 }
 
-case_notify_flood() { # [guest] a flood of hits causes about ten notifications a second, and every hit is counted
+case_notify_flood() { # a flood of hits causes about ten notifications a second, and every hit is counted
         trap notify_end EXIT
         local begin end
         echo '{"triggers": [{"when": "raw_syscalls:sys_enter if id == 1001", "do": "notify"}]}' >spec.json
@@ -225,7 +225,7 @@ case_notify_usage() { # --notify refuses options that choose an output for event
         refused 1 'no session has this name' ktracectl stream box --notify
 }
 
-case_notify_others() { # [guest] a notification omits the pid if the event also describes other tasks
+case_notify_others() { # a notification omits the pid if the event also describes other tasks
         trap notify_end EXIT
         background stranger taskset -c 0 "$TARGET" calls 1000000000 1001
         background user setpriv --no-new-privs taskset -c 0 sh -c 'while :; do sleep 0.01; done'

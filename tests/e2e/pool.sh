@@ -54,7 +54,7 @@ case_pool_settings() { # a session that differs in clock, size or mode records t
         ktracectl destroy box
 }
 
-case_pool_changed() { # [guest] a prepared instance that root has stopped or removed is replaced
+case_pool_changed() { # a prepared instance that root has stopped or removed is replaced
         with_pool
         records_exactly first.kts user
         within 20 is_filled || fail "not prepared: $(prepared)"
@@ -65,7 +65,7 @@ case_pool_changed() { # [guest] a prepared instance that root has stopped or rem
         records_exactly removed.kts user
 }
 
-case_pool_killed() { # [guest asan] the next daemon removes the prepared instances of a killed one
+case_pool_killed() { # [asan] the next daemon removes the prepared instances of a killed one
         with_pool
         records_exactly first.kts user
         within 20 is_filled || fail "not prepared: $(prepared)"

@@ -235,7 +235,7 @@ usable() {
         fi
 }
 
-case_probes_lists() { # [guest] the daemon's event loop never reads the kernel's lists of functions and types
+case_probes_lists() { # the daemon's event loop never reads the kernel's lists of functions and types
         local pid before after
         ktracectl status >/dev/null
         pid=$(daemon_pid)

@@ -160,7 +160,7 @@ case_programs_paired() { # [guest] a pair can measure a call in a user's own pro
         removes both add sum
 }
 
-case_programs_scope() { # [guest] if other processes run the same program, only those of the session are recorded
+case_programs_scope() { # if other processes run the same program, only those of the session are recorded
         uprobes
         chmod 755 . # or the stranger does not come to the program
         background stranger ./prog until stop
@@ -522,7 +522,7 @@ case_programs_manual() { # ktrace-probes(5): its examples, word for word
         grep -q 'lookup: .*host="127\.0\.0\.1"' out || fail "$(cat out)"
 }
 
-case_readme_programs() { # [guest smoke] README: a function of bash by the program's name, and one of an own program
+case_readme_programs() { # [smoke] README: a function of bash by the program's name, and one of an own program
         uprobes
         ktracectl probes resolve bash:readline >/dev/null || skip "a bash without its symbols"
         ktracectl probes add lines --on bash:readline --return 'line = $retval : string'

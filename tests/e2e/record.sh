@@ -73,7 +73,7 @@ case_first_syscall() { # [guest] a recording contains the first system call afte
                         map(select(.event == "sys_enter"))[0].fields.id')" "first system call"
 }
 
-case_children() { # [guest] a recording contains the command's children
+case_children() { # a recording contains the command's children
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o t.kts -- \
                 sh -c "$TARGET calls 3000 $SCHED_YIELD & $TARGET calls 3000 $SCHED_YIELD; wait"
         same 6000 "$(count t.kts ".fields.id == $SCHED_YIELD")" "events of the children"
@@ -81,7 +81,7 @@ case_children() { # [guest] a recording contains the command's children
                 wc -l)" "children"
 }
 
-case_nobody_else() { # [guest] a recording contains no other process of the same user or of root
+case_nobody_else() { # a recording contains no other process of the same user or of root
         background user "$TARGET" calls 100000000 $GETUID
         background "$TARGET" calls 100000000 $GETUID
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o t.kts -- "$TARGET" calls 5000 $GETPPID
@@ -89,7 +89,7 @@ case_nobody_else() { # [guest] a recording contains no other process of the same
         same 0 "$(count t.kts ".fields.id == $GETUID")" "others' events"
 }
 
-case_root_and_user() { # [guest asan] root's -a and a user's session at the same time record only their own events
+case_root_and_user() { # [asan] root's -a and a user's session at the same time record only their own events
         recording ktracectl record -a -e sched:sched_switch -o root.kts
         expect 0 user ktracectl record -b 8192 -e raw_syscalls:sys_enter -o user.kts -- "$TARGET" calls 5000 $GETPPID
         kill -INT "$BACKGROUND"
@@ -119,7 +119,7 @@ case_interrupt() { # ^C ends a recording with success
                 "the end frame's code"
 }
 
-case_pids() { # [guest] -p records an own process without new privileges
+case_pids() { # -p records an own process without new privileges
         background user setpriv --no-new-privs "$TARGET" paced 2000 50000
         process=$BACKGROUND
         recording user ktracectl record -e raw_syscalls:sys_enter -o t.kts -p "$process"
@@ -208,7 +208,7 @@ case_stream_worker_killed() { # [guest asan] a stream whose worker was killed is
         ktracectl destroy box
 }
 
-case_events_verb() { # [guest] events lists the events that the caller may use
+case_events_verb() { # events lists the events that the caller may use
         user ktracectl events --no-legend >user.events
         ktracectl events --no-legend >root.events
         grep -q raw_syscalls:sys_enter user.events || fail "no raw_syscalls:sys_enter for the user"

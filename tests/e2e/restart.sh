@@ -39,7 +39,7 @@ called_process() {
 }
 called() { echo "$1 $2" >&7 && read -r _ <&8; }
 
-case_restart_flight() { # [guest asan] a snapshot has the events before, during and after the time without a daemon
+case_restart_flight() { # [asan] a snapshot has the events before, during and after the time without a daemon
         trap restart_end EXIT
         local pid
         recorder
@@ -79,7 +79,7 @@ case_restart_lifetime_unit() { # a unit's session survives a killed daemon, but 
         within 20 no_instance || fail "the session is still there without its unit"
 }
 
-case_restart_saved() { # [guest] a service that runs a saved session reconnects to the next daemon
+case_restart_saved() { # a service that runs a saved session reconnects to the next daemon
         trap 'rm -rf "$CONFIG_DIR/sessions.d"; restart_end' EXIT
         mkdir -p "$CONFIG_DIR/sessions.d"
         echo '{"mode": "flight", "scope": "system", "buffer-kb": 64, "events": ["sched:sched_process_exec"]}' \
@@ -171,7 +171,7 @@ case_restart_garbage() { # [asan] the daemon ignores and removes broken state fi
         same 0 "$(ls "$state" | wc -l)" "files: $(ls "$state")"
 }
 
-case_restart_owner_gone() { # [guest] a session ends if its client left while no daemon was running
+case_restart_owner_gone() { # a session ends if its client left while no daemon was running
         trap restart_end EXIT
         background user ktracectl record -e raw_syscalls:sys_enter -o t.kts -- sleep 60
         within 30 is_running || fail "the recording did not start: $(cat background.err)"

@@ -27,7 +27,7 @@ case_scope_every_thread() { # -p records every thread of a running process and n
         done
 }
 
-case_scope_thread_execs() { # [guest] a second thread that calls exec is recorded, under its new pid
+case_scope_thread_execs() { # a second thread that calls exec is recorded, under its new pid
         for how in execs orphan; do
                 for events in "-e raw_syscalls:sys_enter" "-e raw_syscalls:sys_enter -e sched:sched_process_exec"; do
                         expect 0 user ktracectl record -q $events -o t.kts -- "$TARGET" $how 500 $GETPPID
@@ -48,7 +48,7 @@ case_scope_forks_all_the_time() { # -p records a process that forks without paus
         same 0 "$(count t.kts '.event == "sched_process_exec" and .fields.filename != "/bin/true"')" "others' events"
 }
 
-case_scope_own_later() { # [guest] own: a process that starts outside the session, as the user, is found later
+case_scope_own_later() { # own: a process that starts outside the session, as the user, is found later
         paced
         first=$BACKGROUND
         recording user "${CALLS[@]}" --scope own
@@ -114,7 +114,7 @@ in_unit() {
         echo "$BACKGROUND" >"$CGROUP/cgroup.procs"
 }
 
-case_scope_unit() { # [guest] -u records the processes of a unit that runs as the user
+case_scope_unit() { # -u records the processes of a unit that runs as the user
         in_unit kt-mine.service "$USER_UID"
         mine=$BACKGROUND
         recording user "${CALLS[@]}" -u kt-mine

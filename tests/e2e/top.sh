@@ -32,7 +32,7 @@ case_top_numbers() { # [guest] the numbers of all refreshes together are those o
         [ "$(total threads "$(basename "$TARGET" | head -c 15)" '"running-nsec"')" -gt 0 ] || fail "no time on a CPU"
 }
 
-case_top_own() { # [guest] a user sees no thread of another user, and cannot see the whole system
+case_top_own() { # a user sees no thread of another user, and cannot see the whole system
         background stranger sh -c 'while :; do cat /etc/hostname; sleep 0.05; done >/dev/null'
         refused 3 'system' user ktracectl top -a -b -n 1 -d 0.1
         background user setpriv --no-new-privs "$TARGET" callers 1 "$GETPPID"

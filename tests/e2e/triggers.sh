@@ -43,7 +43,7 @@ finished() {
         wait "$STREAM" || fail "stream: $?: $(cat background.err)"
 }
 
-case_trigger_window_own() { # [guest] in a user's session one event opens the window and another closes it
+case_trigger_window_own() { # in a user's session one event opens the window and another closes it
         caller
         made user box --scope "pids:$CALLER" -e $ENTER \
                 --trigger "$ENTER if id == 1001 do start" --trigger "$EXIT if id == 1002 do stop"

@@ -202,7 +202,7 @@ case_audit_reload() { # the journal records new rules, broken rules and the sess
         jq -r .MESSAGE record | matches '10-audit.json: never' || fail "$(cat record)"
 }
 
-case_audit_limit() { # the journal records a session that a limit has ended
+case_audit_limit() { # [deep] the journal records a session that a limit has ended
         trap 'mv before.json /etc/ktrace/ktraced.json; systemctl reload-or-restart ktraced.service; leave_case' EXIT
         cp /etc/ktrace/ktraced.json before.json
         jq '."max-event-rate" = 100' before.json >/etc/ktrace/ktraced.json

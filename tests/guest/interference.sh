@@ -124,7 +124,7 @@ case_tools_reset_all() { # [deep] trace-cmd reset -a in a recording: each missin
                 grep -q 'put back' || fail "not in the journal"
 }
 
-case_tools_record_ours() { # trace-cmd record in our instance is reported, and cannot remove the instance
+case_tools_record_ours() { # [deep] trace-cmd record in our instance is reported, and cannot remove the instance
         trap tools_end EXIT
         local id
         numbered 2000

@@ -16,7 +16,7 @@ switch_off() {
 }
 counted() { "$@" >scraped && [ "$(number 'ktrace_syscalls_total{call="1000"}')" = 321 ]; }
 
-case_metrics_units() { # a scrape starts the service; the numbers of the shipped set are those that a program made
+case_metrics_units() { # [deep] a scrape starts the service; the shipped set counts what a program did
         local before
         switch_on '{"sets": ["syscalls"], "interval": "1s"}'
         ! systemctl is-active -q ktrace-metrics.service || fail "it runs before a scrape"

@@ -111,7 +111,7 @@ case_peers_trace_cmd() { # trace-cmd records the same values with the same probe
         within 20 ktracectl probes remove reads
 }
 
-case_peers_perf_probe() { # a perf probe on the same function has the same number of hits and the same values
+case_peers_perf_probe() { # [deep] a perf probe on the same function has the same number of hits and the same values
         cp /bin/cat peer
         perf probe -q --add 'peer_reads=vfs_read count=%dx:u64' || fail "perf probe"
         trap 'perf probe -q -d peer_reads; leave_case' EXIT
@@ -171,7 +171,7 @@ case_peers_bpftrace_marker() { # the arguments of a marker are the same as in bp
         ktracectl probes remove step
 }
 
-case_peers_perf_program() { # a perf probe in a program has the same place, hits and registers
+case_peers_perf_program() { # [deep] a perf probe in a program has the same place, hits and registers
         install -m 755 "$PROBED" peer
         perf probe -q -x "$T/peer" --add 'peer_add=probed_add a=%di:s64 b=%si:s64' || fail "perf probe"
         trap 'perf probe -q -d "probe_peer:*"; leave_case' EXIT

@@ -51,7 +51,7 @@ no_agent_left() {
         within 20 sh -c '! pgrep pkttyagent' || fail "pkttyagent is left: $(pgrep -a pkttyagent)"
 }
 
-case_polkit_rule_allows() { # a polkit rule sees scope, events and owner, and can allow without a password
+case_polkit_rule_allows() { # [deep] a polkit rule sees scope, events and owner, and can allow without a password
         polkit_begin 'polkit.addRule(function(action, subject) {
                 if (action.id == "org.ktrace1.trace-system" && subject.user == "u1000" &&
                     action.lookup("ktrace.scope") == "own" && action.lookup("ktrace.owner") == "1000" &&
@@ -72,7 +72,7 @@ case_polkit_rule_denies() { # a polkit rule can deny
                 --scope own
 }
 
-case_polkit_varlink() { # polkit is asked the same over Varlink, for the process that has connected
+case_polkit_varlink() { # [deep] polkit is asked the same over Varlink, for the process that has connected
         polkit_begin 'polkit.addRule(function(action, subject) {
                 if (action.id == "org.ktrace1.trace-system" && subject.user == "u1000" &&
                     action.lookup("ktrace.events") == "task:task_rename")
@@ -116,7 +116,7 @@ EOS
         within 20 no_instance || fail "left after the connections"
 }
 
-case_polkit_reload() { # a user's policy reload happens only after polkit has allowed it
+case_polkit_reload() { # [deep] a user's policy reload happens only after polkit has allowed it
         polkit_begin
         rm "$KTRACE_RULES"
         denied 'needs authentication' out user ktracectl --no-ask-password policy reload
@@ -160,7 +160,7 @@ case_polkit_password() { # on a terminal pkttyagent asks for the administrator's
         no_agent_left
 }
 
-case_polkit_wrong_password() { # a wrong password and ^C deny the request
+case_polkit_wrong_password() { # [deep] a wrong password and ^C deny the request
         polkit_begin
         denied 'authentication failed' out typing wrong ktracectl create x -e task:task_rename --scope own
         no_agent_left
@@ -180,7 +180,7 @@ case_polkit_absent() { # without polkit only root and rules that do not require 
         ktracectl destroy z
 }
 
-case_polkit_define() { # a probe that polkit allows is defined and traces the user's own processes
+case_polkit_define() { # [deep] a probe that polkit allows is defined and traces the user's own processes
         polkit_begin
         rm "$KTRACE_RULES"
         ktracectl policy reload
@@ -196,7 +196,7 @@ case_polkit_define() { # a probe that polkit allows is defined and traces the us
         ! prints '"mine"' ktracectl --json probes list || fail "it is defined"
 }
 
-case_polkit_administrator() { # a user whom polkit allows can see, stop and end other users' sessions; it is recorded
+case_polkit_administrator() { # [deep] a user whom polkit allows can see, stop and end others' sessions; it is recorded
         polkit_begin
         rm "$KTRACE_RULES"
         stranger ktracectl create theirs -e raw_syscalls:sys_enter --scope own
@@ -252,7 +252,7 @@ case_polkit_administrator_denied() { # [deep] a refusal, a wrong password and a 
         ktracectl destroy roots
 }
 
-case_polkit_programs() { # a probe in a root program requires an administrator, who sees the real path
+case_polkit_programs() { # [deep] a probe in a root program requires an administrator, who sees the real path
         polkit_begin
         rm "$KTRACE_RULES" # those that are shipped
         ktracectl policy reload
@@ -284,7 +284,7 @@ case_polkit_programs() { # a probe in a root program requires an administrator, 
         rm /usr/local/bin/ktrace-probed /usr/local/bin/ktrace-other
 }
 
-case_polkit_programs_disguised() { # a root file under another path in a user's mount namespace is refused at once
+case_polkit_programs_disguised() { # [deep] a root file under another path in a user's mount namespace is refused
         polkit_begin
         mkdir -p harmless
         install -m 755 "$PROBED" /usr/local/bin/ktrace-probed

@@ -7,7 +7,7 @@ slice_end() {
         leave_case
 }
 
-case_slice_memory() { # a worker that uses too much memory is killed; its stream is reported as incomplete
+case_slice_memory() { # [deep] a worker that uses too much memory is killed; its stream is reported as incomplete
         trap slice_end EXIT
         recording user ktracectl record -q -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts \
                 -- "$TARGET" paced 4000 3000
