@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # -M with a container of the real podman. suite.sh copies podman from the machine that runs the tests.
 
-# podman_begin: starts the container `web`, whose program makes calls. 
+# podman_begin: starts the container `web`, whose program makes calls.
 podman_begin() {
         [ -x "$PODMAN/podman" ] || skip "no podman"
         trap podman_end EXIT
@@ -17,15 +17,18 @@ END
         mkdir -p root/usr root/run root/etc
         for folder in bin lib lib64 sbin; do ln -s "usr/$folder" "root/$folder"; done
         # The engine's socket and files are root's, so a user finds a container by its id only.
-        printf '#!/bin/sh\nexec "%s/podman" --storage-driver vfs --root "%s/store" --runroot "%s/runroot" "$@"\n' "$PODMAN" "$T" "$T" >podman
+        cat >podman <<END
+#!/bin/sh
+exec "$PODMAN/podman" --storage-driver vfs --root "$T/store" --runroot "$T/runroot" "\$@"
+END
         chmod 755 podman
         PATH=$T:$PATH
         contained --detach --name web "$TARGET" paced 20000 50000 >id
         CONTAINER_ID=$(cat id)
         CONTAINED=$(podman container inspect --format '{{.State.Pid}}' web)
 }
-# contained ARGUMENT...: runs a program in a container that has the programs of the guest and its sockets, but namespaces
-# of its own.
+# contained ARGUMENT...: runs a program in a container that has the programs of the guest and its sockets. Its
+# namespaces are its own.
 contained() {
         local options=()
         while [[ $1 == --* ]]; do
