@@ -39,44 +39,45 @@ box_end() {
         leave_case
 }
 blackbox() { ktracectl blackbox --config-dir="$CONFIG_DIR" --lib-dir="$LIB_DIR" "$@"; }
-# calls N NR: a program makes N calls. Its pid is added to $PIDS.
-calls() {
-        "$TARGET" calls "$1" "$2" &
-        PIDS=${PIDS:+$PIDS,}$!
-        wait $!
+# requests N: a program handles N requests, and writes once for each. Its pid is in $PID.
+requests() {
+        "$APP" "$1" &
+        PID=$!
+        wait "$PID"
 }
-PIDS=
-# calls_in FILE NR: counts the calls of this number in a recording.
-calls_in() { count_events ".event == \"sys_enter\" and .fields.id == $2" <"$1"; }
+# writes FILE PID: counts the writes of this process in a file of JSON.
+writes() { count_events ".event == \"sys_enter_write\" and .pid == $2" <"$1"; }
 is_off() { no_instance && [ ! -e "$CONFIG_DIR/sessions.d/blackbox.json" ]; }
 
-case_blackbox() { # [guest smoke asan] what a program did is read afterwards, within the time asked for, again and again
+case_blackbox() { # [guest smoke] what a program did is read afterwards, within the time asked for, again and again
         box_begin
         prints '^The black box is off' blackbox status
         expect 0 blackbox enable --preset calls --memory 32M
         grep -qE '^Memory: 3[0-9.]+ MB of the kernel, .* for each of [0-9]+ CPU' out || fail "$(cat out err)"
         grep -qE '^Cost: about [0-9]+ ns for each event, .* % of one CPU' out || fail "$(cat out err)"
-        calls 30 1000
+        requests 3
+        local first=$PID second
         sleep 2
-        calls 20 1001
-        expect 0 ktracectl last --since 1.5s -p "$PIDS" -o new.json
-        same '0 20' "$(calls_in new.json 1000) $(calls_in new.json 1001)" "calls in the last 1.5 s"
-        expect 0 ktracectl last --since 1min -p "$PIDS" -o all.json
-        same '30 20' "$(calls_in all.json 1000) $(calls_in all.json 1001)" "calls in the last minute"
+        requests 4
+        second=$PID
+        expect 0 ktracectl last --since 1.5s -p "$first,$second" -o new.json
+        same '0 4' "$(writes new.json "$first") $(writes new.json "$second")" "writes in the last 1.5 s"
+        expect 0 ktracectl last --since 1min -p "$first,$second" -o all.json
+        same '3 4' "$(writes all.json "$first") $(writes all.json "$second")" "writes in the last minute"
         # Nothing was consumed, and it still records.
-        calls 7 1002
-        expect 0 ktracectl last --since 1min -p "$PIDS" -o again.json
-        same '30 20 7' "$(calls_in again.json 1000) $(calls_in again.json 1001) $(calls_in again.json 1002)" "calls then"
-        expect 0 ktracectl last -p "$PIDS"
-        same 7 "$(grep -cE 'sys_enter: +NR 1002 ' out)" "printed calls"
-        expect 0 ktracectl last -p "$PIDS" --to csv
-        grep -q sys_enter out || fail "$(head -n 5 out)"
-        calls 9 1003
+        requests 5
+        expect 0 ktracectl last --since 1min -p "$first,$second,$PID" -o again.json
+        same '3 4 5' "$(writes again.json "$first") $(writes again.json "$second") $(writes again.json "$PID")" "then"
+        expect 0 ktracectl last -p "$PID"
+        same 5 "$(grep -c ' sys_enter_write: ' out)" "printed writes"
+        expect 0 ktracectl last -p "$PID" --to calls
+        same 5 "$(grep -cE '^\[pid +[0-9]+\] write\(fd=3, buf=.*\) = ' out)" "printed calls"
+        requests 6
         expect 0 ktracectl last -o whole.dat
-        same 9 "$(ktracectl report --pid "$PIDS" whole.dat | grep -cE 'sys_enter: +NR 1003 ')" "calls in all of it"
+        same 6 "$(ktracectl report --pid "$PID" whole.dat | grep -c ' sys_enter_write: ')" "writes in all of it"
         refused 2 'dat and kts have the whole black box' ktracectl last --since 1s -o whole.dat
         expect 0 ktracectl last summary
-        grep -q '^black box: ' out && grep -qE '^raw_syscalls:sys_enter +[0-9]+' out || fail "$(cat out)"
+        grep -q '^black box: ' out && grep -qE '^write +[0-9]+ ' out || fail "$(cat out)"
         blackbox status >status || fail "status $?"
         grep -q '^The black box is on. Preset: calls$' status || fail "$(cat status)"
         grep -qE '^Reaches back: [0-9]+ s on all CPUs; the oldest record is [0-9]+ s old$' status || fail "$(cat status)"
@@ -90,10 +91,10 @@ case_blackbox() { # [guest smoke asan] what a program did is read afterwards, wi
 case_blackbox_processes() { # the past of one process, and of a unit, also after its end
         box_begin
         expect 0 blackbox enable --preset calls
-        calls 5 1000
-        "$TARGET" calls 6 1000
-        expect 0 ktracectl last -p "$PIDS" -o one.json
-        same 5 "$(calls_in one.json 1000)" "calls of one process"
+        requests 5
+        expect 0 ktracectl last -p "$PID" -o one.json
+        same 5 "$(writes one.json "$PID")" "writes of the process"
+        same 0 "$(count_events ".event == \"sys_enter_write\" and .pid != $PID" <one.json)" "writes of others"
         refused 2 '--unit .no.service.: no process of it is known' ktracectl last -u no.service
         lives_in box-live.service "$USER_UID" sleep 100
         within 10 has_become "$BACKGROUND"
@@ -102,11 +103,10 @@ case_blackbox_processes() { # the past of one process, and of a unit, also after
                 "the process of the live unit"
         # Of a unit that has ended, systemd knows the main process.
         ! service_manager || return 0
-        "$TARGET" calls 8 1001 &
-        echo $! >"$T.door/main"
-        wait $!
+        requests 6
+        echo "$PID" >"$T.door/main"
         expect 0 ktracectl last -u gone.service -o gone.json
-        same '8 0' "$(calls_in gone.json 1001) $(calls_in gone.json 1000)" "calls of the main process, and of others"
+        same 6 "$(writes gone.json "$PID")" "writes of the main process"
 }
 
 case_blackbox_strangers() { # other users are refused, and a session of theirs with this name is never read
