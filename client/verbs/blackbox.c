@@ -5,8 +5,7 @@
  * session spec in /usr/lib/ktrace/blackbox.d. last.c reads it.
  *
  * How fast the preset's events occur is measured before: a session that records them for a second.
- * The time that an event costs is not measured. It is that of METER_RECORD_NSEC in the daemon,
- * which GetStatistics returns. */
+ * The time that an event costs is not measured: it is KT_RECORD_NSEC. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "call/proxy-session.h"
+#include "interfaces/cost.h"
 #include "interfaces/spec-json.h"
 #include "recording/session-copy.h"
 #include "recording/target.h"
@@ -60,9 +60,8 @@ typedef struct BlackBox {
 /* What a second of the session has shown. */
 typedef struct BlackBoxLoad {
         unsigned n_cpus;
-        double events;    /* per second, of all CPUs */
-        double bytes;     /* per second, of the busiest CPU */
-        double cost_nsec; /* of an event */
+        double events; /* per second, of all CPUs */
+        double bytes;  /* per second, of the busiest CPU */
 } BlackBoxLoad;
 
 static json_object *blackbox_get(json_object *object, const char *key) {
@@ -102,9 +101,6 @@ static int blackbox_measure(Proxy *proxy,
                         load.bytes = MAX_OF(
                                         load.bytes, n * blackbox_number(cpu, "bytes") / entries);
         }
-        double recorded = blackbox_number(after, "recorded");
-        if (recorded > 0)
-                load.cost_nsec = blackbox_number(after, "cost-usec") * 1000 / recorded;
         *ret_load = load;
         *ret = TAKE_PTR(after);
         return 0;
@@ -142,7 +138,8 @@ static int blackbox_choose_size(const BlackBox *box,
         uint64_t all_kb = pages * (uint64_t)sysconf(_SC_PAGESIZE) / 1024, kb;
 
         if (box->memory > 0)
-                return blackbox_put_size(spec, box->memory / 1024 / load->n_cpus, reason);
+                return blackbox_put_size(
+                                spec, box->memory / 1024 / MAX_OF(load->n_cpus, 1U), reason);
         if (box->seconds == 0)
                 return 0;
         kb = (uint64_t)(load->bytes * (double)box->seconds * MARGIN / 1024);
@@ -160,7 +157,7 @@ static int blackbox_choose_size(const BlackBox *box,
 
 static void blackbox_print_cost(uint64_t buffer_kb, const BlackBoxLoad *load) {
         char all[TABLE_NUMBER_MAX], each[TABLE_NUMBER_MAX], rate[TABLE_NUMBER_MAX];
-        double percent = load->events * load->cost_nsec * 100 / NSEC_PER_SEC;
+        double percent = load->events * KT_RECORD_NSEC * 100 / NSEC_PER_SEC;
 
         printf("Memory: %s of the kernel, %s for each of %u CPUs\n",
                         table_format_bytes(all, buffer_kb * load->n_cpus * 1024),
@@ -168,11 +165,10 @@ static void blackbox_print_cost(uint64_t buffer_kb, const BlackBoxLoad *load) {
                         load->n_cpus);
         printf("Load: %s events in the last second\n",
                         table_format_number(rate, (uint64_t)load->events));
-        if (load->cost_nsec > 0)
-                printf("Cost: about %.0f ns for each event, %.2f %% of one CPU at this load "
-                       "(an estimate, see ktraced(8))\n",
-                                load->cost_nsec,
-                                percent);
+        printf("Cost: about %d ns for each event, %.2f %% of one CPU at this load "
+               "(an estimate, see ktraced(8))\n",
+                        KT_RECORD_NSEC,
+                        percent);
 }
 
 /* Returns its spec, without a name and a lifetime. */
@@ -340,10 +336,7 @@ static int blackbox_put_status(json_object *status,
                             ?: spec_json_put(status,
                                                "events-per-sec",
                                                json_object_new_uint64((uint64_t)load->events));
-        r = r
-                            ?: spec_json_put(status,
-                                               "nsec-per-event",
-                                               json_object_new_uint64((uint64_t)load->cost_nsec));
+        r = r ?: spec_json_put(status, "nsec-per-event", json_object_new_uint64(KT_RECORD_NSEC));
         r = r ?: spec_json_put(status, "complete-sec", json_object_new_double(complete));
         return r ?: spec_json_put(status, "oldest-sec", json_object_new_double(oldest));
 }
