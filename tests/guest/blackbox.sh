@@ -35,7 +35,7 @@ EOS
         same "600 root" "$(stat -c '%a %U' /var/lib/ktrace-last/crashes.service.dat)" "the file"
         ! user cat /var/lib/ktrace-last/crashes.service.dat 2>err || fail "the user of the service reads it"
         kept >all
-        same 1 "$(grep -cE "^ *app-$pid .* sys_enter_write: " all)" "writes of the service"
+        same 1 "$(grep -cE "^ *app-$pid .* sys_enter_write: .* count: 0x0*17$" all)" "requests of the service"
         grep -qE "^ *app-$pid .* signal_generate: sig=6 " all || fail "no abort: $(grep "app-$pid" all | tail -n 5)"
         expect 0 ktracectl last -u crashes.service
         grep -qE "^ *app-$pid .* signal_generate: sig=6 " out || fail "$(tail -n 5 out)"
