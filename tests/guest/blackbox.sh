@@ -36,9 +36,9 @@ EOS
         ! user cat /var/lib/ktrace-last/crashes.service.dat 2>err || fail "the user of the service reads it"
         kept >all
         same 1 "$(grep -cE "^ *app-$pid .* sys_enter_write: .* count: 0x0*17$" all)" "requests of the service"
-        grep -qE "^ *app-$pid .* signal_generate: sig=6 " all || fail "no abort: $(grep "app-$pid" all | tail -n 5)"
+        grep -qE "^ *app-$pid .* signal_generate: +sig=6 " all || fail "no abort: $(grep "app-$pid" all | tail -n 5)"
         expect 0 ktracectl last -u crashes.service
-        grep -qE "^ *app-$pid .* signal_generate: sig=6 " out || fail "$(tail -n 5 out)"
+        grep -qE "^ *app-$pid .* signal_generate: +sig=6 " out || fail "$(tail -n 5 out)"
         # The next failure takes its place.
         crashes
         within 20 sh -c '[ $(ls /var/lib/ktrace-last | wc -l) = 1 ]' || fail "$(ls -a /var/lib/ktrace-last)"
