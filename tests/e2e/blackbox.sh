@@ -127,7 +127,7 @@ case_blackbox_strangers() { # other users are refused, and a session of theirs w
 
 case_blackbox_sizes() { # the size follows from the memory or the seconds, and mistakes change nothing
         box_begin
-        expect 0 blackbox enable --dry-run --seconds 60
+        expect 0 blackbox enable --dry-run --preset sched --seconds 5
         grep -q '^Memory: ' out || fail "$(cat out)"
         [ ! -e "$CONFIG_DIR/sessions.d/blackbox.json" ] || fail "a dry run writes the file"
         refused 2 'seconds: expected a number from 1 to 86400, got "0"' blackbox enable --seconds 0
