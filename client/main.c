@@ -40,6 +40,8 @@ static const Verb *const verbs[] = {
         &verb_watch,
         &verb_stream,
         &verb_snapshot,
+        &verb_last,
+        &verb_blackbox,
         &verb_spool,
         &verb_fleet,
         &verb_mark,

@@ -31,3 +31,6 @@
 /* A session id: this many lower-case hex digits, from getrandom(2). */
 #define KT_ID_DIGITS 16
 #define KT_NAME_MAX  64
+
+/* The session of root that is the machine's black box. */
+#define KT_BLACK_BOX "blackbox"

@@ -26,6 +26,7 @@ static const ProxyMethod methods[] = {
         { "ListProbes", false, {}, { { "probes", "aa{sv}" } } },
         { "ListSessions", false, {}, { { "sessions", "a(sosus)", session_row } } },
         { "ListSpool", false, {}, { { "recordings", "aa{sv}" } } },
+        { "OpenBlackBox", false, { { "options", "a{sv}" } }, { { "stream", "h" } } },
         { "OpenProbeFile", false, {}, { { "file", "u" }, { "socket", "h" } } },
         { "OpenSpool", false, { { "id", "s" }, { "options", "a{sv}" } }, { { "pipe", "h" } } },
         { "Reload", false, {}, {} },

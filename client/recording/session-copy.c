@@ -16,9 +16,8 @@
 #include "interfaces/descriptor.h"
 #include "recording/spool-fetch.h"
 
-/* Sets *ret to the id of the caller's session with this name or id, or to NULL. Root also sees the
- * sessions of others, who choose their names. */
-static int find_own(Proxy *proxy, const char *name, char **ret, Reason *reason) {
+/* Root also sees the sessions of others, who choose their names. */
+int session_find_own(Proxy *proxy, const char *name, char **ret, Reason *reason) {
         _cleanup_json_ json_object *rows = NULL;
 
         int r = proxy_list(proxy, &rows, reason);
@@ -52,7 +51,7 @@ int session_copy(Proxy *proxy, const char *name, int to, bool *ret_goes_on, Reas
         _cleanup_free_ char *session = NULL, *recording = NULL;
 
         *ret_goes_on = false;
-        int r = find_own(proxy, name, &session, reason);
+        int r = session_find_own(proxy, name, &session, reason);
         r = r ?: spool_resolve(proxy, session ?: name, &recording, ret_goes_on, reason);
         if (r == 0)
                 return spool_fetch_into(proxy, recording, NULL, to, reason);

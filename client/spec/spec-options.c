@@ -332,8 +332,7 @@ static int spec_options_set_buffer(const char *text, Spec *spec, Reason *reason)
         return spec_set_number(spec, "buffer-kb", kb, reason);
 }
 
-/* Parses sizes such as "64M". */
-static int parse_bytes(const char *text, uint64_t *ret) {
+int spec_options_parse_size(const char *text, uint64_t *ret) {
         static const char units[] = "KMGT";
         char *end;
 
@@ -352,7 +351,7 @@ static int parse_bytes(const char *text, uint64_t *ret) {
 bool spec_options_is_size(const char *text) {
         uint64_t bytes;
 
-        return parse_bytes(text, &bytes) == 0;
+        return spec_options_parse_size(text, &bytes) == 0;
 }
 
 static int spec_options_set_spool(const SpecOptions *options, Spec *spec, Reason *reason) {
@@ -365,7 +364,7 @@ static int spec_options_set_spool(const SpecOptions *options, Spec *spec, Reason
                 r = spec_spool_begin(spec, spec_field_find("spool"), reason);
         if (r != 0 || !options->spool)
                 return r;
-        if (parse_bytes(options->spool, &bytes) < 0)
+        if (spec_options_parse_size(options->spool, &bytes) < 0)
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "--spool: expected a number of bytes, or a number with K, M, G or T such as 2G, got \"%s\"",

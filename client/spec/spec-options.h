@@ -121,6 +121,8 @@ int spec_options_build(const SpecOptions *options,
                 const char *lifetime,
                 Spec **ret,
                 Reason *reason);
+/* Parses a size such as "64M" to bytes. Returns 0 or -EINVAL. */
+int spec_options_parse_size(const char *text, uint64_t *ret);
 /* Whether --spool= accepts the text as a size, such as "64M". */
 bool spec_options_is_size(const char *text);
 /* Prints the options' part of --help, with the limits from the spec's field table. */

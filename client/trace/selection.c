@@ -128,7 +128,7 @@ static int selection_choose_times(const Selection *selection,
                 return r;
         if (selection->last_ns > 0)
                 filter->from = last - MIN_OF(last, selection->last_ns);
-        if (filter->from > last || filter->until <= first)
+        if (!selection->may_be_empty && (filter->from > last || filter->until <= first))
                 return reason_set(reason,
                                 KT_E_INVALID_SPEC,
                                 "no event lies between --from and --until: the recording is %" PRIu64

@@ -11,6 +11,7 @@
 /* The part of a recording that a user chose. All zeros: the whole recording. */
 typedef struct Selection {
         SelectionTime from, until;
+        bool may_be_empty;                        /* times without a record are no mistake */
         uint64_t last_ns;                         /* 0: not set; then `from` is not set */
         const char *events[SELECTION_EVENTS_MAX]; /* patterns; borrowed */
         size_t n_events;

@@ -17,6 +17,7 @@
 #include "recording/selection-options.h"
 #include "recording/target.h"
 #include "terminal/message.h"
+#include "verbs/convert.h"
 #include "verbs/verb.h"
 
 enum {
@@ -107,6 +108,15 @@ static int convert_to_directory(ConvertWork *work, const char *path) {
         return r == 0 ? status : input_report_failure(work->source.name, NULL, r, &reason);
 }
 
+static int convert_source(ConvertWork *work, const char *out_path) {
+        if (export_format_can(work->format, EXPORT_CAN_FILL))
+                return convert_to_directory(work, out_path);
+        if (strcmp(out_path, "-") != 0)
+                return convert_to_file(work, out_path);
+        work->out = stdout;
+        return isolation_run(work->source.name, convert_work, work);
+}
+
 static int convert(ConvertWork *work, const char *in_path, const char *out_path) {
         _cleanup_close_ int fd = -1;
         Reason reason = {};
@@ -115,12 +125,7 @@ static int convert(ConvertWork *work, const char *in_path, const char *out_path)
         if (r != 0)
                 return input_report_failure(work->source.name, NULL, r, &reason);
         work->source.fd = fd;
-        if (export_format_can(work->format, EXPORT_CAN_FILL))
-                return convert_to_directory(work, out_path);
-        if (strcmp(out_path, "-") != 0)
-                return convert_to_file(work, out_path);
-        work->out = stdout;
-        return isolation_run(work->source.name, convert_work, work);
+        return convert_source(work, out_path);
 }
 
 static int convert_to_archive(const ConvertWork *work, const char *in_path, const char *out_path) {
@@ -252,6 +257,25 @@ static int convert_check_options(const ConvertOptions *o, ExportFormat format, R
                         KT_E_INVALID_SPEC,
                         "--compression %s: expected zstd or none",
                         o->compression);
+}
+
+int convert_opened(const Context *context,
+                const Selection *selection,
+                int fd,
+                const char *name,
+                const char *to,
+                const char *out_path) {
+        const ConvertOptions o = { .to = to, .out_path = out_path };
+        ConvertWork work = {
+                .context = context,
+                .source = { .seal = isolation_seal, .fd = fd, .name = name, .selection = selection }
+        };
+        Reason reason = {};
+
+        int r = convert_choose_format(context, &o, &work.format, &reason);
+        r = r ?: convert_check_options(&o, work.format, &reason);
+        r = r ?: input_parse_jobs(NULL, &work.source.n_jobs, &reason);
+        return r == 0 ? convert_source(&work, out_path) : message_fail(r, &reason);
 }
 
 static int convert_run(Context *context, int argc, char **argv) {

@@ -16,6 +16,7 @@
 #include "recording/selection-options.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
+#include "verbs/report.h"
 #include "verbs/verb.h"
 
 enum {
@@ -163,6 +164,8 @@ static int report_work(void *argument) {
         int r = export_source(&work->source, work->format, stdout, &summary, &reason);
         if (r != 0)
                 return input_report_failure(work->source.name, stdout, r, &reason);
+        if (summary.n_events == 0 && work->source.selection->may_be_empty && !work->context->quiet)
+                message_print("%s: no such event in this time", work->source.name);
         if (work->wants_stats)
                 report_stats(work->source.name, &summary);
         return input_report_summary(work->context, work->source.name, &summary);
@@ -250,6 +253,20 @@ static int report_directory(const ReportOptions *o,
                         .selection = &o->selection.selection,
                         .has_names = work->source.has_names,
                         .is_raw = o->is_raw });
+}
+
+int report_opened(const Context *context, const Selection *selection, int fd, const char *name) {
+        ReportWork work = { .context = context,
+                .source = { .seal = isolation_seal,
+                                .fd = fd,
+                                .name = name,
+                                .selection = selection },
+                .format = context->json != JSON_OFF ? EXPORT_JSON : EXPORT_TEXT };
+        Reason reason = {};
+
+        int r = report_choose_names("auto", false, &work.source.has_names, &reason);
+        r = r ?: input_parse_jobs(NULL, &work.source.n_jobs, &reason);
+        return r == 0 ? isolation_run(name, report_work, &work) : message_fail(r, &reason);
 }
 
 static int report_run(Context *context, int argc, char **argv) {

@@ -23,6 +23,7 @@
 #include "verbs/activity.h"
 #include "verbs/container-scope.h"
 #include "verbs/record.h"
+#include "verbs/summary.h"
 #include "verbs/verb.h"
 
 /* Rows of a table on the screen. */
@@ -346,6 +347,16 @@ static int summary_print_file(SummaryWork *work, int fd, const char *name) {
         work->source.fd = fd;
         work->source.name = name;
         return isolation_run(name, summary_work, work);
+}
+
+int summary_print_opened(const Context *context,
+                const Selection *selection,
+                int fd,
+                const char *name) {
+        SummaryWork work = { .context = context,
+                .source = { .seal = isolation_seal, .selection = selection } };
+
+        return summary_print_file(&work, fd, name);
 }
 
 static int summary_read_machine(SummaryWork *work,

@@ -11,6 +11,7 @@
         "                             exit status 3 where it does not\n"
 
 extern const Verb verb_bootconfig;
+extern const Verb verb_blackbox;
 extern const Verb verb_calls;
 extern const Verb verb_clear;
 extern const Verb verb_convert;
@@ -18,6 +19,7 @@ extern const Verb verb_create;
 extern const Verb verb_destroy;
 extern const Verb verb_events;
 extern const Verb verb_hist;
+extern const Verb verb_last;
 extern const Verb verb_list;
 extern const Verb verb_mark;
 extern const Verb verb_metrics;

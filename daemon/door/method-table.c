@@ -4,6 +4,7 @@
  * user may call each method; policy decides. A container may call those for CONTAINERS. */
 #include "door/method-table.h"
 
+#include "door/black-box-verb.h"
 #include "door/manager-verb.h"
 #include "door/probe-verb.h"
 #include "door/session-verb.h"
@@ -93,6 +94,7 @@ const Method method_table[] = {
         { "RemoveProbe", VALUES(TEXT("name")), NULL, verb_remove_probe },
         { "ListProbes", NULL, VALUES(OBJECTS("probes")), verb_list_probes },
         { "ListSpool", NULL, VALUES(OBJECTS("recordings")), verb_list_spool },
+        { "OpenBlackBox", VALUES(OPTIONS), VALUES(DESCRIPTOR("stream")), verb_open_black_box },
         { "OpenSpool", VALUES(TEXT("id"), OPTIONS), VALUES(DESCRIPTOR("pipe")), verb_open_spool },
         { "RemoveSpool", VALUES(TEXT("id")), NULL, verb_remove_spool },
         { "AcknowledgeSpool", VALUES(TEXT("id"), TEXT("file")), NULL, verb_acknowledge_spool },

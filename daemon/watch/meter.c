@@ -17,6 +17,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "interfaces/cost.h"
 #include "trace/trace-statistics.h"
 
 #define TICK_USEC 1000000
@@ -79,7 +80,7 @@ static int meter_look(Meter *meter) {
 }
 
 uint64_t meter_get_cost_usec(uint64_t n_events) {
-        return n_events * METER_RECORD_NSEC / 1000;
+        return n_events * KT_RECORD_NSEC / 1000;
 }
 
 static void meter_report(Meter *meter) {

@@ -3,9 +3,7 @@
 
 #include "watch/activity.h"
 
-/* The time that a recorded event costs the task that causes it. Measured on Linux 6.18: 220 ns in
- * the first instance and 216 ns in each further one, with any clock and any buffer size. */
-#define METER_RECORD_NSEC 220
+/* The time that these events cost the tasks that caused them. */
 uint64_t meter_get_cost_usec(uint64_t n_events);
 
 /* How fast a session records. */

@@ -158,6 +158,19 @@ boot_session_end() {
         cookbook_end
 }
 
+case_cookbook_last() { # [guest] ktrace-cookbook(7): the last 30 seconds, from the black box
+        service_manager || skip "no service manager"
+        cookbook
+        trap black_box_end EXIT
+        service
+        before_command() { [[ $1 != *last*calls* ]] || sleep 2; }
+        example ktrace-cookbook.7 'The last 30 seconds'
+}
+black_box_end() {
+        ktracectl blackbox disable || true
+        cookbook_end
+}
+
 case_cookbook_days() { # ktrace-cookbook(7): a recording onto disk
         cookbook
         background sh -c 'while :; do sleep 0.2; done'

@@ -21,7 +21,7 @@ cases() {
 
 # polkit and audit come first: other cases use up the number of denials that are recorded for each user.
 cases guest/polkit.sh guest/audit.sh guest/cases.sh guest/kernel.sh guest/metrics.sh guest/peers.sh \
-        guest/interference.sh guest/resources.sh guest/podman.sh
+        guest/interference.sh guest/resources.sh guest/podman.sh guest/blackbox.sh
 # shellcheck disable=SC2046 # names without blanks
 TAP_TAG=${TAP_TAG:-guest} cases $(grep -l "^case_" e2e/*.sh)
 

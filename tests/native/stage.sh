@@ -68,6 +68,7 @@ install -D -m 644 -t "$NATIVE/python/ktrace" "$here"/../../client/python/ktrace/
 install -D -m 644 -t "$NATIVE/lib/policy.d" "$here"/../../policy/*.json
 install -D -m 644 -t "$NATIVE/lib/probes.d" "$here"/../../policy/probes.d/*.json
 install -D -m 644 -t "$NATIVE/lib/metrics.d" "$here"/../../policy/metrics.d/*.json
+install -D -m 644 -t "$NATIVE/lib/blackbox.d" "$here"/../../policy/blackbox.d/*.json
 echo "${KTRACED_JSON:-{\}}" >"$NATIVE/config/ktraced.json"
 cat >"$NATIVE/services/org.ktrace1.service" <<EOS
 [D-BUS Service]

@@ -88,6 +88,8 @@ set -l verbs \
     'watch|print what happens to your sessions' \
     'stream|read the stream of a session' \
     'snapshot|read what a flight recorder contains' \
+    'last|show what the machine did in the last seconds' \
+    'blackbox|keep what all processes did last' \
     'spool|list, fetch and remove recordings on the disk of the machine' \
     'fleet|recordings that ktrace-ship has sent from other machines' \
     'mark|write a line of text among the events of a session' \
@@ -139,9 +141,9 @@ set -l options \
     'record create convert|--compression||zstd none|compression of the data in streams and of a .dat' \
     'record create hist|--unredacted||-|nothing is cut, where the policy allows it' \
     'record create|--spec||file|session spec' \
-    'record stream snapshot convert spool fleet|--output|o|file|write to this file' \
+    'record stream snapshot convert spool fleet last|--output|o|file|write to this file' \
     'record stream snapshot spool fleet|--to||dat text json kts text-wall dat-wall calls|format' \
-    'convert|--to||dat text json kts text-wall dat-wall csv ctf chrome folded speedscope perfetto html calls summary|format' \
+    'convert last|--to||dat text json kts text-wall dat-wall csv ctf chrome folded speedscope perfetto html calls summary|format' \
     'calls|--output|o|file|write to this file' \
     'metrics|--output|o|file|replace this file, for node_exporter' \
     'calls|--trace|e||only these calls' \
@@ -149,6 +151,13 @@ set -l options \
     'calls|--summary|C|-|the list and counts' \
     'calls|--summary-sort-by|S|time calls errors name nothing|order of the counts' \
     'calls|--syscall-times|T|-|the time in each call' \
+    'last|--since|||this long before now' \
+    'last|--pid|p|(__fish_complete_pids)|these processes only' \
+    'last|--unit|u|(__ktracectl_units)|this unit only' \
+    'blackbox|--preset||light sched calls|which events' \
+    'blackbox|--seconds|||how far back' \
+    'blackbox|--memory|||for all CPUs together' \
+    'blackbox|--dry-run||-|only print the cost' \
     'record|--flight||-|keep the newest events' \
     'record|--snapshot-on||SIGUSR1 exit|when a snapshot is written' \
     'record|--allow-setuid||-|the command may gain privileges, which ends the trace' \
@@ -212,8 +221,8 @@ set -l options \
     'probes|--about|||one line of description' \
     'probes|--usdt||file|the markers of a program, a library or a process' \
     'policy|--user||(__fish_complete_users)|explain for this user' \
-    'saved bootconfig|--config-dir||dir|directory of the configuration' \
-    'saved bootconfig|--lib-dir||dir|directory of the shipped files' \
+    'saved bootconfig blackbox|--config-dir||dir|directory of the configuration' \
+    'saved bootconfig blackbox|--lib-dir||dir|directory of the shipped files' \
     'bootconfig|--kernel||file|for another kernel' \
     'bootconfig|--top||-|into the top buffer' \
     'bootconfig|--bootconfig||-|a bootconfig file' \
@@ -223,6 +232,8 @@ set -l options \
 
 # The second word of a verb, where it has one.
 set -l seconds \
+    'last|summary' \
+    'blackbox|enable disable status' \
     'fleet|add fetch follow list' \
     'spool|fetch list remove' \
     'saved|list show check run' \
@@ -256,14 +267,15 @@ for entry in $seconds
     complete -c ktracectl -n "__ktracectl_seen $fields[1]; and not __ktracectl_seen $fields[2]" -a $fields[2]
 end
 complete -c ktracectl -n '__ktracectl_seen show start stop destroy watch stream snapshot mark hist clear status set;
-    and not __ktracectl_seen probes saved spool' -a '(__ktracectl_sessions)'
+    and not __ktracectl_seen probes saved spool blackbox' -a '(__ktracectl_sessions)'
 complete -c ktracectl -n '__ktracectl_seen set' -a 'on off buffer-kb (__ktracectl_events)'
-complete -c ktracectl -n '__ktracectl_seen summary' -a '(__ktracectl_sessions) (__ktracectl_recordings)'
+complete -c ktracectl -n '__ktracectl_seen summary; and not __ktracectl_seen last' -a '(__ktracectl_sessions) (__ktracectl_recordings)'
 complete -c ktracectl -n '__ktracectl_seen events' -a '(__ktracectl_events)'
 complete -c ktracectl -n '__ktracectl_seen spool; and __ktracectl_seen fetch remove' -a '(__ktracectl_recordings)'
 complete -c ktracectl -n '__ktracectl_seen saved; and __ktracectl_seen show run check' -a '(__ktracectl_saved)'
 complete -c ktracectl -n '__ktracectl_seen probes; and __ktracectl_seen show remove' -a '(__ktracectl_probes)'
-complete -c ktracectl -n '__ktracectl_seen report calls summary view convert bootconfig' -F
+complete -c ktracectl -n '__ktracectl_seen report calls summary view convert bootconfig;
+    and not __ktracectl_seen last' -F
 complete -c ktracectl -n '__ktracectl_seen policy; and __ktracectl_seen check explain' -F
 complete -c ktracectl -n '__ktracectl_seen saved; and __ktracectl_seen check' -F
 complete -c ktracectl -n '__ktracectl_seen probes; and __ktracectl_seen load' -F

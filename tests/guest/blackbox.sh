@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The black box with systemd: OnFailure=ktrace-last@%n.service of a service that crashes.
+
+failure_end() {
+        systemctl stop crashes.service || true
+        systemctl reset-failed crashes.service || true
+        rm -rf /run/systemd/system/crashes.service /var/lib/ktrace-last
+        systemctl daemon-reload
+        ktracectl blackbox disable || true
+        leave_case
+}
+crashes() { # runs the service until it has failed, and ktrace-last@ has ended
+        systemctl start crashes.service
+        within 30 has_failed || fail "$(systemctl status crashes.service)"
+        within 30 [ -s /var/lib/ktrace-last/crashes.service.dat ] || fail "$(journalctl -u 'ktrace-last@*' -o cat)"
+}
+has_failed() { [ "$(systemctl is-failed crashes.service)" = failed ]; }
+kept() { ktracectl report /var/lib/ktrace-last/crashes.service.dat; }
+
+case_last_of_failed_unit() { # [smoke] a service that crashes leaves the last seconds in a file that only root can read
+        trap failure_end EXIT
+        ktracectl blackbox enable --preset calls --memory 16M
+        cat >/run/systemd/system/crashes.service <<EOS
+[Unit]
+OnFailure=ktrace-last@%n.service
+[Service]
+User=$USER_UID
+WorkingDirectory=$T
+ExecStart=$APP crash
+EOS
+        systemctl daemon-reload
+        crashes
+        local pid
+        pid=$(systemctl show -P ExecMainPID crashes.service)
+        same "600 root" "$(stat -c '%a %U' /var/lib/ktrace-last/crashes.service.dat)" "the file"
+        ! user cat /var/lib/ktrace-last/crashes.service.dat 2>err || fail "the user of the service reads it"
+        kept >all
+        same 1 "$(grep -cE "^ *app-$pid .* sys_enter_write: .* count: 0x0*17$" all)" "requests of the service"
+        grep -qE "^ *app-$pid .* signal_generate: +sig=6 " all || fail "no abort: $(grep "app-$pid" all | tail -n 5)"
+        expect 0 ktracectl last -u crashes.service
+        grep -qE "^ *app-$pid .* signal_generate: +sig=6 " out || fail "$(tail -n 5 out)"
+        # The next failure takes its place.
+        crashes
+        within 20 sh -c '[ $(ls /var/lib/ktrace-last | wc -l) = 1 ]' || fail "$(ls -a /var/lib/ktrace-last)"
+        ktracectl blackbox disable
+        ! systemctl is-enabled ktrace-session@blackbox.service || fail "still enabled"
+        within 20 no_instance || fail "its instance is left"
+}
