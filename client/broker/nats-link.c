@@ -167,6 +167,8 @@ int nats_link_refuse(natsConnection *connection, const char *what, natsStatus s,
                 last = strstr(last, "): ") + strlen("): ");
         if (!last || strcmp(last, natsStatus_GetText(s)) == 0)
                 last = "";
+        if (s == NATS_TIMEOUT)
+                last = "the broker does not answer; a cluster needs more than half of its servers";
         return reason_set(reason,
                         KT_E_FAILED,
                         "%s: %s%s%.256s",

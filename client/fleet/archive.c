@@ -16,7 +16,11 @@
 #include "interfaces/quote.h"
 #include "interfaces/utf8.h"
 
-#define TIMEOUT_USEC  UINT64_C(30000000)
+#define TIMEOUT_USEC UINT64_C(30000000)
+/* A cluster that has no leader yet drops a request without an answer, so it is sent again. The
+ * broker answers a repeated request like the first one. */
+#define REQUEST_MSEC  3000
+#define REQUEST_TRIES 10
 #define STREAM_PREFIX NATS_SUBJECT_PREFIX "-"
 #define END_VALUES    128
 #define HOST_MAX      64
@@ -74,6 +78,8 @@ int archive_add(Archive *archive, const ArchiveStream *stream, Reason *reason) {
         char name[NATS_SUBJECT_MAX], subject[NATS_SUBJECT_MAX];
         const char *subjects[] = { subject };
         jsStreamConfig config;
+        jsOptions options;
+        natsStatus s = NATS_TIMEOUT;
         jsErrCode code = 0;
 
         nats_link_print_stream(stream->machine_id, name);
@@ -90,7 +96,10 @@ int archive_add(Archive *archive, const ArchiveStream *stream, Reason *reason) {
         config.Duplicates = DUPLICATES_NSEC;
         config.AllowDirect = true;
         config.DenyDelete = true;
-        natsStatus s = js_AddStream(NULL, archive->api, &config, NULL, &code);
+        (void)jsOptions_Init(&options);
+        options.Wait = REQUEST_MSEC;
+        for (int i = 0; i < REQUEST_TRIES && s == NATS_TIMEOUT; i++)
+                s = js_AddStream(NULL, archive->api, &config, &options, &code);
         return s == NATS_OK ? 0 : nats_link_refuse(archive->connection, name, s, reason);
 }
 
@@ -119,13 +128,15 @@ static int archive_get_info(Archive *archive,
                 Reason *reason) {
         char filter[NATS_SUBJECT_MAX];
         jsOptions options;
+        natsStatus s = NATS_TIMEOUT;
         jsErrCode code = 0;
 
         (void)jsOptions_Init(&options);
-        options.Wait = (int64_t)(TIMEOUT_USEC / 1000);
+        options.Wait = REQUEST_MSEC;
         nats_link_print_subject(stream + strlen(STREAM_PREFIX), "*", filter);
         options.Stream.Info.SubjectsFilter = filter;
-        natsStatus s = js_GetStreamInfo(ret, archive->api, stream, &options, &code);
+        for (int i = 0; i < REQUEST_TRIES && s == NATS_TIMEOUT; i++)
+                s = js_GetStreamInfo(ret, archive->api, stream, &options, &code);
         return s == NATS_OK ? 0 : nats_link_refuse(archive->connection, stream, s, reason);
 }
 
@@ -139,10 +150,15 @@ static int archive_visit(Archive *archive,
                 void *userdata,
                 Reason *reason) {
         jsStreamNamesList *names = NULL;
+        jsOptions options;
+        natsStatus s = NATS_TIMEOUT;
         jsErrCode code = 0;
         int r = 0;
 
-        natsStatus s = js_StreamNames(&names, archive->api, NULL, &code);
+        (void)jsOptions_Init(&options);
+        options.Wait = REQUEST_MSEC;
+        for (int i = 0; i < REQUEST_TRIES && s == NATS_TIMEOUT; i++)
+                s = js_StreamNames(&names, archive->api, &options, &code);
         if (s == NATS_NOT_FOUND)
                 return 0;
         if (s != NATS_OK)
