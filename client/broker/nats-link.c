@@ -161,7 +161,7 @@ int nats_link_refuse(natsConnection *connection, const char *what, natsStatus s,
 
         if (connection)
                 (void)natsConnection_GetLastError(connection, &last);
-        else
+        if (!last || !*last) /* what JetStream answers is an error of this thread */
                 last = nats_GetLastError(NULL);
         if (last && *last == '(' && strstr(last, "): ")) /* a place in the source of libnats */
                 last = strstr(last, "): ") + strlen("): ");
