@@ -29,25 +29,33 @@
 #define DUPLICATES_NSEC (INT64_C(600) * 1000000000)
 
 struct Archive {
+        const FleetSettings *settings; /* borrowed */
         natsConnection *connection;
         jsCtx *api;
         Hash *hash;
         natsMsg *message; /* of the last chunk */
 };
 
-Archive *archive_free(Archive *archive) {
-        if (!archive)
-                return NULL;
+static void archive_disconnect(Archive *archive) {
         natsMsg_Destroy(archive->message);
         jsCtx_Destroy(archive->api);
         natsConnection_Destroy(archive->connection);
+        archive->message = NULL;
+        archive->api = NULL;
+        archive->connection = NULL;
+}
+
+Archive *archive_free(Archive *archive) {
+        if (!archive)
+                return NULL;
+        archive_disconnect(archive);
         hash_free(archive->hash);
         free(archive);
         return NULL;
 }
 
-int archive_open(const FleetSettings *settings, Archive **ret, Reason *reason) {
-        _cleanup_(archive_free_cleanup) Archive *archive = calloc(1, sizeof(*archive));
+int archive_reconnect(Archive *archive, Reason *reason) {
+        const FleetSettings *settings = archive->settings;
         const NatsLinkOptions link = {
                 .servers = (const char *const *)settings->servers.strings,
                 .n_servers = settings->servers.n,
@@ -59,19 +67,27 @@ int archive_open(const FleetSettings *settings, Archive **ret, Reason *reason) {
         };
         jsOptions options;
 
-        if (!archive)
-                return -ENOMEM;
-        int r = hash_new(&archive->hash);
-        r = r ?: nats_link_open(&link, &archive->connection, reason);
+        archive_disconnect(archive);
+        int r = nats_link_open(&link, &archive->connection, reason);
         if (r != 0)
                 return r;
         (void)jsOptions_Init(&options);
         options.Wait = (int64_t)(TIMEOUT_USEC / 1000);
         natsStatus s = natsConnection_JetStream(&archive->api, archive->connection, &options);
-        if (s != NATS_OK)
-                return nats_link_refuse(archive->connection, "the broker", s, reason);
-        *ret = TAKE_PTR(archive);
-        return 0;
+        return s == NATS_OK ? 0 : nats_link_refuse(archive->connection, "the broker", s, reason);
+}
+
+int archive_open(const FleetSettings *settings, Archive **ret, Reason *reason) {
+        _cleanup_(archive_free_cleanup) Archive *archive = calloc(1, sizeof(*archive));
+
+        if (!archive)
+                return -ENOMEM;
+        archive->settings = settings;
+        int r = hash_new(&archive->hash);
+        r = r ?: archive_reconnect(archive, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(archive);
+        return r;
 }
 
 int archive_add(Archive *archive, const ArchiveStream *stream, Reason *reason) {
@@ -376,8 +392,10 @@ int archive_read(Archive *archive,
         natsStatus s = js_DirectGetMsg(&archive->message, archive->api, stream, NULL, &options);
         if (s == NATS_NOT_FOUND)
                 return -ENOENT;
-        if (s != NATS_OK)
-                return nats_link_refuse(archive->connection, stream, s, reason);
+        if (s != NATS_OK) {
+                (void)nats_link_refuse(archive->connection, stream, s, reason);
+                return -ENOTCONN;
+        }
         uint64_t found = natsMsg_GetSequence(archive->message);
         if (found < *position || found == UINT64_MAX)
                 return reason_set(reason, KT_E_FAILED, "the broker goes back in its stream");

@@ -8,7 +8,11 @@
 /* What the broker has of all machines. */
 typedef struct Archive Archive;
 
+/* settings: borrowed. */
 int archive_open(const FleetSettings *settings, Archive **ret, Reason *reason);
+/* Ends the connection, and opens another one. After a failure only this or archive_free() may be
+ * called. */
+int archive_reconnect(Archive *archive, Reason *reason);
 Archive *archive_free(Archive *archive);
 DEFINE_CLEANUP(Archive, archive_free);
 
@@ -31,7 +35,8 @@ int archive_resolve(Archive *archive,
                 Reason *reason);
 /* Gets the next chunk of the session at or after *position, and sets *position to the one behind.
  * The data belongs to the archive until the next call. 0; -ENOENT: none yet; -EBADMSG: this message
- * is no chunk; KT_E_FAILED with a reason. */
+ * is no chunk; -ENOTCONN with a reason: try again after archive_reconnect(); KT_E_FAILED with a
+ * reason. */
 int archive_read(Archive *archive,
                 const char *machine_id,
                 const char *session,

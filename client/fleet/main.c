@@ -19,6 +19,7 @@
 
 #define FLEET_FILE    KT_CONFIG_DIR "/fleet.json"
 #define FOLLOW_SEC    1
+#define BACKOFF_SEC   30 /* the longest delay before another connection */
 #define REPLICAS_MAX  5
 #define NSEC_PER_USEC 1000
 
@@ -77,6 +78,20 @@ static void fleet_report(const char *text, void *userdata) {
         fleet_say("%s: %s", fetch->session, text);
 }
 
+/* Tries until there is a connection. The caller keeps its position, so nothing is read twice. */
+static void fleet_reconnect(Archive *archive, const FleetFetch *fetch, Reason *reason) {
+        unsigned int delay_sec = FOLLOW_SEC;
+        int r;
+
+        fleet_say("%s: connection lost, trying again: %s", fetch->session, reason->text);
+        do {
+                (void)sleep(delay_sec);
+                delay_sec = MIN_OF(2 * delay_sec, (unsigned int)BACKOFF_SEC);
+                *reason = (Reason){};
+                r = archive_reconnect(archive, reason);
+        } while (r != 0);
+}
+
 /* Reads all chunks. With `follows`, waits for more until the end of the recording. */
 static int fleet_read(Archive *archive,
                 FleetFetch *fetch,
@@ -104,6 +119,9 @@ static int fleet_read(Archive *archive,
                         r = 0;
                 } else if (r == -ENOENT && follows && !reassembly_get_result(reassembly).is_ended) {
                         (void)sleep(FOLLOW_SEC);
+                        r = 0;
+                } else if (r == -ENOTCONN && follows) {
+                        fleet_reconnect(archive, fetch, reason);
                         r = 0;
                 }
         }

@@ -302,6 +302,31 @@ case_fleet_more_lies() { # [deep] answers that are wrong, huge, none, and too ma
         lied_to other-stream huge-header huge-answer garbage silent flood no-stream
 }
 
+follows() { [ "$(stat -c %s followed.kts)" -gt "$1" ]; }
+
+case_fleet_follow() { # follow outlives a kill of the broker, continues at its place, and repeats nothing
+        fleet_begin
+        marked box
+        "$TARGET" calls 40000 1000
+        ship_starts
+        within 60 one_arrived || fail "nothing arrives: $(cat ship.err)"
+        fleet --follow -- fetch web1 "$id" >followed.kts 2>follow.err &
+        local follower=$!
+        started+=("$follower")
+        within 20 follows 0 || fail "it follows nothing: $(cat follow.err)"
+        kill -KILL "$NATS"
+        wait "$NATS" || true
+        within 20 grep -q 'connection lost, trying again' follow.err || fail "not reported: $(cat follow.err)"
+        nats_starts
+        "$TARGET" calls 20000 1000
+        ended box
+        arrives
+        wait "$follower" || fail "it failed: $(cat follow.err)"
+        same_content
+        cmp out followed.kts || fail "the followed recording differs"
+}
+one_arrived() { spooled | jq -e '.[0]["shipped-file"] > 0'; }
+
 # nats_member N: starts server N of a cluster of three. Its port is in ${PORTS[N]}.
 nats_member() {
         nats-server -c "nats$1.conf" >>nats.log 2>&1 &
