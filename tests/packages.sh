@@ -11,7 +11,7 @@ run='dbus jq trace-cmd util-linux systemd procps'
 guest='qemu-system-x86 qemu-system-data seabios mmdebstrap debian-archive-keyring cpio e2fsprogs xz-utils kmod'
 test="$run $guest libglib2.0-bin groff-base locales python3 python3-dbus python3-jsonschema strace varlink-go socat fish
         tmux abigail-tools babeltrace2 python3-bt2 protobuf-compiler mypy python3-pandas python3-pip
-        python3-setuptools prometheus prometheus-node-exporter openssl libcurl4 openssh-client
+        python3-setuptools prometheus prometheus-alertmanager prometheus-node-exporter openssl libcurl4 openssh-client
         openssh-server nats-server"
 deep='clang libclang-rt-dev chromium-headless-shell nodejs qemu-system-arm default-jdk-headless
         podman crun conmon'

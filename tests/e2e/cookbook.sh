@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The examples of ktrace-cookbook(7), word for word. tests/tree/docs.py checks that no section is missing here.
 . "$here/metrics-service.sh"
+. "$here/machines.sh"
 
 # cookbook: begins a case; ./app belongs to the user.
 cookbook() {
@@ -263,6 +264,61 @@ prometheus_end() {
                 within 20 sh -c "! kill -0 $pid" || true
         fi
         metrics_end
+}
+
+case_cookbook_alert() { # ktrace-cookbook(7): an alert takes a snapshot of the machines, and makes pages
+        have prometheus prometheus-node-exporter alertmanager
+        with_sshd
+        trap alert_end EXIT
+        PROMETHEUS=$(free_port) ALERTMANAGER=$(free_port) NODE=$(free_port) WEBHOOK=$(free_port)
+        background user prometheus-node-exporter "--web.listen-address=127.0.0.1:$NODE" --collector.disable-defaults \
+                --collector.loadavg
+        background user setpriv --no-new-privs "$TARGET" paced 200000 1000
+        manual() { sed -e 's/\\-/-/g' "$here/../../man/$1" | with_alert_places; }
+        before_command() {
+                case $1 in ls*) within 60 pages_are_made || fail "$(cat ./*.log)" ;; esac
+        }
+        example ktrace-cookbook.7 'How do I get pictures of the machines that raise an alert?'
+        alert_attacks
+}
+# with_alert_places: a filter that puts the paths and ports of this case in place of those of a machine.
+with_alert_places() {
+        sed -e "s|/usr/share/doc/.*/\(ktrace-on-alert\)|PORT=$WEBHOOK $here/../../units/prometheus/\1|" \
+                -e "s|127.0.0.1:9467|127.0.0.1:$WEBHOOK|" -e "s|127.0.0.1:9093|127.0.0.1:$ALERTMANAGER|" \
+                -e "s|\[\"web1:9100\"\]|[\"127.0.0.1:$NODE\"], labels: {instance: \"web1:9100\"}|" \
+                -e 's/: 10s/: 1s/g' -e 's/node_load1 > 8/node_load1 >= 0/' \
+                -e "s/ >prometheus.log 2>&1 &$/ --web.listen-address=127.0.0.1:$PROMETHEUS& echo \$! >>pids/" \
+                -e "s/ >on-alert.log 2>&1 &$/& echo \$! >>pids/" \
+                -e "s/ >alertmanager.log 2>&1 &$/ --web.listen-address=127.0.0.1:$ALERTMANAGER \
+--cluster.listen-address=& echo \$! >>pids/"
+}
+pages_are_made() { grep -q 'pages: web1$' on-alert.log; }
+# posts STATUS AUTHORIZATION BODY: the webhook answers with this status.
+posts() {
+        same "$1" "$(user curl -s -o /dev/null -w '%{http_code}' -H "Authorization: $2" -d "$3" \
+                "http://127.0.0.1:$WEBHOOK/")" "status of $3"
+}
+# alert_attacks: what another user of the machine, and a hostile label, can do: nothing.
+alert_attacks() {
+        local bearer
+        bearer="Bearer $(cat token)"
+        posts 401 'Bearer wrong' '{"alerts": []}'
+        posts 401 '' '{"alerts": []}'
+        posts 400 "$bearer" '{"alerts": [1]}'
+        posts 400 "$bearer" 'x'
+        posts 200 "$bearer" '{"alerts": [{"status": "firing", "labels": {"instance": "-oProxyCommand=touch x:1"}},
+                {"status": "firing", "labels": {"instance": "../x:1"}}, {"status": "firing", "labels": {}},
+                {"status": "firing", "labels": {"instance": "a\nb:1"}},
+                {"status": "resolved", "labels": {"instance": "web1:1"}}]}'
+        posts 503 "$bearer" '{"alerts": [{"status": "firing", "labels": {"instance": "web1:9100"}}]}'
+        same 1 "$(find alerts -mindepth 1 -maxdepth 1 | wc -l)" snapshots
+        same 600 "$(stat -c %a token)" "mode of the token"
+}
+alert_end() {
+        local pid
+        [ ! -e pids ] || for pid in $(cat pids); do kill "$pid" && within 20 sh -c "! kill -0 $pid" || true; done
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        leave_case
 }
 
 case_cookbook_watch() { # ktrace-cookbook(7): ends and losses of sessions
