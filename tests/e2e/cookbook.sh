@@ -267,7 +267,7 @@ prometheus_end() {
 }
 
 case_cookbook_alert() { # ktrace-cookbook(7): an alert takes a snapshot of the machines, and makes pages
-        have prometheus prometheus-node-exporter alertmanager
+        have prometheus prometheus-node-exporter prometheus-alertmanager
         with_sshd
         trap alert_end EXIT
         PROMETHEUS=$(free_port) ALERTMANAGER=$(free_port) NODE=$(free_port) WEBHOOK=$(free_port)
@@ -286,7 +286,7 @@ with_alert_places() {
         sed -e "s|/usr/share/doc/.*/\(ktrace-on-alert\)|PORT=$WEBHOOK $here/../../units/prometheus/\1|" \
                 -e "s|127.0.0.1:9467|127.0.0.1:$WEBHOOK|" -e "s|127.0.0.1:9093|127.0.0.1:$ALERTMANAGER|" \
                 -e "s|\[\"web1:9100\"\]|[\"127.0.0.1:$NODE\"], labels: {instance: \"web1:9100\"}|" \
-                -e 's/: 10s/: 1s/g' -e 's/node_load1 > 8/node_load1 >= 0/' \
+                -e 's/^\$ alertmanager/$ prometheus-alertmanager/' -e 's/: 10s/: 1s/g' -e 's/node_load1 > 8/node_load1 >= 0/' \
                 -e "s/ >prometheus.log 2>&1 &$/ --web.listen-address=127.0.0.1:$PROMETHEUS& echo \$! >>pids/" \
                 -e "s/ >on-alert.log 2>&1 &$/& echo \$! >>pids/" \
                 -e "s/ >alertmanager.log 2>&1 &$/ --web.listen-address=127.0.0.1:$ALERTMANAGER \
