@@ -87,7 +87,8 @@ shipping() {
 }
 
 mkdir -p "$NATIVE/config/policy.d"
-echo '{"rules": [{"name": "all", "subjects": [{"user": "root"}], "ship": ["*"]}]}' >"$NATIVE/config/policy.d/10-ship.json"
+echo '{"rules": [{"name": "all", "subjects": [{"user": "root"}], "ship": ["*"]}]}' \
+        >"$NATIVE/config/policy.d/10-ship.json"
 ktracectl policy reload
 SPOOL=$NATIVE/state
 for _ in $(seq "$RUNS"); do

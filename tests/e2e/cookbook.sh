@@ -286,7 +286,8 @@ with_alert_places() {
         sed -e "s|/usr/share/doc/.*/\(ktrace-on-alert\)|PORT=$WEBHOOK $here/../../units/prometheus/\1|" \
                 -e "s|127.0.0.1:9467|127.0.0.1:$WEBHOOK|" -e "s|127.0.0.1:9093|127.0.0.1:$ALERTMANAGER|" \
                 -e "s|\[\"web1:9100\"\]|[\"127.0.0.1:$NODE\"], labels: {instance: \"web1:9100\"}|" \
-                -e 's/^\$ alertmanager/$ prometheus-alertmanager/' -e 's/: 10s/: 1s/g' -e 's/node_load1 > 8/node_load1 >= 0/' \
+                -e 's/^\$ alertmanager/$ prometheus-alertmanager/' -e 's/: 10s/: 1s/g' \
+                -e 's/node_load1 > 8/node_load1 >= 0/' \
                 -e "s/ >prometheus.log 2>&1 &$/ --web.listen-address=127.0.0.1:$PROMETHEUS& echo \$! >>pids/" \
                 -e "s/ >on-alert.log 2>&1 &$/& echo \$! >>pids/" \
                 -e "s/ >alertmanager.log 2>&1 &$/ --web.listen-address=127.0.0.1:$ALERTMANAGER \
@@ -316,7 +317,9 @@ alert_attacks() {
 }
 alert_end() {
         local pid
-        [ ! -e pids ] || for pid in $(cat pids); do kill "$pid" && within 20 sh -c "! kill -0 $pid" || true; done
+        for pid in $(cat pids); do
+                kill "$pid" && within 20 sh -c "! kill -0 $pid" || true
+        done
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
         leave_case
 }
