@@ -61,6 +61,7 @@ const char *member_get_why(const Member *member) {
 /* What a host said becomes UTF-8 without control characters: it is printed and stored. */
 static void member_set_why(Member *member, const char *text, size_t size) {
         (void)reason_set(&member->why, KT_E_FAILED, "%.*s", (int)size, text);
+        member->is_why_printed = false;
 }
 
 static void member_set_state(Member *member, MemberState state) {
@@ -176,10 +177,14 @@ static void member_take_text(Member *member, bool is_error, const void *data, si
                 n--;
         const char *line = memrchr(text, '\n', n);
         size_t start = line ? (size_t)(line - text) + 1 : 0;
-        if (n - start > strlen(prefix) && memcmp(text + start, prefix, strlen(prefix)) == 0)
+        bool is_ours = n - start > strlen(prefix) &&
+                       memcmp(text + start, prefix, strlen(prefix)) == 0;
+        if (is_ours)
                 start += strlen(prefix);
-        if (is_error && n > start)
+        if (is_error && n > start) {
                 member_set_why(member, text + start, n - start);
+                member->is_why_printed = is_ours;
+        }
         member->group->on_text(member, is_error, data, size);
 }
 
@@ -291,6 +296,7 @@ static void member_tick_clocks(Member *member) {
 static void member_explain(Member *member) {
         Reason said = member->why;
 
+        member->is_why_printed = false;
         if (near_link_has_hello(member->link) || !said.text[0])
                 (void)reason_set(&member->why, KT_E_FAILED, "%s", near_link_explain(member->link));
         else

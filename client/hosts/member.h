@@ -42,7 +42,8 @@ struct Member {
         NearLink *link;
         NearStream *stream;
         MemberState state;
-        Reason why; /* the last thing that was said about it; "": nothing */
+        Reason why;          /* the last thing that was said about it; "": nothing */
+        bool is_why_printed; /* ktracectl there has said it, and its text is printed */
         bool is_armed, is_told_to_start, is_asked_to_end, has_ended_output;
         bool has_stream_end, is_discarded, is_held;
         int status; /* of the verb there; -1: none yet */

@@ -78,7 +78,11 @@ static void state_board_format(const Member *member, char *out, size_t size) {
 void state_board_note(StateBoard *board, const Member *member) {
         if (member->state == MEMBER_FAILED) {
                 state_board_clear(board);
-                hosts_loop_print(board->loop, "%s: %s", member->name, member_get_why(member));
+                hosts_loop_print(board->loop,
+                                "%s: %s",
+                                member->name,
+                                member->is_why_printed ? member_state_to_string(member->state)
+                                                       : member_get_why(member));
         } else if (!board->is_quiet && !board->is_terminal) {
                 hosts_loop_print(board->loop,
                                 "%s: %s",

@@ -181,7 +181,8 @@ case_hosts_snapshot() { # flight recorders of several machines: all snapshots ar
         expect 4 user ktracectl snapshot -q -H web1,web9 -o u box
         same 'manifest.json web1.kts' "$(ls u | xargs)" files
         expect 1 user ktracectl snapshot -q -H web1,web2 -o v other
-        grep -q '^ktracectl: web2: other: no session has this name or id' err || fail "$(cat err)"
+        same 1 "$(grep web2 err | grep -c 'other: no session has this name or id')" "errors of web2: $(cat err)"
+        grep -q '^ktracectl: web2: failed$' err || fail "$(cat err)"
         [ ! -e v ] || fail "a directory without recordings is left"
         refused 2 'expected no --cpu' user ktracectl snapshot -H web1,web2 --cpu 0 -o v box
         refused 2 'expected -o DIRECTORY' user ktracectl snapshot -H web1,web2 box

@@ -276,11 +276,12 @@ def run(*hosts):
     return process.returncode, out, errors, {machine["host"]: machine for machine in machines}
 
 
-def check_bad(host, expected):
-    """The bad host is named with the reason, and the good one has its recording."""
+def check_bad(host, expected, said=None):
+    """The bad host is named with the reason, and the good one has its recording. said: ktracectl there printed it."""
     status, out, errors, machines = run("good", host)
-    line = f"ktracectl: {host}: {expected}".encode()
+    line = f"ktracectl: {host}: {said or expected}".encode()
     check(f"{host}: {expected}", [] if errors.count(line) == 1 and machines["good"]["started"] > 0
+          and (not said or machines[host]["message"] == expected and errors.count(b"luck") == 1)
           and not any(b"\x1b" in one for one in errors.splitlines() if one.startswith(b"ktracectl")) else
           [f"status {status}", repr(errors), repr(machines)])
 
@@ -351,7 +352,7 @@ check_bad("huge", "its clocks have times that no clock has")
 check_bad("backwards", "its clocks run backwards")
 check_bad("early", "a packet of the type started, which may not come now")
 check_bad("twice", "a packet of the type armed, which may not come now")
-check_bad("ended", "no?[31m luck")
+check_bad("ended", "no?[31m luck", said="failed")
 check_bad("old", "ktracectl there is too old to record together with other machines")
 check("an old machine gets no command", ["it did"] if (FOLDER / "old-got-it").exists() else [])
 check_bad("empty", "it sent no recording")
