@@ -229,6 +229,36 @@ case_fleet_stolen_credential() { # a stolen credential writes its own subject on
         same '[]' "$(fleet list web2)" "messages in the stream of the other machine"
 }
 
+# replay FROM TO: a stolen credential stores all messages of the recording FROM once more, as those of TO.
+replay() {
+        local n
+        n=$(python3 "$here/nats-replay.py" "$NATS_PORT" "$MACHINE_ID" 'a secret of this machine' "$1" "$2")
+        [ "$n" -gt 1 ] || fail "$n messages were replayed: the case tests nothing"
+}
+
+case_fleet_replay() { # messages that a stolen credential stores again change no recording
+        local first
+        fleet_begin
+        marked one
+        first=$id
+        "$TARGET" calls 20000 1000
+        ended one
+        marked two
+        "$TARGET" calls 20000 1001
+        ended two
+        ship_starts
+        arrives
+        replay "$id" "$id"
+        same_content
+        # The chunks of another recording are other versions of those that are there.
+        replay "$first" "$id"
+        expect 4 fleet fetch web1 "$id"
+        cmp here.kts out || fail "the recording has changed"
+        grep -q 'two versions of chunk' err || fail "nothing is reported: $(cat err)"
+        id=$first
+        same_content
+}
+
 case_fleet_secret() { # the fleet's credentials must belong to root and be closed to others
         fleet_begin
         chmod 640 fleet.json
@@ -326,6 +356,39 @@ case_fleet_follow() { # follow outlives a kill of the broker, continues at its p
         cmp out followed.kts || fail "the followed recording differs"
 }
 one_arrived() { spooled | jq -e '.[0]["shipped-file"] > 0'; }
+
+# reads_lies LIE STATUS PATTERN VERB...: ktrace-fleet ends with the status and an error, and prints no control character.
+reads_lies() {
+        local liar lie=$1 status=$2 pattern=$3
+        shift 3
+        python3 "$here/nats-reader-liar.py" "$NATS_PORT" "$MACHINE_ID" "$lie" >liar.log 2>&1 &
+        liar=$!
+        started+=("$liar")
+        within 10 grep -q listening liar.log || fail "no liar: $(cat liar.log)"
+        expect "$status" timeout 120 "$FLEET" --config="$T/fleet.json" "$@"
+        grep -qE "$pattern" out err || fail "$lie: $(cat out err | head -c 2000)"
+        ! grep -q "$(printf '\033')" out err || fail "$lie: a control character is printed"
+        kill "$liar"
+        wait "$liar" || true
+}
+
+case_fleet_reader_lies() { # a hostile broker gets no memory, no file and no control character out of a reader
+        fleet_begin
+        kill "$NATS"
+        wait "$NATS" || true
+        reads_lies names 0 '"host"' list
+        reads_lies hash 1 'no chunks of a recording' fetch "$MACHINE_ID" 0123456789abcdef
+        reads_lies huge 1 'no chunks of a recording' fetch "$MACHINE_ID" 0123456789abcdef
+        reads_lies backwards 1 'goes back in its stream' fetch "$MACHINE_ID" 0123456789abcdef
+        reads_lies garbage 1 'ktracectl: ' list
+}
+
+case_fleet_reader_endless() { # [deep] a list that a hostile broker never ends is given up
+        fleet_begin
+        kill "$NATS"
+        wait "$NATS" || true
+        reads_lies endless 1 'the list of streams: Timeout' list
+}
 
 # nats_member N: starts server N of a cluster of three. Its port is in ${PORTS[N]}.
 nats_member() {
@@ -432,4 +495,24 @@ case_fleet_tls() { # the broker's certificate must come from the given authority
         expect 0 fleet list
         through "tls://127.0.0.1:$NATS_PORT"
         refused 1 'address mismatch' fleet list
+        # ktrace-ship checks the same before it sends its password.
+        through "tls://localhost:$NATS_PORT"
+        marked box
+        "$TARGET" calls 1000 1000
+        ended box
+        ships_not 127.0.0.1 own 'address mismatch'
+        ships_not localhost other certificate
+        cp own.pem "$SECRETS/ktrace-ship.ca"
+        ship_starts
+        arrives
+        same_content
+}
+# ships_not HOST AUTHORITY PATTERN: ktrace-ship refuses the broker with this error.
+ships_not() {
+        fleet_settings "{\"servers\": [\"tls://$1:$NATS_PORT\"]}"
+        cp "$2.pem" "$SECRETS/ktrace-ship.ca"
+        ship_starts
+        within 20 grep -q "$3" ship.err || fail "not refused: $(cat ship.err)"
+        ship_killed
+        ! shipped || fail "it was shipped through $1 with $2"
 }
