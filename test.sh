@@ -50,7 +50,8 @@ parts_of() {
         *) return 1 ;;
         esac
 }
-suites='tree unit package guest attack native asan tsan trixie soak fuzz arm64'
+# Guests begin early, because they take the longest. With deep, they need what `package` has built.
+suites='tree package guest attack trixie unit native asan tsan soak fuzz arm64'
 guest_parts=3
 [ -n "$deep" ] || guest_parts=2
 

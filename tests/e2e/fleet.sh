@@ -357,7 +357,7 @@ case_fleet_follow() { # follow outlives a kill of the broker, continues at its p
 }
 one_arrived() { spooled | jq -e '.[0]["shipped-file"] > 0'; }
 
-# reads_lies LIE STATUS PATTERN VERB...: ktrace-fleet ends with the status and an error, and prints no control character.
+# reads_lies LIE STATUS PATTERN VERB...: ktrace-fleet ends with the status and the text, without control characters.
 reads_lies() {
         local liar lie=$1 status=$2 pattern=$3
         shift 3
