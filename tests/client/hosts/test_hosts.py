@@ -3,6 +3,7 @@
 """ktracectl -H a,b with far sides that are hostile, slow or many: test_hosts.py KTRACECTL [MACHINES...]. TAP.
 As KTRACE_SSH, this program is such a far side: the name of the host is that of a function far_NAME, and what follows a
 '.' makes it another host. With numbers of machines it prints what they cost, and checks that it is linear."""
+import atexit
 import fcntl
 import json
 import os
@@ -236,6 +237,7 @@ if "FOLDER" in os.environ:
 from tap import check, end
 KTRACECTL = os.path.abspath(sys.argv[1])
 FOLDER = pathlib.Path(tempfile.mkdtemp())
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 ENVIRONMENT = os.environ | {"KTRACE_SSH": os.path.abspath(__file__), "LC_ALL": "C.UTF-8", "FOLDER": str(FOLDER)}
 
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """ktracectl serve with a near side that is hostile, or gone: test_far.py KTRACECTL. TAP."""
+import atexit
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from tap import check, end
 
 KTRACECTL = os.path.abspath(sys.argv[1])
 FOLDER = pathlib.Path(tempfile.mkdtemp())
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 SSH = FOLDER / "ssh"
 SSH.write_text(f"#!/bin/sh\n: >{FOLDER}/called\n")
 SSH.chmod(0o755)

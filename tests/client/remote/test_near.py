@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """ktracectl -H with a far side that is hostile, stuck or gone: test_near.py KTRACECTL. TAP.
 As KTRACE_SSH, this program is that far side: FAR is the name of a function far_NAME."""
+import atexit
 import json
 import os
 import pathlib
 import pty
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -143,6 +145,7 @@ if "FAR" in os.environ:
 
 KTRACECTL = os.path.abspath(sys.argv[1])
 FOLDER = pathlib.Path(tempfile.mkdtemp())
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 ENVIRONMENT = os.environ | {"KTRACE_SSH": os.path.abspath(__file__), "LC_ALL": "C.UTF-8", "FOLDER": str(FOLDER)}
 
 
