@@ -21,55 +21,11 @@
 
 #include <string.h>
 
+#include "consumer/page-walk.h"
 #include "interfaces/cleanup.h"
 #include "interfaces/defence.h"
 
-#define COMMIT_MISSED        (1U << 31)
-#define COMMIT_MISSED_STORED (1U << 30)
-#define COMMIT_MASK          ((1U << 20) - 1)
-
-#define TYPE_DATA_MAX 28
-#define TYPE_PADDING  29
-#define TYPE_EXTEND   30
-#define TYPE_STAMP    31
-#define TYPE_MASK     31U
-#define DELTA_ONE     (1U << 5)
-#define DELTA_BITS    27
-#define STAMP_MSBS    ((uint64_t)0xf8 << 56) /* an absolute time has no room for them */
-
 #define COMMON_SIZE 8 /* type, flags, preempt count, pid */
-
-/* The position of a walk. */
-typedef struct Walk {
-        uint8_t *page;
-        size_t at, end;
-        uint64_t nsec;
-        bool is_cleaning; /* zero the bodies of padding */
-        bool owes_nsec;   /* drop_record() added 1 ns: subtract it from the next delta */
-} Walk;
-
-/* A data record: `size` bytes of body, in `whole` bytes that start at its word. */
-typedef struct Record {
-        uint8_t *word, *body;
-        size_t whole, size;
-} Record;
-
-static inline uint32_t page_get_u32(const uint8_t *at) {
-        uint32_t value;
-
-        memcpy(&value, at, sizeof(value));
-        return value;
-}
-
-static inline void page_put_u32(uint8_t *at, uint32_t value) {
-        memcpy(at, &value, sizeof(value));
-}
-
-static size_t page_get_commit(const uint8_t *page, size_t size) {
-        size_t commit = page_get_u32(page + 8) & COMMIT_MASK;
-
-        return MIN_OF(commit, size - PAGE_HEADER_SIZE);
-}
 
 size_t page_get_used(const uint8_t *page, size_t size) {
         size_t used;
@@ -92,112 +48,6 @@ bool page_forget_missed(uint8_t *page, size_t size) {
         memset(page + end, 0, used - end); /* the count of missed events */
         page_put_u32(page + 8, page_get_u32(page + 8) & ~(COMMIT_MISSED | COMMIT_MISSED_STORED));
         return true;
-}
-
-static Walk page_walk_begin(const uint8_t *page, size_t size, bool is_cleaning) {
-        Walk walk = { .page = (uint8_t *)page, .is_cleaning = is_cleaning };
-
-        if (size < PAGE_HEADER_SIZE)
-                return walk;
-        memcpy(&walk.nsec, page, sizeof(walk.nsec));
-        walk.at = PAGE_HEADER_SIZE;
-        walk.end = PAGE_HEADER_SIZE + page_get_commit(page, size);
-        return walk;
-}
-
-static void clear_body(const Walk *walk, size_t from, size_t size) {
-        if (walk->is_cleaning && defence_is_on("holes"))
-                memset(walk->page + from, 0, size);
-}
-
-/* Subtracts the nanosecond that drop_record() added from the delta of this entry. Returns the new
- * word. */
-static inline uint32_t walk_pay(Walk *walk, uint8_t *at, uint32_t word) {
-        uint32_t type = word & TYPE_MASK, least = type == TYPE_PADDING ? 2 : 1;
-
-        if (type == TYPE_STAMP)
-                walk->owes_nsec = false;
-        else if (word >> 5 >= least) {
-                word -= DELTA_ONE;
-                page_put_u32(at, word);
-                walk->owes_nsec = false;
-        }
-        return word;
-}
-
-/* Handles a record whose length is in its second word, and entries that are no data records.
- * Returns false when the entry cannot be parsed. Not inline: the common records need its
- * registers. */
-static __attribute__((noinline)) bool walk_long(Walk *walk, uint32_t word, Record *ret) {
-        size_t left = walk->end - walk->at;
-        uint8_t *at = walk->page + walk->at;
-        uint32_t type = word & TYPE_MASK;
-
-        ret->size = 0;
-        if (word == TYPE_PADDING) {
-                clear_body(walk, walk->at + 4, left - 4);
-                walk->at = walk->end;
-                return true;
-        }
-        if (left < 8)
-                return false;
-        uint64_t second = page_get_u32(at + 4);
-        if (type >= TYPE_EXTEND) {
-                uint64_t time = (second << DELTA_BITS) + (word >> 5);
-
-                walk->nsec = type == TYPE_EXTEND ? walk->nsec + time
-                                                 : (walk->nsec & STAMP_MSBS) | time;
-                walk->at += 8;
-                return true;
-        }
-        size_t whole = 4 + (size_t)second;
-        if (whole < 8 || whole > left || whole % 4 != 0)
-                return false;
-        if (type == TYPE_PADDING)
-                clear_body(walk, walk->at + 8, whole - 8);
-        else
-                *ret = (Record){ at, at + 8, whole, whole - 8 };
-        walk->nsec += word >> 5;
-        walk->at += whole;
-        return true;
-}
-
-/* Works on a copy: the compiler can keep a walk in registers only if its address is never taken. */
-static inline bool walk_slowly(Walk *walk, uint32_t word, Record *ret) {
-        Walk copy = *walk;
-        Record record = {};
-        bool is_good = walk_long(&copy, word, &record);
-
-        *walk = copy;
-        *ret = record;
-        return is_good;
-}
-
-/* Finds the next data record. Returns false at the end, and also when the walk cannot continue
- * (then walk->at < walk->end). */
-static inline bool walk_next(Walk *walk, Record *ret) {
-        while (walk->end - walk->at >= 4) {
-                uint8_t *at = walk->page + walk->at;
-                uint32_t word = page_get_u32(at), type = word & TYPE_MASK;
-
-                if (__builtin_expect(walk->owes_nsec, 0))
-                        word = walk_pay(walk, at, word);
-                if (__builtin_expect(type - 1 < TYPE_DATA_MAX, 1)) {
-                        size_t whole = 4 + 4 * (size_t)type;
-
-                        if (whole > walk->end - walk->at)
-                                return false;
-                        *ret = (Record){ at, at + 4, whole, whole - 4 };
-                        walk->nsec += word >> 5;
-                        walk->at += whole;
-                        return true;
-                }
-                if (!walk_slowly(walk, word, ret))
-                        return false;
-                if (ret->size > 0)
-                        return true;
-        }
-        return false;
 }
 
 /* Replaces bytes that could not be parsed with padding, up to the end of the committed data. */
@@ -250,13 +100,6 @@ static void drop_all(uint8_t *page, size_t size) {
         memset(page + PAGE_HEADER_SIZE, 0, end - PAGE_HEADER_SIZE);
         if (end - PAGE_HEADER_SIZE >= 4)
                 page_put_u32(page + PAGE_HEADER_SIZE, TYPE_PADDING);
-}
-
-static inline uint16_t page_get_id(const Record *record) {
-        uint16_t id;
-
-        memcpy(&id, record->body, sizeof(id)); /* a body has at least 4 bytes */
-        return id;
 }
 
 static inline void tally_pid(PageTally *tally, uint32_t pid) {
