@@ -14,7 +14,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "consumer/count-field.h"
+#include "consumer/records/count-field.h"
 
 #define DEPTH_MAX 64
 

@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "consumer/condition.h"
-#include "consumer/count-field.h"
+#include "consumer/records/count-field.h"
 
 #define ROWS_MAX (1U << 17)
 #define IDS_MAX  65536

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "consumer/command-names.h"
+#include "consumer/records/command-names.h"
 #include "interfaces/control.h"
 
 /* The histograms of a stream, counted from its records. */

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "consumer/hold.h"
-#include "consumer/rings.h"
+#include "consumer/records/rings.h"
 #include "interfaces/control.h"
 
 /* The additional state of a judged stream. */

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "consumer/bucket.h"
-#include "consumer/page.h"
-#include "consumer/ring.h"
+#include "consumer/records/page.h"
+#include "consumer/records/ring.h"
 
 /* One CPU's sub-buffers that were read and are not released yet. */
 typedef struct Lane {

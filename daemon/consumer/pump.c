@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "consumer/mask-rules.h"
+#include "consumer/records/mask-rules.h"
 
 #define BATCH_SIZE ((size_t)64 * 1024)
 /* Larger blocks compress faster and better. Files of a spool keep room for one frame, so theirs are

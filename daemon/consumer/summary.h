@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "consumer/page.h"
 #include "consumer/queue.h"
-#include "consumer/ring.h"
+#include "consumer/records/page.h"
+#include "consumer/records/ring.h"
 
 /* The data of a stream's last frames. */
 typedef struct Summary {

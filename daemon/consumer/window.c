@@ -21,7 +21,7 @@
 #include <sys/uio.h>
 
 #include "base/fd.h"
-#include "consumer/pseudonym.h"
+#include "consumer/records/pseudonym.h"
 
 #define PIDS UINT32_MAX
 

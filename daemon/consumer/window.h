@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "consumer/page.h"
+#include "consumer/records/page.h"
 
 /* The data that a flight recorder passes from one snapshot to the next. A snapshot removes the data
  * that it reads from the ring, but the next snapshot must contain this data too. */

@@ -4,7 +4,7 @@
  * when it describes the events to the consumer, which cuts them, and by grant-filter.c: a field
  * that is cut cannot be used in filters. Pure.
  *
- * To add a verdict: FieldVerdict in policy.h, this file, and consumer/mask-rules.c. */
+ * To add a verdict: FieldVerdict in policy.h, this file, and consumer/records/mask-rules.c. */
 
 #include "policy/grant-field.h"
 

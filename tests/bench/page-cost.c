@@ -9,9 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "consumer/page.h"
+#include "consumer/records/page.h"
 
-#include "consumer/mask-rules.h"
+#include "consumer/records/mask-rules.h"
 
 #define PAGE_SIZE  4096
 #define BATCH_SIZE ((size_t)65536)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "consumer/page.h"
+#include "consumer/records/page.h"
 
 /* Sub-buffers made by hand, as the kernel lays them out. */
 #define PAGE_SIZE_TEST  4096

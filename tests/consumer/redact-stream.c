@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "consumer/mask-rules.h"
-#include "consumer/page.h"
+#include "consumer/records/mask-rules.h"
+#include "consumer/records/page.h"
 #include "interfaces/frame.h"
 
 #include <fcntl.h>

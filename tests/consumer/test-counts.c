@@ -10,7 +10,7 @@
 
 #include "consumer/counts-reply.h"
 #include "consumer/hold.h"
-#include "consumer/mask-rules.h"
+#include "consumer/records/mask-rules.h"
 #include "page-builder.h"
 
 #define MEMBER 12

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "consumer/guard.h"
+#include "consumer/records/guard.h"
 #include "interfaces/cleanup.h"
 
 #define HEAD \

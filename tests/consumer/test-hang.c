@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 
 #include "consumer-fixture.h"
-#include "consumer/watchdog.h"
+#include "consumer/records/watchdog.h"
 
 #define RELEASE_WAIT_USEC (8 * G_USEC_PER_SEC) /* the daemon waits for ten seconds */
 #define ABSENT_BYTES      65536

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "consumer/hold.h"
-#include "consumer/mask-rules.h"
+#include "consumer/records/mask-rules.h"
 #include "page-builder.h"
 
 #define N_CPUS 2

@@ -7,7 +7,7 @@
 
 #include "page-builder.h"
 
-#include "consumer/mask-rules.h"
+#include "consumer/records/mask-rules.h"
 
 #define TYPE_PADDING 29U
 

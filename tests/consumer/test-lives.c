@@ -4,7 +4,7 @@
 
 #include <glib.h>
 
-#include "consumer/lives.h"
+#include "consumer/records/lives.h"
 
 #define SEC ((uint64_t)1000 * 1000 * 1000)
 

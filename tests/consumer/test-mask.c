@@ -6,9 +6,9 @@
 #include <glib.h>
 #include <string.h>
 
-#include "consumer/mask-rules.h"
-#include "consumer/mask.h"
-#include "consumer/pseudonym.h"
+#include "consumer/records/mask-rules.h"
+#include "consumer/records/mask.h"
+#include "consumer/records/pseudonym.h"
 #include "page-builder.h"
 
 #define KERNEL 0xffffffff81234560

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "consumer-fixture.h"
-#include "consumer/ring.h"
+#include "consumer/records/ring.h"
 
 #define N_CALLS      1000000
 #define FILE_MAX     ((size_t)1024 * 1024)

@@ -9,7 +9,7 @@
 
 #include "page-builder.h"
 
-#include "consumer/mask-rules.h"
+#include "consumer/records/mask-rules.h"
 
 #define N_ROUNDS   4000
 #define N_EVENTS   3

@@ -5,7 +5,7 @@
 
 #include "page-builder.h"
 
-#include "consumer/mask-rules.h"
+#include "consumer/records/mask-rules.h"
 
 #define MISSED        (1U << 31)
 #define MISSED_STORED (1U << 30)

@@ -2,7 +2,7 @@
 
 /* A packet pipe stands for trace_pipe_raw: one read(2) gives one packet. */
 
-#include "consumer/ring.h"
+#include "consumer/records/ring.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 
 #include "consumer-fixture.h"
 
-#include "consumer/mask-rules.h"
+#include "consumer/records/mask-rules.h"
 
 static Frame *read_all(Rig *rig, size_t *ret_n) {
         size_t left;

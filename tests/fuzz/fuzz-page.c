@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "consumer/mask-rules.h"
-#include "consumer/page.h"
+#include "consumer/records/mask-rules.h"
+#include "consumer/records/page.h"
 #include "fuzz.h"
 
 #define SIZE 4096

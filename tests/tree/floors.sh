@@ -22,7 +22,8 @@ boot             feed trace spool work kernel policy base interfaces
 watch            trace scope work base interfaces
 session          boot watch feed trace spool probes scope work define kernel policy base interfaces
 consumer/inspect base interfaces
-consumer         consumer/inspect base interfaces
+consumer/records base interfaces
+consumer         consumer/records consumer/inspect base interfaces
 auth             policy base interfaces
 door             auth session spool probes define base interfaces
 varlink          door session base interfaces

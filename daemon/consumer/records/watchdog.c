@@ -16,7 +16,7 @@
  * the waiting messages. After the sandbox it only waits, peeks, closes and sends. It allocates
  * nothing. */
 
-#include "consumer/watchdog.h"
+#include "consumer/records/watchdog.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -22,7 +22,7 @@
  * A thread that calls exec takes the number of its process's first thread, whose exit was recorded
  * before. Its own number becomes free, and no other record shows this (fs/exec.c, de_thread). */
 
-#include "consumer/lives.h"
+#include "consumer/records/lives.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "consumer/mask-plain.h"
+#include "consumer/records/mask-plain.h"
 #include "interfaces/cleanup.h"
 #include "interfaces/json.h"
 

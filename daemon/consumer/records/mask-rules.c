@@ -12,12 +12,12 @@
  * A list is refused when one of its entries is not understood: the data that the entry should cut
  * would pass. */
 
-#include "consumer/mask-rules.h"
+#include "consumer/records/mask-rules.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "consumer/pseudonym.h"
+#include "consumer/records/pseudonym.h"
 #include "interfaces/defence.h"
 #include "interfaces/format.h"
 #include "interfaces/pair-start.h"

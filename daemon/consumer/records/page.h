@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "consumer/command-names.h"
-#include "consumer/lives.h"
-#include "consumer/mask.h"
+#include "consumer/records/command-names.h"
+#include "consumer/records/lives.h"
+#include "consumer/records/mask.h"
 #include "interfaces/control.h"
 
 #define PAGE_HEADER_SIZE 16

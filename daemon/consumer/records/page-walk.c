@@ -3,7 +3,7 @@
 /* The rare entries of a sub-buffer, for page-walk.h. The function is not inline, because the common
  * records need its registers. */
 
-#include "consumer/page-walk.h"
+#include "consumer/records/page-walk.h"
 
 #include "interfaces/defence.h"
 

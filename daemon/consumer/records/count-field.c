@@ -3,7 +3,7 @@
 /* Reads one field of a record by the format of its event. Used by counts.c and command-names.c. A
  * record is not trusted: each offset is compared with the size of the record. */
 
-#include "consumer/count-field.h"
+#include "consumer/records/count-field.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "consumer/mask.h"
+#include "consumer/records/mask.h"
 
 #define LOCATED_MAX 64
 

@@ -5,7 +5,7 @@
  * its size limits the memory that a traced process can make it use. The index starts from a random
  * place, so a traced process cannot choose keys that all get the same place. */
 
-#include "consumer/count-table.h"
+#include "consumer/records/count-table.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  * change removes the rings and adds them again. The kernel counts the sub-buffer that is being
  * written as a full one: a ring of four is always at 25 %. So small rings have a higher mark. */
 
-#include "consumer/rings.h"
+#include "consumer/records/rings.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -12,13 +12,13 @@
  *
  * Names are noted in the order in which records are read. This is not the order of time. */
 
-#include "consumer/command-names.h"
+#include "consumer/records/command-names.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "consumer/count-field.h"
+#include "consumer/records/count-field.h"
 
 #define NO_NAME   UINT32_MAX
 #define NAMES_MAX (1U << 18)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "consumer/page.h"
+#include "consumer/records/page.h"
 #include "interfaces/cleanup.h"
 
 /* The walk over the records of one sub-buffer. page.c describes their layout. The functions are

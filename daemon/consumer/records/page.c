@@ -17,11 +17,11 @@
  * were missed, and bit 30 means that their count is stored after the records. It relies on the
  * common_flags of kernel/trace/trace.h for events whose flags have a meaning (mask.h). */
 
-#include "consumer/page.h"
+#include "consumer/records/page.h"
 
 #include <string.h>
 
-#include "consumer/page-walk.h"
+#include "consumer/records/page-walk.h"
 #include "interfaces/cleanup.h"
 #include "interfaces/defence.h"
 

@@ -9,7 +9,7 @@
  * It relies on kernel/trace/trace_events_hist.c: each hist ends in "Totals:" and "    Hits: N", and
  * has lines before it only when it has entries. */
 
-#include "consumer/guard.h"
+#include "consumer/records/guard.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
  * this. The hash takes 16 rounds, so the last words are cached. The upper 16 bits are cleared, so
  * that a pseudonym cannot be mistaken for an address. */
 
-#include "consumer/pseudonym.h"
+#include "consumer/records/pseudonym.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "consumer/count-table.h"
+#include "consumer/records/count-table.h"
 #include "interfaces/json.h"
 
 /* The command names of tasks, each valid from a time on. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "consumer/guard.h"
-#include "consumer/ring.h"
-#include "consumer/watchdog.h"
+#include "consumer/records/guard.h"
+#include "consumer/records/ring.h"
+#include "consumer/records/watchdog.h"
 
 /* The rings of all CPUs of one instance. */
 typedef struct Rings {

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#include "consumer/mask-rules.h"
-#include "consumer/pseudonym.h"
+#include "consumer/records/mask-rules.h"
+#include "consumer/records/pseudonym.h"
 #include "interfaces/cleanup.h"
 #include "interfaces/defence.h"
 

@@ -9,14 +9,14 @@
  * sub-buffer in small pieces (3.5 to 4.7 times the bytes). The counters come from
  * per_cpu/cpuN/stats. The kernel generates this text anew for each read from its beginning. */
 
-#include "consumer/ring.h"
+#include "consumer/records/ring.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "consumer/page.h"
+#include "consumer/records/page.h"
 #include "interfaces/cleanup.h"
 
 ssize_t ring_read_one(Ring *ring, uint8_t *page, size_t subbuf_size) {
