@@ -124,9 +124,27 @@
  *                                           the table is answered by ANSWER. Without a socket
  *                                           there is no answer
  *                                   <-      ROSE         notify triggers were hit; table is the
- *                                           trigger, key is the pid of the last hit */
+ *                                           trigger, key is the pid of the last hit
+ *
+ * A process whose first message is SHARE reads one instance for several sessions, the viewers. It
+ * has no stream. share.h describes how it passes records to the viewers' stream workers:
+ *
+ *   SHARE {the instance}             ->
+ *                                   <-      READY        the sandbox is closed
+ *   RINGS                            ->     as above
+ *   CLASS {metadata memfd, pool memfd}  ->  viewers with the same rules and events
+ *   VIEWER {entries, finished, counters memfd}  ->  a viewer; it gets nothing yet
+ *   JOIN                             ->     the viewer gets what is recorded from now on
+ *                                   <-      JOINED
+ *   LEAVE                            ->     no longer: what was recorded before is read
+ *                                   <-      LEFT
+ *   UNVIEW                           ->     the viewer has ended
+ *
+ * The viewer's stream worker gets its end of the viewer instead of RINGS. Its SETUP has `shared`:
+ *
+ *   VIEW {entries, finished, pool, counters}  -> */
 #define CONTROL_FD       3 /* of the consumer's end; its seccomp filter relies on the number */
-#define CONTROL_VERSION  9
+#define CONTROL_VERSION  10
 #define CONTROL_TEXT_MAX SINK_TEXT_MAX
 #define CONTROL_NAME_MAX 520 /* a marker: "PROVIDER:NAME" and its NUL */
 
@@ -152,6 +170,13 @@ typedef enum ControlType {
         CONTROL_SPOOL_READ,
         CONTROL_SINK,
         CONTROL_COUNTS,
+        CONTROL_SHARE,
+        CONTROL_CLASS,
+        CONTROL_VIEWER,
+        CONTROL_JOIN,
+        CONTROL_LEAVE,
+        CONTROL_UNVIEW,
+        CONTROL_VIEW,
         CONTROL_READY = 32,
         CONTROL_EXAMINING,
         CONTROL_ATTACHED,
@@ -169,6 +194,8 @@ typedef enum ControlType {
         CONTROL_SPOOLED,
         CONTROL_DETACHED,
         CONTROL_DOUBT,
+        CONTROL_JOINED,
+        CONTROL_LEFT,
 } ControlType;
 
 typedef enum ControlCountsVerb {
@@ -270,6 +297,7 @@ typedef struct ControlMessage {
                          * file; judged only */
                         ControlText fork_name, exit_name, exec_file;
                         uint32_t compressed; /* write packed frames */
+                        uint32_t shared;     /* VIEW follows instead of RINGS */
                 } setup; /* fds: metadata JSON (sealed memfd), then the sink. A spool has no sink:
                             its second fd is saved_cmdlines, read when a file ends, or is missing. A
                             judged spool has none. */
@@ -375,6 +403,26 @@ typedef struct ControlMessage {
                         uint64_t hits, entries, dropped;
                         uint64_t lost; /* records of the session that were not counted */
                 } totals;
+
+                struct {
+                        uint32_t n_cpus;
+                        uint32_t subbuf_size;  /* bytes, header included */
+                        uint32_t marker_id;    /* of ftrace:print */
+                        uint32_t reserved;     /* 0 */
+                        uint64_t buffer_bytes; /* one CPU's ring */
+                } share;
+
+                struct {
+                        uint32_t number;   /* below SHARE_VIEWERS_MAX */
+                        uint32_t redacted; /* clean the records by the metadata */
+                } class;                   /* fds: metadata JSON, the pool */
+
+                struct {
+                        uint32_t number; /* below SHARE_VIEWERS_MAX */
+                        uint32_t class;
+                        uint64_t bytes; /* the most that it keeps in use */
+                } viewer; /* JOIN, LEAVE, UNVIEW, JOINED, LEFT: only the number. VIEWER: fds: the
+                           pipe of entries, the pipe of finished entries, the counters */
 
                 struct {
                         uint32_t table;

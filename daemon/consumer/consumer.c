@@ -38,6 +38,7 @@
 #include "consumer/consumer-spool.h"
 #include "consumer/hist-reader.h"
 #include "consumer/inspector.h"
+#include "consumer/mux.h"
 #include "consumer/pump.h"
 #include "consumer/sandbox.h"
 #include "consumer/spool-reader.h"
@@ -132,8 +133,19 @@ static void set_tick(Consumer *c, bool on) {
         (void)timerfd_settime(c->timer_fd, 0, &spec, NULL); /* cannot fail with a valid spec */
 }
 
+/* Watches what the records come from. */
 static void watch_rings(Consumer *c, bool on) {
-        rings_watch(&c->pump.rings, c->epoll_fd, SOURCE_RING, on);
+        const View *view = &c->pump.view;
+
+        if (!view->is_open) {
+                rings_watch(&c->pump.rings, c->epoll_fd, SOURCE_RING, on);
+                return;
+        }
+        if (view->entries_fd < 0)
+                return;
+        unwatch(c, view->entries_fd);
+        if (on && !view->is_over)
+                (void)consumer_watch(c, view->entries_fd, SOURCE_RING, EPOLLIN);
 }
 
 static void set_active(Consumer *c, bool active) {
@@ -175,6 +187,7 @@ static void release_rings(Consumer *c) {
         c->tick_nsec = FLUSH_NSEC;
         set_tick(c, true); /* counts how long the reader takes nothing */
         bool is_broken = c->pump.window.is_on && !c->pump.window.is_whole;
+        view_close(&c->pump.view);
         if (rings_release(&c->pump.rings, &c->watchdog))
                 consumer_report(c, CONTROL_RELEASED, is_broken ? EPIPE : 0, "");
 }
@@ -363,6 +376,7 @@ static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t
         int r = set_up_stream(c, message, fds, n_fds);
         if (r < 0)
                 return r;
+        c->is_shared = message->setup.shared;
         c->pump.window.is_on = is_snapshot;
         c->pump.window.is_frozen = message->setup.snapshot == CONTROL_SNAPSHOT_FROZEN;
         consumer_report(c, CONTROL_READY, 0, "");
@@ -376,7 +390,7 @@ static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t
 }
 
 static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
-        if ((!c->has_sink && !c->pump.counts) || c->is_released ||
+        if ((!c->has_sink && !c->pump.counts) || c->is_released || c->is_shared ||
                         (c->pump.window.is_on && c->pump.window.kept_fd < 0))
                 return -EBADMSG;
         if (c->pump.fence.is_on &&
@@ -424,6 +438,16 @@ static int on_members(Consumer *c, const ControlMessage *message, int fd) {
         return r;
 }
 
+/* The session shares an instance. Its reader wakes this process, so no tick is needed. */
+static int on_view(Consumer *c, int *fds) {
+        if (!c->is_shared || !c->has_sink || c->is_released || c->pump.rings.n_given > 0)
+                return -EBADMSG;
+        int r = pump_open_view(&c->pump, fds);
+        if (r == 0)
+                watch_rings(c, !c->sink_is_watched);
+        return r;
+}
+
 static int on_control(Consumer *c) {
         int fds[FD_SEND_MAX];
         size_t n_fds = 0;
@@ -445,6 +469,8 @@ static int on_control(Consumer *c) {
                 r = on_setup(c, &message, fds, n_fds);
         else if (message.type == CONTROL_RINGS)
                 r = on_rings(c, &message, fds, n_fds);
+        else if (message.type == CONTROL_VIEW && n_fds == SHARE_VIEW_FDS)
+                r = on_view(c, fds);
         else if (message.type == CONTROL_FLUSH) {
                 c->is_flushing = !c->pump.window.is_on;
                 r = flush(c);
@@ -573,9 +599,19 @@ static int consumer_on_tick(Consumer *c) {
         return 0;
 }
 
+static int on_entries(Consumer *c) {
+        int r = drain_rings(c, PUMP_HELD);
+
+        if (c->pump.view.is_over) /* else the end of the pipe would wake this process for ever */
+                watch_rings(c, false);
+        return r;
+}
+
 static int on_ring(Consumer *c) {
         if (c->is_released || !queue_is_empty(&c->queue))
                 return 0;
+        if (c->pump.view.is_open)
+                return on_entries(c);
         bool was_active = c->is_active;
 
         if (!was_active)
@@ -741,6 +777,8 @@ static bool run_other(const ControlMessage *order) {
                 hist_reader_run(CONTROL_FD);
         else if (order->type == CONTROL_SPOOL_READ)
                 spool_reader_run(CONTROL_FD);
+        else if (order->type == CONTROL_SHARE)
+                mux_run(CONTROL_FD);
         else
                 return false;
         return true;

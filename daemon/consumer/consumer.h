@@ -34,6 +34,7 @@ typedef struct Consumer {
         bool has_sink, sink_is_watched;
         Pump pump;
         bool is_active, is_resting;
+        bool is_shared;     /* the session shares an instance: VIEW comes instead of rings */
         uint64_t tick_nsec; /* of the timer */
         bool is_flushing, is_finishing, is_released;
         bool is_discarding; /* the daemon does not trust the unread data */

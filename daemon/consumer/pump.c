@@ -52,11 +52,7 @@ static int load_counts(Pump *pump, json_object *events, bool is_judged) {
         return r;
 }
 
-static int load_masks(Pump *pump, json_object *events, bool is_judged) {
-        int r = masks_new(events, is_judged, &pump->masks);
-
-        if (r < 0)
-                return r;
+static int make_tally(Pump *pump) {
         /* Anonymous memory that is never written costs nothing. */
         pump->tally.pids = mmap(NULL,
                         PAGE_PIDS_MAX / 8,
@@ -78,7 +74,12 @@ static int load_events(Pump *pump, const ControlMessage *setup, const char *meta
         if (!object || !json_object_object_get_ex(object, "events", &events))
                 return -EBADMSG;
         int r = pump->counts_plan ? load_counts(pump, events, is_judged) : 0;
-        return r ?: has_masks ? load_masks(pump, events, is_judged) : 0;
+        r = r ?: has_masks ? make_tally(pump) : 0;
+        /* The reader of a shared instance has cleaned the records. */
+        return r
+                               ?: has_masks && !setup->setup.shared
+                                  ? masks_new(events, is_judged, &pump->masks)
+                                  : 0;
 }
 
 typedef struct Visit {
@@ -110,6 +111,8 @@ static void count_members(Pump *pump) {
 }
 
 static size_t choose_batch_size(const ControlMessage *setup) {
+        if (setup->setup.shared)
+                return SHARE_ENTRY_MAX;
         bool is_large = setup->setup.compressed && setup->setup.sink != CONTROL_SINK_SPOOL;
         size_t size = is_large ? PACKED_BATCH_SIZE : BATCH_SIZE;
 
@@ -325,6 +328,70 @@ static int run_fence(Pump *pump) {
         return r;
 }
 
+/* Returns the data of an entry that the viewer's limit lets pass. It is only copied if there is a
+ * limit. */
+static const uint8_t *limit_entry(Pump *pump, Ring *ring, const uint8_t *data, size_t *size) {
+        for (size_t at = 0; pump->tally.pids && at < *size; at += pump->subbuf_size)
+                page_tally(data + at, MIN_OF(pump->subbuf_size, *size - at), &pump->tally);
+        if (pump->bucket.rate == 0)
+                return data;
+        memcpy(pump->batch, data, *size);
+        *size = clean_batch(pump, ring, *size);
+        return pump->batch;
+}
+
+static int put_entry(Pump *pump, const ShareEntry *entry) {
+        const uint8_t *data = view_get(&pump->view, entry, pump->batch_size);
+        size_t size = entry->size;
+
+        if (!data)
+                return -EBADMSG;
+        Ring *ring = &pump->rings.ring[entry->cpu];
+        ring->last.dropped = MAX_OF(ring->last.dropped, entry->lost);
+        data = limit_entry(pump, ring, data, &size);
+        if (size == 0)
+                return 0;
+        pump->found_any = true;
+        pump->found_bytes += size;
+        HoldData hold = {
+                .cpu = entry->cpu,
+                .bytes = (uint8_t *)data,
+                .size = size,
+                .lost = ring_take_known_lost(ring),
+                .n_records = entry->n_records,
+        };
+        return MIN_OF(pump_put_data(&hold, pump), 0);
+}
+
+#define ENTRIES_MAX 4 /* at a time: their data may have to be kept in memory */
+
+/* Passes on what the reader of the shared instance has sent until now. */
+static int run_view(Pump *pump) {
+        ShareEntry entries[ENTRIES_MAX];
+        int n = 1, r = 0;
+
+        pump->is_behind = false;
+        while (r == 0 && n > 0 && (pump->is_ending || queue_is_empty(pump->queue)) &&
+                        pump->queue->kept_bytes < KEPT_BYTES_MAX) {
+                watchdog_beat(pump->watchdog, false);
+                n = view_take(&pump->view, entries, ENTRIES_MAX);
+                for (int i = 0; r == 0 && i < n; i++)
+                        r = put_entry(pump, &entries[i]);
+                if (n > 0)
+                        view_finish(&pump->view);
+        }
+        return r ?: MIN_OF(n, 0);
+}
+
+int pump_open_view(Pump *pump, int *fds) {
+        int r = view_open(&pump->view, pump->rings.n_cpus, fds);
+
+        for (unsigned i = 0; r == 0 && i < pump->rings.n_cpus; i++)
+                pump->rings.ring[i].counters = &pump->view.counters[i];
+        pump->rings.n_given = r == 0 ? pump->rings.n_cpus : 0;
+        return r;
+}
+
 static int run_rings(Pump *pump, PumpReach reach) {
         int r = 0;
 
@@ -343,6 +410,8 @@ int pump_run(Pump *pump, PumpReach reach) {
                 return 0;
         (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
         bucket_fill(&pump->bucket, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+        if (pump->view.is_open)
+                return run_view(pump);
         if (pump->fence.is_on)
                 return run_fence(pump);
         pump->is_behind = false;

@@ -5,6 +5,7 @@
 #include "consumer/fence.h"
 #include "consumer/packer.h"
 #include "consumer/queue.h"
+#include "consumer/view.h"
 #include "consumer/window.h"
 #include "interfaces/control.h"
 
@@ -24,6 +25,7 @@ typedef struct Pump {
         Fence fence;
         Bucket bucket;
         Rings rings;
+        View view;                /* for a session that shares an instance: instead of the rings */
         Window window;            /* for a snapshot */
         json_object *counts_plan; /* until pump_init() */
         Counts *counts;           /* NULL: the stream counts nothing */
@@ -40,7 +42,7 @@ typedef struct Pump {
         char trip_text[CONTROL_TEXT_MAX];
 } Pump;
 
-#define PUMP_NONE ((Pump){ .rings = RINGS_NONE, .window = WINDOW_NONE })
+#define PUMP_NONE ((Pump){ .rings = RINGS_NONE, .view = VIEW_NONE, .window = WINDOW_NONE })
 
 /* Sets what the stream counts, as text from the daemon. Must be called before pump_init().
  * Fails with -EBADMSG. */
@@ -51,6 +53,8 @@ int pump_init(Pump *pump,
                 const char *metadata,
                 Queue *queue,
                 Watchdog *watchdog);
+/* Takes the fds of VIEW instead of rings. */
+int pump_open_view(Pump *pump, int *fds);
 /* For a snapshot, before its rings: see window_open(). */
 int pump_open_window(Pump *pump, int earlier_fd, int kept_fd);
 /* For a judged snapshot: reads the rings. A task that is found to be a member after this call was a

@@ -130,7 +130,8 @@ int sandbox_end_receiving(void) {
 #define STREAM (1U << SANDBOX_STREAM | 1U << SANDBOX_CLIENT_STREAM)
 #define CLIENT (1U << SANDBOX_CLIENT_STREAM)
 #define SPOOL  (1U << SANDBOX_SPOOL_READER)
-#define OTHERS (~(STREAM | SPOOL))
+#define MUX    (1U << SANDBOX_MUX)
+#define OTHERS (~(STREAM | SPOOL | MUX))
 #define ALL    (~0U)
 
 /* A system call that these roles may make, if all conditions hold. An argument has 64 bits, but the
@@ -183,18 +184,28 @@ static const Allowed allowed[] = {
                         2,
                         { SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
                                         SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_TYPE, MAP_DROPPABLE) } },
+        /* The pools and counters that the daemon has made for the viewers' stream workers. */
+        { SCMP_SYS(mmap),
+                        MUX,
+                        2,
+                        { SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+                                        SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_TYPE, MAP_SHARED) } },
         /* For an error message of this program or of the C library. */
         { SCMP_SYS(write), OTHERS, 1, { SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO) } },
-        { SCMP_SYS(writev), OTHERS | SPOOL, 1, { SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO) } },
-        { SCMP_SYS(write), STREAM | SPOOL },
+        { SCMP_SYS(writev), OTHERS | SPOOL | MUX, 1, { SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO) } },
+        { SCMP_SYS(write), STREAM | SPOOL | MUX },
         { SCMP_SYS(writev), STREAM },
         { SCMP_SYS(pwritev2), CLIENT },
         { SCMP_SYS(ftruncate), STREAM },
         { SCMP_SYS(fdatasync), STREAM },
         { SCMP_SYS(fstatfs), CLIENT },
         { SCMP_SYS(fallocate), CLIENT, 1, { SCMP_A1(SCMP_CMP_EQ, FALLOC_FL_KEEP_SIZE) } },
-        { SCMP_SYS(epoll_ctl), STREAM },
-        { SCMP_SYS(timerfd_settime), STREAM },
+        { SCMP_SYS(fallocate),
+                        MUX,
+                        1,
+                        { SCMP_A1(SCMP_CMP_EQ, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE) } },
+        { SCMP_SYS(epoll_ctl), STREAM | MUX },
+        { SCMP_SYS(timerfd_settime), STREAM | MUX },
         /* It only reads flags: a client that shares the description controls its O_NONBLOCK. */
         { SCMP_SYS(fcntl), CLIENT, 1, { SCMP_A1(SCMP_CMP_EQ, F_GETFL) } },
         /* SO_PEERPIDFD, for one, would make a descriptor. */
@@ -294,6 +305,7 @@ int sandbox_close(SandboxRole role) {
                 [SANDBOX_INSPECTOR] = "program inspector",
                 [SANDBOX_HIST_READER] = "histogram reader",
                 [SANDBOX_SPOOL_READER] = "recording reader",
+                [SANDBOX_MUX] = "reader of a shared instance",
         };
         char byte;
 

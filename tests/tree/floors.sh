@@ -17,13 +17,14 @@ scope            work kernel policy base interfaces
 probes           define work kernel policy base interfaces
 trace            probes scope work define kernel policy base interfaces
 spool            work policy base interfaces
-feed             trace spool work base interfaces
+feed             trace spool scope work policy base interfaces
 boot             feed trace spool work kernel policy base interfaces
 watch            trace scope work base interfaces
 session          boot watch feed trace spool probes scope work define kernel policy base interfaces
 consumer/inspect base interfaces
 consumer/records base interfaces
-consumer         consumer/records consumer/inspect base interfaces
+consumer/mux     consumer/records base interfaces
+consumer         consumer/mux consumer/records consumer/inspect base interfaces
 auth             policy base interfaces
 door             auth session spool probes define base interfaces
 varlink          door session base interfaces

@@ -135,6 +135,15 @@ void page_clean(const Masks *masks, uint8_t *page, size_t size, PageTally *tally
         walk_end(&walk, size, tally);
 }
 
+void page_tally(const uint8_t *page, size_t size, PageTally *tally) {
+        Walk walk = page_walk_begin(page, size, false);
+        Record record;
+
+        while (walk_next(&walk, &record))
+                if (record.size >= COMMON_SIZE)
+                        tally_pid(tally, page_get_u32(record.body + 4));
+}
+
 uint32_t page_count(const uint8_t *page, size_t size) {
         Walk walk = page_walk_begin(page, size, false);
         uint32_t n = 0;

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "interfaces/share.h"
+
 typedef struct RingStatistics {
         uint64_t entries, bytes; /* unread, in the ring */
         uint64_t overrun, commit_overrun, dropped, read;
@@ -15,6 +17,7 @@ typedef struct Ring {
         unsigned cpu;
         int raw_fd; /* -1: not given yet, or closed */
         int stats_fd;
+        const ShareCounters *counters; /* used instead, for the viewer of a shared instance */
         uint64_t taken_lost; /* part of ring_get_lost() that ring_take_lost() has returned */
         uint64_t n_cut;      /* records that the caller cut and that are not reported yet */
         RingStatistics last;

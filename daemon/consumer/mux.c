@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The role of ktrace-consumer that reads one instance for several sessions, the viewers. The daemon
+ * starts it with SHARE (control.h). Each batch of a ring is copied and cleaned once for each class
+ * of viewers (class.c), and each viewer gets its place in the class's pool (viewer.c). A viewer
+ * with a mark in the batch gets a copy of its own.
+ *
+ * No viewer can delay this process: it writes only to pipes that do not block. Wake-ups are those
+ * of a stream worker (consumer.c): by fill level while there is much data, by the first event when
+ * there was none.
+ *
+ * A viewer that joins or leaves does so between two batches: first all records that the rings hold
+ * are passed to those that are viewers until then. So a join shows no earlier record, a leave loses
+ * none, and the other viewers notice neither. What the kernel lost is counted for all viewers of
+ * that time, because it is unknown of which event it was. */
+
+#include "consumer/mux.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "consumer/mux/viewer.h"
+#include "consumer/order.h"
+#include "consumer/records/ring.h"
+#include "consumer/records/rings.h"
+#include "consumer/sandbox.h"
+#include "consumer/title.h"
+#include "interfaces/frame.h"
+
+#define CPUS_MAX        8192
+#define TICK_NSEC       ((uint64_t)100 * 1000 * 1000)
+#define TICK_SHORT_NSEC ((uint64_t)10 * 1000 * 1000)
+#define TICK_CPU_NSEC   ((uint64_t)100 * 1000)
+/* The most data of a short tick, for each CPU. */
+#define TICK_SHORT_SUBBUFS 2
+
+typedef enum MuxSource {
+        MUX_CONTROL = 1,
+        MUX_TIMER,
+        MUX_RING,
+} MuxSource;
+
+typedef struct Mux {
+        int control_fd, epoll_fd, timer_fd;
+        Rings rings;
+        uint64_t *lost; /* per CPU: as the viewers know */
+        uint32_t marker_id;
+        size_t subbuf_size;
+        uint64_t ring_bytes; /* limit of what is read from a ring at once */
+        uint8_t *batch;
+        Class *classes[SHARE_VIEWERS_MAX];
+        MuxViewer *viewers[SHARE_VIEWERS_MAX];
+        bool is_active, is_resting;
+        uint64_t tick_nsec, found_bytes; /* since the last tick */
+} Mux;
+
+static void mux_set_tick(const Mux *mux, bool on) {
+        const struct timespec interval = { .tv_nsec = on ? (long)mux->tick_nsec : 0 };
+        const struct itimerspec spec = { interval, interval };
+
+        (void)timerfd_settime(mux->timer_fd, 0, &spec, NULL); /* cannot fail with a valid spec */
+}
+
+/* A little data comes soon, much data in whole sub-buffers. */
+static void mux_choose_tick(Mux *mux) {
+        uint64_t shortest = TICK_SHORT_NSEC + TICK_CPU_NSEC * mux->rings.n_cpus;
+        uint64_t most = TICK_SHORT_SUBBUFS * mux->rings.n_cpus * mux->subbuf_size;
+        bool is_slow = mux->found_bytes * shortest <= most * mux->tick_nsec;
+
+        mux->tick_nsec = is_slow ? MIN_OF(shortest, TICK_NSEC) : TICK_NSEC;
+        mux->found_bytes = 0;
+}
+
+static void mux_set_active(Mux *mux, bool active) {
+        if (rings_set_active(&mux->rings, active) < 0)
+                active = true; /* then only the timer reads the data */
+        mux->is_active = active;
+        mux->is_resting = false;
+        rings_watch(&mux->rings, mux->epoll_fd, MUX_RING, true);
+        mux_set_tick(mux, active);
+}
+
+static bool mux_has_viewers(const Mux *mux, const Class *class) {
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                if (mux->viewers[i] && mux->viewers[i]->is_joined &&
+                                mux->viewers[i]->class == class)
+                        return true;
+        return false;
+}
+
+/* A mark is copied for its own viewer only, together with the batch around it, so that the viewer
+ * gets everything in order. */
+static void mux_pass_marked(Mux *mux, unsigned cpu, const Source *source, unsigned number) {
+        MuxViewer *viewer = mux->viewers[number];
+        Piece piece;
+
+        class_fill(viewer->class, source, number, &piece);
+        mux_viewer_put(viewer, cpu, &piece);
+        class_settle(viewer->class, &piece);
+}
+
+static void mux_pass_to(Mux *mux, Class *class, unsigned cpu, const Source *source) {
+        Piece piece;
+
+        class_fill(class, source, EXTRACT_NO_VIEWER, &piece);
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++) {
+                MuxViewer *viewer = mux->viewers[i];
+
+                if (!viewer || !viewer->is_joined || viewer->class != class)
+                        continue;
+                if (piece.mark_viewers >> i & 1)
+                        mux_pass_marked(mux, cpu, source, i);
+                else
+                        mux_viewer_put(viewer, cpu, &piece);
+        }
+        class_settle(class, &piece);
+}
+
+static void mux_pass(Mux *mux, unsigned cpu, size_t size) {
+        const Source source = { mux->batch, size, mux->subbuf_size };
+
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                if (mux->classes[i] && mux_has_viewers(mux, mux->classes[i]))
+                        mux_pass_to(mux, mux->classes[i], cpu, &source);
+}
+
+static void mux_count_lost(Mux *mux, const Ring *ring) {
+        uint64_t lost = ring_get_lost(ring), more = lost - mux->lost[ring->cpu];
+
+        mux->lost[ring->cpu] = lost;
+        for (unsigned i = 0; more > 0 && i < SHARE_VIEWERS_MAX; i++)
+                if (mux->viewers[i] && mux->viewers[i]->is_joined)
+                        mux_viewer_lose(mux->viewers[i], ring->cpu, more);
+}
+
+/* Reads at most what the ring held at the beginning. */
+static int mux_read_ring(Mux *mux, Ring *ring, bool only_full) {
+        uint64_t bytes = 0;
+
+        int r = ring_read_statistics(ring);
+        if (r < 0)
+                return r;
+        mux_count_lost(mux, ring);
+        uint64_t held = ring->last.read + ring->last.entries;
+        size_t n_left = only_full ? (size_t)(ring->last.bytes + mux->subbuf_size / 4) /
+                                                        mux->subbuf_size
+                                  : SIZE_MAX / mux->subbuf_size;
+        while (n_left > 0 && bytes < mux->ring_bytes && (only_full || ring->last.read < held)) {
+                ssize_t n = ring_read(ring,
+                                mux->batch,
+                                MIN_OF(SHARE_ENTRY_MAX, n_left * mux->subbuf_size),
+                                mux->subbuf_size);
+
+                if (n <= 0)
+                        return (int)n;
+                bytes += (uint64_t)n;
+                n_left -= ((size_t)n + mux->subbuf_size - 1) / mux->subbuf_size;
+                mux_pass(mux, ring->cpu, (size_t)n);
+                r = only_full ? 0 : ring_read_statistics(ring);
+                if (r < 0)
+                        return r;
+        }
+        mux->found_bytes += bytes;
+        return 0;
+}
+
+static int mux_read(Mux *mux, bool only_full) {
+        int r = 0;
+
+        for (unsigned i = 0; r == 0 && i < mux->rings.n_given; i++)
+                r = mux_read_ring(mux, &mux->rings.ring[i], only_full);
+        return r;
+}
+
+static int mux_on_ring(Mux *mux) {
+        bool was_active = mux->is_active;
+        uint64_t found = mux->found_bytes;
+
+        if (!was_active)
+                mux_set_active(mux, true);
+        int r = mux_read(mux, was_active);
+        if (r == 0 && mux->found_bytes == found) { /* ready without data: the next tick reads it */
+                rings_watch(&mux->rings, mux->epoll_fd, MUX_RING, false);
+                mux->is_resting = true;
+        }
+        return r;
+}
+
+static void mux_collect(Mux *mux) {
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                if (mux->viewers[i])
+                        mux_viewer_collect(mux->viewers[i]);
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                if (mux->classes[i])
+                        blocks_rest(&mux->classes[i]->blocks);
+}
+
+static int mux_on_tick(Mux *mux) {
+        uint64_t count;
+
+        if (read(mux->timer_fd, &count, sizeof(count)) < 0)
+                return 0;
+        uint64_t found = mux->found_bytes, tick_nsec = mux->tick_nsec;
+        int r = mux_read(mux, false);
+        if (r < 0)
+                return r;
+        bool has_found = mux->found_bytes > found || found > 0;
+        mux_collect(mux);
+        mux_choose_tick(mux);
+        if (!has_found)
+                mux_set_active(mux, false);
+        else if (mux->is_resting)
+                mux_set_active(mux, true);
+        else if (mux->tick_nsec != tick_nsec)
+                mux_set_tick(mux, true);
+        return 0;
+}
+
+/* Messages of the daemon */
+
+static int mux_on_rings(Mux *mux, const ControlMessage *message, int *fds, size_t n_fds) {
+        int r = rings_take(&mux->rings, message->rings.first_cpu, message->rings.n, fds, n_fds);
+
+        if (r == 0 && rings_are_complete(&mux->rings))
+                mux_set_active(mux, false);
+        return r;
+}
+
+static int mux_on_class(Mux *mux, const ControlMessage *message, int *fds, size_t n_fds) {
+        uint32_t number = message->class.number;
+        _cleanup_free_ char *metadata = NULL;
+
+        if (n_fds != 2 || number >= SHARE_VIEWERS_MAX || mux->classes[number])
+                return -EBADMSG;
+        int r = fd_read_all(fds[0], FRAME_SIZE_MAX, &metadata, NULL);
+        const ClassSetup setup = {
+                .id = number,
+                .metadata = metadata,
+                .is_redacted = message->class.redacted,
+                .marker_id = mux->marker_id,
+        };
+        return r ?: class_new(&setup, TAKE_FD(fds[1]), &mux->classes[number]);
+}
+
+static int mux_on_viewer(Mux *mux, const ControlMessage *message, int *fds, size_t n_fds) {
+        uint32_t number = message->viewer.number, class = message->viewer.class;
+
+        if (n_fds != 3 || number >= SHARE_VIEWERS_MAX || mux->viewers[number] ||
+                        class >= SHARE_VIEWERS_MAX || !mux->classes[class])
+                return -EBADMSG;
+        const MuxViewerFiles files = { TAKE_FD(fds[0]), TAKE_FD(fds[1]), TAKE_FD(fds[2]) };
+        return mux_viewer_new(mux->classes[class],
+                        &files,
+                        mux->rings.n_cpus,
+                        message->viewer.bytes,
+                        &mux->viewers[number]);
+}
+
+/* The last viewer of a class takes the class with it. */
+static void mux_end_viewer(Mux *mux, uint32_t number) {
+        Class *class = mux->viewers[number]->class;
+
+        mux->viewers[number] = mux_viewer_free(mux->viewers[number]);
+        if (class->n_viewers == 0)
+                mux->classes[class->id] = class_free(class);
+}
+
+static int mux_switch_viewer(Mux *mux, uint32_t number, bool on) {
+        ControlMessage answer = { .type = on ? CONTROL_JOINED : CONTROL_LEFT,
+                .viewer = { .number = number } };
+
+        int r = mux_read(mux, false);
+        if (r < 0)
+                return r;
+        mux->viewers[number]->is_joined = on;
+        /* A tick follows, because the rings may be empty and yet hold a sub-buffer's rest. */
+        if (rings_are_complete(&mux->rings) && !mux->is_active)
+                mux_set_active(mux, true);
+        return order_answer(mux->control_fd, &answer);
+}
+
+static int mux_handle(Mux *mux, const ControlMessage *message, int *fds, size_t n_fds) {
+        uint32_t number = message->viewer.number;
+
+        switch (message->type) {
+        case CONTROL_RINGS:
+                return mux_on_rings(mux, message, fds, n_fds);
+        case CONTROL_CLASS:
+                return mux_on_class(mux, message, fds, n_fds);
+        case CONTROL_VIEWER:
+                return mux_on_viewer(mux, message, fds, n_fds);
+        case CONTROL_JOIN:
+        case CONTROL_LEAVE:
+        case CONTROL_UNVIEW:
+                if (number >= SHARE_VIEWERS_MAX || !mux->viewers[number])
+                        return -EBADMSG;
+                if (message->type != CONTROL_UNVIEW)
+                        return mux_switch_viewer(mux, number, message->type == CONTROL_JOIN);
+                mux_end_viewer(mux, number);
+                return 0;
+        default:
+                return -EBADMSG;
+        }
+}
+
+static int mux_on_control(Mux *mux) {
+        int fds[FD_SEND_MAX];
+        ControlMessage message;
+        size_t n_fds = 0;
+
+        ssize_t n = fd_receive(
+                        mux->control_fd, &message, sizeof(message), fds, ELEMENTSOF(fds), &n_fds);
+        if (n == -EAGAIN)
+                return 0;
+        if (n <= 0)
+                return n < 0 ? (int)n : -ECANCELED;
+        int r = n == sizeof(message) && message.version == CONTROL_VERSION
+                                ? mux_handle(mux, &message, fds, n_fds)
+                                : -EBADMSG;
+        for (size_t i = 0; i < n_fds; i++)
+                close_cleanup(&fds[i]);
+        return r;
+}
+
+static int mux_loop(Mux *mux) {
+        for (;;) {
+                struct epoll_event events[16];
+                bool has_ring = false;
+
+                int n = epoll_wait(mux->epoll_fd, events, ELEMENTSOF(events), -1);
+                if (n < 0 && errno != EINTR)
+                        return -errno;
+                for (int i = 0; i < n; i++) {
+                        int r = 0;
+
+                        if (events[i].data.u64 == MUX_CONTROL)
+                                r = mux_on_control(mux);
+                        else if (events[i].data.u64 == MUX_TIMER)
+                                r = mux_on_tick(mux);
+                        else if (!has_ring) { /* the first one reads all rings */
+                                r = mux_on_ring(mux);
+                                has_ring = true;
+                        }
+                        if (r < 0)
+                                return r;
+                }
+        }
+}
+
+static int mux_watch(const Mux *mux, int fd, MuxSource source) {
+        struct epoll_event event = { .events = EPOLLIN, .data.u64 = source };
+
+        return epoll_ctl(mux->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static int mux_init(Mux *mux, const ControlMessage *order) {
+        uint32_t n_cpus = order->share.n_cpus;
+
+        mux->subbuf_size = order->share.subbuf_size;
+        if (n_cpus == 0 || n_cpus > CPUS_MAX || mux->subbuf_size < SHARE_BLOCK_SIZE ||
+                        SHARE_ENTRY_MAX % mux->subbuf_size != 0)
+                return -EBADMSG;
+        mux->marker_id = order->share.marker_id;
+        mux->ring_bytes = order->share.buffer_bytes + 4 * mux->subbuf_size;
+        mux->tick_nsec = TICK_NSEC;
+        mux->batch = malloc(SHARE_ENTRY_MAX);
+        mux->lost = calloc(n_cpus, sizeof(*mux->lost));
+        if (!mux->batch || !mux->lost)
+                return -ENOMEM;
+        int r = rings_init(&mux->rings, n_cpus, order->share.buffer_bytes / mux->subbuf_size);
+        if (r < 0)
+                return r;
+        mux->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+        mux->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (mux->epoll_fd < 0 || mux->timer_fd < 0)
+                return -errno;
+        r = mux_watch(mux, mux->control_fd, MUX_CONTROL);
+        return r ?: mux_watch(mux, mux->timer_fd, MUX_TIMER);
+}
+
+static int mux_begin(Mux *mux) {
+        ControlMessage order;
+
+        int r = order_take(mux->control_fd, CONTROL_SHARE, &order, NULL, 0);
+        r = r ?: mux_init(mux, &order);
+        r = r ?: sandbox_close(SANDBOX_MUX);
+        if (r == 0)
+                order_report(mux->control_fd, CONTROL_READY, 0, "");
+        return r;
+}
+
+static void mux_clear(Mux *mux) {
+        for (uint32_t i = 0; i < SHARE_VIEWERS_MAX; i++)
+                if (mux->viewers[i])
+                        mux_end_viewer(mux, i);
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                class_free(mux->classes[i]);
+        for (unsigned i = 0; i < mux->rings.n_given; i++)
+                ring_close(&mux->rings.ring[i]);
+        free(mux->rings.ring);
+        close_cleanup(&mux->rings.percent_fd);
+        close_cleanup(&mux->epoll_fd);
+        close_cleanup(&mux->timer_fd);
+        free(mux->lost);
+        free(mux->batch);
+}
+
+void mux_run(int control_fd) {
+        Mux mux = { .control_fd = control_fd, .epoll_fd = -1, .timer_fd = -1, .rings = RINGS_NONE };
+
+        title_set("shared instance");
+        int r = mux_begin(&mux);
+        r = r ?: mux_loop(&mux);
+        if (r != -ECANCELED)
+                order_report(control_fd, CONTROL_REFUSED, -r, strerror(-r));
+        mux_clear(&mux);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The memory in which the reader of a shared instance passes records to the viewers of one class.
+ * class.c fills pieces; viewers hold and drop them. The lowest free blocks are taken first, so
+ * that viewers that keep up share a small part of the memory, which stays in the CPU's cache.
+ *
+ * The workers map the same memfd and can only read it. No number in this module comes from them. */
+
+#include "consumer/mux/blocks.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "interfaces/share.h"
+
+/* What may stay in memory while nothing is used. */
+#define RESTING_BLOCKS 64
+
+int blocks_open(Blocks *blocks, int fd, uint32_t n_blocks) {
+        *blocks = (Blocks){ .fd = fd, .n_blocks = n_blocks };
+        blocks->lengths = calloc(n_blocks, 1);
+        blocks->users = calloc(n_blocks, 1);
+        blocks->is_used = calloc(n_blocks, 1);
+        if (!blocks->lengths || !blocks->users || !blocks->is_used)
+                return -ENOMEM;
+        blocks->bytes = mmap(NULL,
+                        (size_t)n_blocks * SHARE_BLOCK_SIZE,
+                        PROT_READ | PROT_WRITE,
+                        MAP_SHARED,
+                        fd,
+                        0);
+        if (blocks->bytes == MAP_FAILED) {
+                blocks->bytes = NULL;
+                return -errno;
+        }
+        return 0;
+}
+
+void blocks_close(Blocks *blocks) {
+        if (blocks->bytes)
+                (void)munmap(blocks->bytes, (size_t)blocks->n_blocks * SHARE_BLOCK_SIZE);
+        close_cleanup(&blocks->fd);
+        free(blocks->lengths);
+        free(blocks->users);
+        free(blocks->is_used);
+        *blocks = (Blocks){ .fd = -1 };
+}
+
+/* Returns the number of free blocks from `block` on, at most n. */
+static uint32_t blocks_count_free(const Blocks *blocks, uint32_t block, uint32_t n) {
+        const uint8_t *used =
+                        memchr(blocks->is_used + block, 1, MIN_OF(n, blocks->n_blocks - block));
+
+        return used ? (uint32_t)(used - blocks->is_used) - block
+                    : MIN_OF(n, blocks->n_blocks - block);
+}
+
+int blocks_take(Blocks *blocks, uint32_t n, uint32_t *ret_block) {
+        bool is_first = true;
+
+        assert(n > 0 && n <= BLOCKS_PIECE_MAX);
+        for (uint32_t at = blocks->hint; at < blocks->n_blocks;) {
+                const uint8_t *free_one = memchr(blocks->is_used + at, 0, blocks->n_blocks - at);
+
+                if (!free_one)
+                        break;
+                at = (uint32_t)(free_one - blocks->is_used);
+                if (is_first)
+                        blocks->hint = at;
+                is_first = false;
+                uint32_t n_free = blocks_count_free(blocks, at, n);
+                if (n_free < n) {
+                        at += n_free;
+                        continue;
+                }
+                memset(blocks->is_used + at, 1, n);
+                blocks->lengths[at] = (uint8_t)n;
+                blocks->n_used += n;
+                blocks->n_touched = MAX_OF(blocks->n_touched, at + n);
+                *ret_block = at;
+                return 0;
+        }
+        return -ENOSPC;
+}
+
+void blocks_trim(Blocks *blocks, uint32_t block, uint32_t n) {
+        uint32_t length = blocks->lengths[block];
+
+        assert(n <= length);
+        memset(blocks->is_used + block + n, 0, length - n);
+        blocks->lengths[block] = (uint8_t)n;
+        blocks->n_used -= length - n;
+        if (n < length)
+                blocks->hint = MIN_OF(blocks->hint, block + n);
+}
+
+void blocks_hold(Blocks *blocks, uint32_t block) {
+        assert(blocks->users[block] < SHARE_VIEWERS_MAX);
+        blocks->users[block]++;
+}
+
+uint32_t blocks_drop(Blocks *blocks, uint32_t block) {
+        uint32_t length = blocks->lengths[block];
+
+        assert(blocks->users[block] > 0);
+        if (--blocks->users[block] == 0)
+                blocks_trim(blocks, block, 0);
+        return length;
+}
+
+uint8_t *blocks_get(const Blocks *blocks, uint32_t block) {
+        return blocks->bytes + (size_t)block * SHARE_BLOCK_SIZE;
+}
+
+void blocks_rest(Blocks *blocks) {
+        if (blocks->n_used > 0 || blocks->n_touched <= RESTING_BLOCKS)
+                return;
+        /* A failure leaves the memory in use, and is tried again. */
+        if (fallocate(blocks->fd,
+                            FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                            RESTING_BLOCKS * SHARE_BLOCK_SIZE,
+                            (off_t)(blocks->n_touched - RESTING_BLOCKS) * SHARE_BLOCK_SIZE) == 0)
+                blocks->n_touched = RESTING_BLOCKS;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How the reader of a shared instance passes records to the viewers' stream workers.
+ *
+ * Viewers with the same rules and events are a class. A class has a pool: a memfd of blocks, which
+ * the reader fills and the workers can only read. A viewer has a pipe of ShareEntry, which names
+ * pieces of the pool, and a pipe back, in which its worker writes the number of the last entry that
+ * it has finished (a uint64_t). A piece is used again when all its viewers have
+ * finished it. */
+
+#define SHARE_BLOCK_SIZE 4096
+/* The worker's end: entries, finished, pool, counters. */
+#define SHARE_VIEW_FDS 4
+/* The most bytes of a pool that one viewer keeps in use. */
+#define SHARE_BYTES_MAX (UINT64_C(4) * 1024 * 1024)
+/* The most bytes of one entry. Each entry wakes each of its viewers. */
+#define SHARE_ENTRY_MAX ((size_t)256 * 1024)
+/* The most viewers of one shared instance. */
+#define SHARE_VIEWERS_MAX 64
+/* The counters of so many CPUs have room. */
+#define SHARE_CPUS_MAX 8192
+/* The blocks of a pool. Memory that is never written costs nothing. */
+#define SHARE_POOL_BLOCKS (SHARE_VIEWERS_MAX * SHARE_BYTES_MAX / SHARE_BLOCK_SIZE)
+
+/* Sub-buffers of one CPU; all but the last have their full size. */
+typedef struct ShareEntry {
+        uint64_t number; /* counted from 1 for each viewer */
+        uint32_t block;  /* the first one */
+        uint32_t size;   /* bytes */
+        uint32_t cpu;
+        uint32_t n_records;
+        uint64_t lost; /* records of this CPU that the viewer had lost until then, in total */
+} ShareEntry;
+
+/* What a viewer got of one CPU. The reader counts; the daemon and the worker read. */
+typedef struct ShareCounters {
+        uint64_t records; /* passed to the worker */
+        uint64_t lost;
+        uint64_t bytes; /* passed to the worker */
+        uint64_t reserved;
+} ShareCounters;
+
+/* A mark for one viewer is written to the instance with this before its text. */
+#define SHARE_MARK_FORMAT "\x02%08x"
+#define SHARE_MARK_SIZE   9

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a viewer of a shared instance gets of each sub-buffer: its records, all of them, with their
+ * exact times, and none of others. */
+
+#include <string.h>
+
+#include "page-builder.h"
+
+#include "consumer/mux/extract.h"
+#include "interfaces/share.h"
+
+#define MARKER_ID 5
+#define PAGES     8
+
+typedef struct Seen {
+        uint64_t nsec;
+        GBytes *record;
+} Seen;
+
+static void seen_clear(void *seen) {
+        g_bytes_unref(((Seen *)seen)->record);
+}
+
+static GArray *seen_new(void) {
+        GArray *all = g_array_new(false, false, sizeof(Seen));
+
+        g_array_set_clear_func(all, seen_clear);
+        return all;
+}
+
+static bool see(const uint8_t *record, size_t size, uint64_t nsec, void *userdata) {
+        Seen seen = { nsec, g_bytes_new(record, size) };
+
+        g_array_append_val((GArray *)userdata, seen);
+        return true;
+}
+
+/* The records of several sub-buffers, in their order. */
+static GArray *read_pages(const uint8_t *bytes, size_t size) {
+        GArray *all = seen_new();
+
+        for (size_t at = 0; at < size; at += PAGE_SIZE_TEST)
+                page_visit((uint8_t *)bytes + at, MIN(PAGE_SIZE_TEST, size - at), see, all);
+        return all;
+}
+
+static uint16_t get_id(const Seen *seen) {
+        uint16_t id;
+
+        memcpy(&id, g_bytes_get_data(seen->record, NULL), sizeof(id));
+        return id;
+}
+
+/* `got` has the chosen records of `all`, and nothing else. */
+static void assert_chosen(const GArray *all, const ExtractChoice *choice, const GArray *got) {
+        guint at = 0;
+
+        for (guint i = 0; i < all->len; i++) {
+                const Seen *seen = &g_array_index(all, Seen, i);
+
+                if (!extract_keeps(choice, get_id(seen)))
+                        continue;
+                g_assert_cmpuint(at, <, got->len);
+                const Seen *other = &g_array_index(got, Seen, at++);
+                g_assert_cmpuint(seen->nsec, ==, other->nsec);
+                g_assert_true(g_bytes_equal(seen->record, other->record));
+        }
+        g_assert_cmpuint(at, ==, got->len);
+}
+
+static uint32_t pick(uint32_t n) {
+        return (uint32_t)g_test_rand_int_range(0, (gint32)n);
+}
+
+/* Records of ids below n_ids until the page is full, with long gaps here and there. */
+static void fill_page(uint8_t *page, uint64_t *nsec, unsigned n_ids) {
+        PageBuilder builder;
+
+        page_begin(&builder, page);
+        page_set_time(&builder, *nsec);
+        uint64_t now = *nsec;
+        while (builder.at < PAGE_SIZE_TEST - 400) {
+                now += pick(20) == 0 ? (UINT64_C(1) << 27) + pick(1000) : pick(3000) + 8;
+                page_add_at(&builder, now, (uint16_t)(300 + pick(n_ids)), pick(100));
+                if (pick(6) == 0)
+                        page_add_record(&builder, 300, 1, 8 + 4 * pick(40)), now = builder.nsec;
+        }
+        *nsec = now + 50;
+        page_end(&builder, 0);
+}
+
+static size_t extract_pages(const ExtractChoice *choice,
+                uint32_t viewer,
+                const uint8_t *pages,
+                size_t n_pages,
+                uint8_t *out,
+                Extract *extract) {
+        *extract = (Extract){
+                .choice = choice,
+                .viewer = viewer,
+                .out = out,
+                .out_size = n_pages * PAGE_SIZE_TEST,
+                .subbuf_size = PAGE_SIZE_TEST,
+        };
+        for (size_t i = 0; i < n_pages; i++)
+                extract_page(extract, pages + i * PAGE_SIZE_TEST, PAGE_SIZE_TEST);
+        return extract_end(extract);
+}
+
+/* For random records and viewers: each gets what an instance of its own would have recorded. */
+static void test_random(void) {
+        for (unsigned round = 0; round < 300; round++) {
+                g_autofree ExtractChoice *choice = g_new0(ExtractChoice, 1);
+                uint8_t pages[PAGES * PAGE_SIZE_TEST], out[PAGES * PAGE_SIZE_TEST];
+                uint64_t nsec = 1000000 + pick(1000);
+                unsigned n_ids = 1 + pick(8), chosen = pick(256);
+                Extract extract;
+
+                choice->marker_id = MARKER_ID;
+                for (uint16_t i = 0; i < 8; i++)
+                        if (chosen >> i & 1)
+                                extract_keep(choice, 300 + i);
+                for (unsigned i = 0; i < PAGES; i++)
+                        fill_page(pages + i * PAGE_SIZE_TEST, &nsec, n_ids);
+                g_autoptr(GArray) all = read_pages(pages, sizeof(pages));
+                size_t size = extract_pages(choice, EXTRACT_NO_VIEWER, pages, PAGES, out, &extract);
+                g_autoptr(GArray) got = read_pages(out, size);
+                assert_chosen(all, choice, got);
+                g_assert_cmpuint(extract.n_records, ==, got->len);
+                g_assert_cmpuint(extract.n_unparsed, ==, 0);
+        }
+}
+
+static void test_whole(void) {
+        g_autofree ExtractChoice *choice = g_new0(ExtractChoice, 1);
+        uint8_t page[PAGE_SIZE_TEST], out[PAGE_SIZE_TEST];
+        uint64_t nsec = 5000;
+        Extract extract;
+
+        extract_keep(choice, 300);
+        fill_page(page, &nsec, 1);
+        size_t size = extract_pages(choice, EXTRACT_NO_VIEWER, page, 1, out, &extract);
+        g_assert_cmpuint(size, ==, page_get_used(page, sizeof(page)));
+        /* The first record has its time in the header. */
+        g_assert_cmpmem(out + 20, size - 20, page + 20, size - 20);
+}
+
+static void add_mark(PageBuilder *builder, const char *text) {
+        size_t size = 16 + (strlen(text) + 1 + 3) / 4 * 4;
+        uint8_t *record = page_add_record(builder, MARKER_ID, 77, size);
+
+        memset(record + 16, 0, size - 16);
+        memcpy(record + 16, text, strlen(text));
+}
+
+static const char *get_text(const GArray *got, guint i) {
+        return (const char *)g_bytes_get_data(g_array_index(got, Seen, i).record, NULL) + 16;
+}
+
+/* A mark is seen by its own viewer only, without the viewer's number. */
+static void test_marks(void) {
+        g_autofree ExtractChoice *choice = g_new0(ExtractChoice, 1);
+        uint8_t page[PAGE_SIZE_TEST], out[PAGE_SIZE_TEST];
+        char longest[300] = "\00200000003";
+        PageBuilder builder;
+        Extract extract;
+
+        choice->marker_id = MARKER_ID;
+        extract_keep(choice, 300);
+        extract_keep(choice, MARKER_ID);
+        memset(longest + 9, 'x', sizeof(longest) - 10);
+        page_begin(&builder, page);
+        page_set_time(&builder, 1000);
+        page_add_record(&builder, 300, 1, 16);
+        add_mark(&builder, "\00200000003for three");
+        page_add_record(&builder, 301, 1, 16);
+        add_mark(&builder, "\0020000003ffor sixty-three");
+        add_mark(&builder, longest);
+        add_mark(&builder, "\002fffffffffor none");
+        add_mark(&builder, "\002broken");
+        page_add_record(&builder, 300, 2, 16);
+        page_end(&builder, 0);
+
+        size_t size = extract_pages(choice, EXTRACT_NO_VIEWER, page, 1, out, &extract);
+        g_autoptr(GArray) others = read_pages(out, size);
+        g_assert_cmpuint(others->len, ==, 2);
+        g_assert_cmpuint(extract.mark_viewers, ==, UINT64_C(1) << 3 | UINT64_C(1) << 63);
+
+        size = extract_pages(choice, 3, page, 1, out, &extract);
+        g_autoptr(GArray) own = read_pages(out, size);
+        g_assert_cmpuint(own->len, ==, 4);
+        g_assert_cmpstr(get_text(own, 1), ==, "for three");
+        g_assert_cmpstr(get_text(own, 2), ==, longest + 9);
+        g_autoptr(GArray) all = read_pages(page, sizeof(page));
+        g_assert_cmpuint(g_array_index(own, Seen, 3).nsec, ==, g_array_index(all, Seen, 7).nsec);
+        g_assert_cmpuint(extract.mark_viewers, ==, UINT64_C(1) << 63);
+}
+
+/* Whatever the bytes are, nothing is written beyond the result, and the result can be walked. */
+static void test_hostile(void) {
+        g_autofree ExtractChoice *choice = g_new0(ExtractChoice, 1);
+
+        memset(choice->keep, 0x5a, sizeof(choice->keep));
+        choice->marker_id = 9;
+        for (unsigned round = 0; round < 3000; round++) {
+                uint8_t pages[PAGES * PAGE_SIZE_TEST], out[PAGES * PAGE_SIZE_TEST + 64];
+                uint64_t nsec = 1000;
+                Extract extract;
+
+                for (unsigned i = 0; i < PAGES; i++)
+                        fill_page(pages + i * PAGE_SIZE_TEST, &nsec, 8);
+                for (unsigned n = pick(200); n > 0; n--)
+                        pages[pick(sizeof(pages))] = (uint8_t)pick(256);
+                memset(out + sizeof(pages), DIRT, 64);
+                size_t size = extract_pages(choice, 3, pages, PAGES, out, &extract);
+                g_assert_cmpuint(size, <=, sizeof(pages));
+                for (unsigned i = 0; i < 64; i++)
+                        g_assert_cmpuint(out[sizeof(pages) + i], ==, DIRT);
+                g_autoptr(GArray) got = read_pages(out, size);
+                for (guint i = 0; i < got->len; i++)
+                        g_assert_true(extract_keeps(choice, get_id(&g_array_index(got, Seen, i))) ||
+                                        get_id(&g_array_index(got, Seen, i)) == 9);
+        }
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/extract/random", test_random);
+        g_test_add_func("/extract/whole", test_whole);
+        g_test_add_func("/extract/marks", test_marks);
+        g_test_add_func("/extract/hostile", test_hostile);
+        return g_test_run();
+}
