@@ -19,6 +19,7 @@
 #define LIFETIME_MAX    (sizeof("unit:") - 1 + SPEC_UNIT_MAX)
 #define TRACER_MAX      32
 #define COMPRESSION_MAX 8
+#define SHARE_MAX       8
 /* "command:", and seven digits and a comma per pid. */
 #define SCOPE_MAX (8 + SPEC_PIDS_MAX * 8)
 
@@ -193,6 +194,16 @@ const SpecField spec_fields[] = {
                         "fills faster than it is read, its data is not compressed, so that no "
                         "event is lost by it. Snapshots are not compressed. Default: zstd with "
                         "'spool', none without." },
+        { "share",
+                        SPEC_STRING,
+                        1,
+                        SHARE_MAX,
+                        NULL,
+                        "Whether the session may share an instance with other sessions of the "
+                        "whole system. 'auto': it does if nothing that it requests needs an "
+                        "instance of its own. An event then costs a traced process the same for "
+                        "one session as for many. Such a session ends when ktraced is restarted. "
+                        "'never': it does not. Default: never." },
         { "unredacted",
                         SPEC_BOOLEAN,
                         0,

@@ -381,6 +381,8 @@ int spec_to_json(const Spec *spec, json_object **ret) {
                                 "compression",
                                 json_object_new_string(
                                                 spec_compression_to_string(spec->compression)));
+        if (r == 0 && spec->shares)
+                r = spec_json_put(object, "share", json_object_new_string("auto"));
         if (r == 0 && spec->allow_setuid)
                 r = spec_json_put(object, "allow-setuid", json_object_new_boolean(true));
         if (r == 0 && spec->unredacted)

@@ -142,6 +142,16 @@ static int set_compression(Spec *spec, const char *value, Reason *reason) {
                         quote(value).text);
 }
 
+static int set_share(Spec *spec, const char *value, Reason *reason) {
+        if (strcmp(value, "auto") != 0 && strcmp(value, "never") != 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "share: %s is not known: write auto or never",
+                                quote(value).text);
+        spec->shares = strcmp(value, "auto") == 0;
+        return 0;
+}
+
 static int spec_set_clock(Spec *spec, const char *value, Reason *reason) {
         char *clock;
 
@@ -233,6 +243,7 @@ static const struct {
         { "where", set_where },
         { "clock", spec_set_clock },
         { "compression", set_compression },
+        { "share", set_share },
         { "lifetime", spec_set_lifetime },
         { "cpus", spec_set_cpus },
         { "tracer", spec_set_tracer },

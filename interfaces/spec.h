@@ -126,6 +126,7 @@ typedef struct Spec {
         bool unredacted; /* nothing is cut, kernel addresses stay: a rule must grant it */
         SpecSpool spool;
         SpecCompression compression; /* of the data in streams */
+        bool shares;                 /* may share an instance with other sessions */
         uint32_t set_keys;           /* bit i: spec_fields[i] was given */
 } Spec;
 

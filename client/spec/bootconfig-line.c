@@ -53,6 +53,7 @@ static const struct {
         { "functions", "a tracer of functions slows down the whole boot: ftrace= is yours to write" },
         { "instance", "a boot trace has its own instance, with the name of the session" },
         { "compression", "the kernel compresses nothing: 'ktracectl convert' can" },
+        { "share", "a boot trace has the machine's own instance" },
         { "locked", "a boot trace is not a session that can be controlled" },
 };
 

@@ -211,6 +211,9 @@ int spec_options_take(SpecOptions *options, int option, const char *text, Reason
         case OPTION_LOCKED:
                 options->locked = true;
                 return 0;
+        case OPTION_SHARE:
+                options->shares = true;
+                return 0;
         case OPTION_UNREDACTED:
                 options->unredacted = true;
                 return 0;
@@ -402,6 +405,8 @@ static int spec_options_set_kernel(const SpecOptions *options, Spec *spec, Reaso
                 r = spec_set_boolean(spec, "stacktrace", true, reason);
         if (r == 0 && options->locked && !spec->locked)
                 r = spec_set_boolean(spec, "locked", true, reason);
+        if (r == 0 && options->shares && !spec->shares)
+                r = spec_set_string(spec, "share", "auto", reason);
         return r;
 }
 
@@ -505,6 +510,7 @@ void spec_options_print_help(FILE *out) {
                         "      --function GLOB    the functions to record; repeatable\n"
                         "      --instance NAME    read this instance of tracefs\n"
                         "      --locked           once started, only an administrator can stop it\n"
+                        "      --share            share an instance with other sessions, if possible\n"
                         "      --spool[=SIZE]     record onto the machine's disk, at most so much (64M, 2G;\n"
                         "                         from 512K on, default max-spool-kb); 'ktracectl spool'\n"
                         "      --ship             let ktrace-ship send it to another machine, with --spool\n"

@@ -41,6 +41,7 @@ typedef struct SpecOptions {
         size_t n_functions;
         bool stacktrace;
         bool locked;
+        bool shares;
         bool unredacted;
         bool has_spool;
         bool ships;
@@ -65,6 +66,7 @@ enum {
         OPTION_FUNCTION,
         OPTION_STACKTRACE,
         OPTION_LOCKED,
+        OPTION_SHARE,
         OPTION_SPOOL,
         OPTION_SHIP,
         OPTION_COMPRESSION,
@@ -96,6 +98,7 @@ enum {
         { "function", required_argument, NULL, OPTION_FUNCTION }, \
         { "stacktrace", no_argument,     NULL, OPTION_STACKTRACE }, \
         { "locked",   no_argument,       NULL, OPTION_LOCKED },  \
+        { "share",    no_argument,       NULL, OPTION_SHARE },   \
         { "spool",    optional_argument, NULL, OPTION_SPOOL },   \
         { "ship",     no_argument,       NULL, OPTION_SHIP },    \
         { "compression", required_argument, NULL, OPTION_COMPRESSION }, \

@@ -123,6 +123,7 @@ int spec_origin_add_keys(Origins *origins, const SpecOptions *options) {
                 { "functions", "--function", NULL, options->n_functions > 0 },
                 { "stacktrace", "--stacktrace", NULL, options->stacktrace },
                 { "locked", "--locked", NULL, options->locked },
+                { "share", "--share", NULL, options->shares },
                 { "unredacted", "--unredacted", NULL, options->unredacted },
                 { "spool", "--spool", NULL, options->has_spool },
                 { "spool.ship", "--ship", NULL, options->ships },

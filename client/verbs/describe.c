@@ -101,6 +101,7 @@ static int describe_spec(json_object *session, json_object *spec) {
                 "stacktrace",
                 "instance",
                 "locked",
+                "share",
                 "unredacted" };
         json_object *wanted = json_object_new_array(), *triggers = json_object_new_array();
 
@@ -353,6 +354,9 @@ static int describe_print(json_object *session, json_object *statistics, bool wh
                 { "functions", "Functions", false },
                 { "stacktrace", "Stacks", false },
                 { "locked", "Locked", false },
+                { "share", "Share", false },
+                { "shared-instance", "Shared instance", false },
+                { "exclusive", "Own instance for", false },
                 { "rule", "Policy rule", false },
                 { "notes", "Notes", false },
                 { "unredacted", "Unredacted", false },

@@ -35,7 +35,7 @@ typedef struct Verify {
         const char *path;
         int tracefs_fd;
         json_object *sessions; /* NULL: no daemon runs */
-        json_object *status;   /* NULL: the same; has the ids of prepared instances */
+        json_object *status;   /* NULL: the same; has the ids of prepared and shared instances */
         json_object *probes;   /* NULL: the same */
         json_object *findings; /* [{"kind","name"}] */
 } Verify;
@@ -91,6 +91,19 @@ static bool verify_is_prepared(const Verify *verify, const char *id) {
         for (size_t i = 0; ids && i < json_object_array_length(ids); i++)
                 if (strcmp(json_object_get_string(json_object_array_get_idx(ids, i)), id) == 0)
                         return true;
+        return false;
+}
+
+static bool verify_is_shared(const Verify *verify, const char *id) {
+        json_object *shares = json_object_object_get(verify->status, "shares");
+
+        for (size_t i = 0; shares && i < json_object_array_length(shares); i++) {
+                json_object *instance =
+                                json_object_object_get(json_object_array_get_idx(shares, i), "id");
+
+                if (strcmp(json_object_get_string(instance), id) == 0)
+                        return true;
+        }
         return false;
 }
 
@@ -152,7 +165,8 @@ static int verify_instances(Verify *verify, Reason *reason) {
         while (r == 0 && (errno = 0, entry = readdir(directory)))
                 if (strncmp(entry->d_name, KT_INSTANCE_PREFIX, n) == 0 &&
                                 !verify_has_session(verify, entry->d_name + n) &&
-                                !verify_is_prepared(verify, entry->d_name + n))
+                                !verify_is_prepared(verify, entry->d_name + n) &&
+                                !verify_is_shared(verify, entry->d_name + n))
                         r = verify_add(verify, "instance", entry->d_name);
         if (r == 0 && errno != 0)
                 r = verify_refuse(verify->path, errno, reason);

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -134,6 +135,17 @@ int fd_memfd_sealed(const char *name, const void *data, size_t size) {
         if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
                 return -errno;
         return TAKE_FD(fd);
+}
+
+int fd_reopen(int fd, int *ret) {
+        char path[64];
+
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        int copy = open(path, O_RDONLY | O_CLOEXEC);
+        if (copy < 0)
+                return -errno;
+        *ret = copy;
+        return 0;
 }
 
 int fd_send(int sock, const void *data, size_t size, const int *fds, size_t n_fds) {

@@ -28,6 +28,9 @@ int fd_open_own_directory(int dirfd, const char *path, int *ret);
 /* Creates a memfd with the data, sealed against any change. */
 int fd_memfd_sealed(const char *name, const void *data, size_t size);
 
+/* Opens the same file again, only to read it, with an offset of its own. */
+int fd_reopen(int fd, int *ret);
+
 #define FD_SEND_MAX 200 /* below the kernel's SCM_MAX_FD of 253 */
 /* Sends one SOCK_SEQPACKET message with fds. Never blocks; -EAGAIN: the peer's queue is full. */
 int fd_send(int sock, const void *data, size_t size, const int *fds, size_t n_fds);

@@ -105,12 +105,12 @@ void feed_link_send_guard(FeedLink *link, const Trace *trace) {
                 feed_link_send_type(link, CONTROL_GUARD, fds, fds[1] >= 0 ? 2 : 1);
 }
 
-void feed_link_send_rings(FeedLink *link, const Trace *trace) {
+void feed_link_send_rings(FeedLink *link, unsigned n_cpus, const int *fds) {
         size_t at = 0;
 
-        for (unsigned cpu = 0; cpu < trace->n_cpus;) {
+        for (unsigned cpu = 0; cpu < n_cpus;) {
                 size_t n_fds = cpu == 0 ? 1 : 0;
-                unsigned n = MIN_OF(trace->n_cpus - cpu, (unsigned)(FD_SEND_MAX - n_fds) / 2);
+                unsigned n = MIN_OF(n_cpus - cpu, (unsigned)(FD_SEND_MAX - n_fds) / 2);
                 ControlMessage message = {
                         .type = CONTROL_RINGS,
                         .version = CONTROL_VERSION,
@@ -118,7 +118,7 @@ void feed_link_send_rings(FeedLink *link, const Trace *trace) {
                 };
 
                 n_fds += 2 * (size_t)n;
-                feed_link_send(link, &message, trace->ring_fds + at, n_fds);
+                feed_link_send(link, &message, fds + at, n_fds);
                 at += n_fds;
                 cpu += n;
         }

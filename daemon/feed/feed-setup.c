@@ -10,8 +10,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "spool/spool-record.h"
 #include "trace/metadata.h"
+#include "trace/shared.h"
 #include "trace/trace-borrow.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-fence.h"
@@ -102,14 +104,15 @@ int feed_setup_send(Consumer *consumer,
                         .clock = clock,
                         .bytes_per_sec = get_bytes_per_sec(trace),
                         .buffer_bytes = trace->spec->buffer_kb * 1024,
+                        .shared = trace_is_shared(trace),
                         .compressed = !setup->is_snapshot && spec_is_compressed(trace->spec),
                 },
         };
 
         int r = feed_setup_open_sink(setup, trace, &sink, ret_client);
-        r = r ?: metadata_reopen(trace->metadata_fd, &metadata);
+        r = r ?: fd_reopen(trace->metadata_fd, &metadata);
         if (r == 0 && is_counting)
-                r = metadata_reopen(trace->counts_fd, &counts);
+                r = fd_reopen(trace->counts_fd, &counts);
         if (r < 0)
                 return r;
         if (setup->entry) {

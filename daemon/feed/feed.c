@@ -27,6 +27,7 @@
 #include "feed/feed-window.h"
 #include "spool/spool-end.h"
 #include "trace/metadata.h"
+#include "trace/shared.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-fence.h"
 #include "trace/trace-rings.h"
@@ -153,7 +154,7 @@ static void feed_send_rings(Feed *feed) {
                 feed_link_send_guard(&feed->link, feed->trace);
         if (feed->is_snapshot)
                 feed->kept_fd = feed_window_send(&feed->link, feed->trace);
-        feed_link_send_rings(&feed->link, feed->trace);
+        feed_link_send_rings(&feed->link, feed->trace->n_cpus, feed->trace->ring_fds);
 }
 
 static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
@@ -210,6 +211,15 @@ static void feed_open_rings(Feed *feed) {
                         (feed->is_snapshot && feed->trace->is_taken))
                 return;
         feed->has_rings = true;
+        if (trace_is_shared(feed->trace)) {
+                feed_link_send_type(
+                                &feed->link, CONTROL_VIEW, feed->trace->view_fds, SHARE_VIEW_FDS);
+                if (feed->flush_wanted)
+                        feed_link_send_type(&feed->link, CONTROL_FLUSH, NULL, 0);
+                if (feed->handlers->on_reading)
+                        feed->handlers->on_reading(feed, feed->userdata);
+                return;
+        }
         if (feed->is_snapshot) {
                 feed->trace->is_taken = true;
                 trace_plan_snapshot(feed->trace, &feed->rings);

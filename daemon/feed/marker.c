@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "interfaces/utf8.h"
+#include "trace/trace-mark.h"
 #include "trace/trace-statistics.h"
 
 #define BURST 32
@@ -60,17 +61,11 @@ static uint64_t count_dropped(const Trace *trace) {
         return n;
 }
 
-static int write_mark(const Trace *trace, const char *text, size_t size) {
-        ssize_t n = write(trace->marker_fd, text, size);
-
-        return n < 0 ? -errno : 0;
-}
-
 /* The kernel has refused a mark. If the ring was full, the mark counts as dropped. While tracing_on
  * is 0, the dropped count does not change. */
 static int marker_try_again(const Trace *trace, const char *text, size_t size, Reason *reason) {
         uint64_t n_dropped = count_dropped(trace);
-        int r = write_mark(trace, text, size);
+        int r = trace_mark(trace, text, size);
 
         if (r != -EBADF)
                 return r;
@@ -102,7 +97,7 @@ int marker_write(const Trace *trace, const char *text, Reason *reason) {
                                         KT_E_INVALID_SPEC,
                                         "text: byte %zu is not printable text",
                                         i + 1);
-        int r = write_mark(trace, text, size);
+        int r = trace_mark(trace, text, size);
         return r == -EBADF ? marker_try_again(trace, text, size, reason) : r;
 }
 
@@ -150,7 +145,7 @@ static int on_packets(sd_event_source *source _unused_,
                 }
                 size_t size = marker_make_text(data, (size_t)n);
                 if (size > 0 && marker->is_open(marker->userdata))
-                        (void)write_mark(marker->trace, data, size); /* tracing off: not recorded */
+                        (void)trace_mark(marker->trace, data, size); /* tracing off: not recorded */
         }
         return 0;
 }

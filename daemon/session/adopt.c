@@ -379,6 +379,10 @@ static int adopt_fill(Session *session, json_object *object, Reason *reason) {
         r = r ?: decide(session, object, reason);
         if (r != 0)
                 return r;
+        if (json_object_object_get(object, "shared"))
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "it shared an instance, and such sessions end with ktraced");
         session_bind(session);
         return read_trace(session, object);
 }

@@ -27,6 +27,8 @@
 #include "session/registry-idle.h"
 #include "session/registry-tracefs.h"
 #include "session/registry.h"
+#include "session/session-end.h"
+#include "session/session-share.h"
 #include "session/session.h"
 
 /* As long as Destroy waits for an instance that a process holds. */
@@ -122,8 +124,12 @@ static void creation_record_denial(const Creation *creation, const Reason *reaso
                         });
 }
 
+static void session_on_share_failed(const char *text, void *userdata) {
+        session_end(userdata, "failed", text);
+}
+
 /* The session owns probes, grant, spec and request from now on. */
-static void creation_submit(Creation *creation,
+static int creation_submit(Creation *creation,
                 Session *session,
                 Grant *grant,
                 Probe **probes,
@@ -139,11 +145,19 @@ static void creation_submit(Creation *creation,
                         sizeof(session->trace.policy_digest),
                         "%s",
                         policy_get_digest(creation->registry->options.policy));
+        static const ShareHandlers handlers = { session_on_share_failed };
+        int r = session_choose_share(session, &handlers);
+        if (r < 0) {
+                creation->request = TAKE_PTR(session->request);
+                session_free(session);
+                return r;
+        }
         if (!session_is_decided_at_start(session))
                 session_record(session, AUDIT_CREATE_ALLOWED, session->grant->rule);
         session_keep(session);
         trace_plan_create(&session->trace, &session->plan);
         session_submit(session, session_then_created);
+        return 0;
 }
 
 static int creation_make(Creation *creation, Reason *reason) {
@@ -163,9 +177,9 @@ static int creation_make(Creation *creation, Reason *reason) {
                 probe_events_release(&probes, &n_probes);
                 return r;
         }
-        creation_submit(creation, session, TAKE_PTR(grant), probes, n_probes);
+        r = creation_submit(creation, session, TAKE_PTR(grant), probes, n_probes);
         registry_idle_changed(registry);
-        return 0;
+        return r;
 }
 
 static bool creation_has_room(const Creation *creation) {

@@ -19,7 +19,7 @@
 #include "base/random-id.h"
 #include "session/quota.h"
 #include "session/registry-idle.h"
-#include "trace/trace.h"
+#include "trace/trace-size.h"
 
 #define POOL_MAX   2
 #define PAUSE_USEC 100000
@@ -193,7 +193,8 @@ int pool_describe(const Pool *pool, json_object *object) {
 
 Instance *pool_take(Pool *pool, const Spec *spec, char id[static KT_ID_DIGITS + 1]) {
         pool->is_wanted = true;
-        if (pool->n == 0 || spec->instance || spec->buffer_kb != pool->spec->buffer_kb ||
+        if (pool->n == 0 || spec->instance || spec->shares ||
+                        spec->buffer_kb != pool->spec->buffer_kb ||
                         strcmp(spec->clock, pool->spec->clock) != 0)
                 return NULL;
         Instance *instance = pool->ready[0];

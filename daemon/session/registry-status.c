@@ -110,6 +110,8 @@ static int put_sessions(json_object *object, const Registry *registry, const Sub
                         r = append_worker(workers, drain->feed, "", drain->uid);
         if (r == 0 && subject->uid == 0)
                 r = pool_describe(registry->pool, object);
+        if (r == 0 && subject->uid == 0)
+                r = share_describe_all(&registry->shares, object);
         return r ?: put_gauges(object, &gauges);
 }
 

@@ -194,6 +194,7 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         registry->options = *options;
         TAILQ_INIT(&registry->sessions);
         TAILQ_INIT(&registry->drains);
+        TAILQ_INIT(&registry->shares);
         TAILQ_INIT(&registry->judgements);
         TAILQ_INIT(&registry->creations);
         TAILQ_INIT(&registry->reloads);
@@ -278,6 +279,7 @@ Registry *registry_free(Registry *registry) {
         if (!registry)
                 return NULL;
         registry_close_work(registry);
+        share_settle_all(&registry->shares);
         while ((session = TAILQ_FIRST(&registry->sessions)))
                 session_end_now(session);
         store_clear(registry->store);

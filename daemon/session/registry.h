@@ -5,6 +5,7 @@
 #include "boot/crash.h"
 #include "feed/feed.h"
 #include "feed/marker.h"
+#include "feed/share.h"
 #include "probes/inspection.h"
 #include "probes/probe-set.h"
 #include "session/event-cache.h"
@@ -82,6 +83,8 @@ struct Session {
         Newcomers *newcomers;       /* from the first start, if the scope can have them */
         Meter *meter;               /* from the first start, if there is a limit */
         UnitWatch *unit_watch;      /* if the lifetime is that of a unit */
+        ShareViewer *share;         /* NULL: it has an instance of its own */
+        void (*after_share)(Session *session, int result); /* it joins or leaves; NULL: neither */
         Feed *feed;
         Request *stream_request;
         bool waits_for_spool;
@@ -144,6 +147,7 @@ struct Registry {
         void (*on_tracefs)(Registry *registry);
         struct SessionList sessions;
         struct DrainList drains;
+        struct ShareList shares;
         Inspections *inspections;
         ProbeSet *probes;
         Store *store;        /* NULL: sessions end with this daemon */

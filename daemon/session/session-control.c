@@ -120,6 +120,10 @@ static int session_control_check_size(const Session *session, uint64_t kb, Reaso
                 return reason_set(reason,
                                 KT_E_WRONG_MODE,
                                 "buffer-kb: the instance is not the session's own: whoever made it changes its size");
+        if (session->share)
+                return reason_set(reason,
+                                KT_E_WRONG_MODE,
+                                "buffer-kb: the session shares its instance with others: make one with share=never");
         uint64_t least = MAX_OF(field->min, 2 * trace->subbuf_size / 1024);
 
         if (kb < least || kb > field->max)
@@ -186,6 +190,11 @@ int session_clear(Session *session, Request *request, Reason *reason) {
                                 KT_E_WRONG_MODE,
                                 "the instance is not the session's own and contains data of "
                                 "others");
+        if (session->share)
+                return reason_set(reason,
+                                KT_E_WRONG_MODE,
+                                "the session shares its instance with others: its reader takes the "
+                                "records at once, and nothing is left to clear");
         if (!TAILQ_EMPTY(&session->snapshots))
                 return reason_set(reason, KT_E_BUSY, "a snapshot is being taken: try again");
         losses_look(session->losses);

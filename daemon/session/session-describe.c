@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "base/describe.h"
+#include "base/fd.h"
 #include "interfaces/spec-json.h"
 #include "policy/grant-describe.h"
 #include "policy/grant-sink.h"
 #include "scope/process-cost.h"
 #include "session/registry.h"
+#include "session/session-share.h"
 #include "session/session-state.h"
 #include "session/window-look.h"
 #include "spool/spool-record.h"
@@ -161,6 +163,7 @@ int session_describe(const Session *session, json_object **ret) {
         r = r ?: grant_describe_sinks(session->grant, sinks);
         r = r ?: windows_describe(session, object);
         r = r ?: session_describe_container(session, object);
+        r = r ?: session_describe_share(session, object);
         if (r == 0)
                 *ret = TAKE_PTR(object);
         return r;
@@ -277,5 +280,5 @@ int session_statistics(const Session *session, json_object **ret) {
 }
 
 int session_metadata(const Session *session, int *ret_fd) {
-        return metadata_reopen(session->trace.metadata_fd, ret_fd);
+        return fd_reopen(session->trace.metadata_fd, ret_fd);
 }

@@ -29,6 +29,7 @@
 #include "session/session-histogram.h"
 #include "session/session-notice.h"
 #include "session/session-second.h"
+#include "session/session-share.h"
 #include "session/session-snapshot.h"
 #include "session/session-spool.h"
 #include "session/window-look.h"
@@ -96,6 +97,7 @@ void session_remove(Session *session) {
         size_t n_probes = 0;
 
         session_release_notices(session);
+        share_end(session->share);
         session->end = END_REMOVE;
         if (is_over) { /* the plan does not use them */
                 probes = TAKE_PTR(session->trace.probes);
@@ -130,8 +132,12 @@ static void finish_feed(Session *session, const char *code, const char *reason) 
         feed_finish(session->feed, session->trace.names_fd, code, reason);
 }
 
+static void session_then_left_at_end(Session *session, int result _unused_) {
+        session_end_continue(session);
+}
+
 void session_end_continue(Session *session) {
-        if (session->plan_in_flight || session->registry->is_closing)
+        if (session->plan_in_flight || session->after_share || session->registry->is_closing)
                 return;
         switch (session->end) {
         case END_WANTED:
@@ -141,6 +147,10 @@ void session_end_continue(Session *session) {
                 session_submit(session, session_then_quiesced);
                 break;
         case END_QUIESCE:
+                if (share_has_joined(session->share)) { /* until then its records still come */
+                        session_leave_share(session, session_then_left_at_end);
+                        break;
+                }
                 session->end = END_RELEASE;
                 if (session->feed && !feed_is_released(session->feed)) {
                         finish_feed(session, session->end_code, session->end_reason);
@@ -245,10 +255,14 @@ void session_end_now(Session *session) {
         }
         session_free_snapshots(session);
         session_free_histograms(session);
-        trace_clear(&session->trace);
+        share_end(session->share);
+        bool is_shared = trace_is_shared(&session->trace);
+        if (!is_shared)
+                trace_clear(&session->trace);
         snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", session->id);
         for (unsigned i = 0; i < END_NOW_TRIES; i++) {
-                r = instance_remove(session->registry->tracefs, name);
+                r = is_shared ? trace_remove_now(&session->trace)
+                              : instance_remove(session->registry->tracefs, name);
                 if (r != -EBUSY)
                         break;
                 (void)usleep(REMOVE_RETRY_USEC);

@@ -23,6 +23,7 @@
 #include "session/session-end.h"
 #include "session/session-notice.h"
 #include "session/session-second.h"
+#include "session/session-share.h"
 #include "session/session-state.h"
 #include "session/session-stream.h"
 #include "trace/metadata.h"
@@ -32,7 +33,7 @@
 int session_check_idle(const Session *session, Reason *reason) {
         if (session->end != END_NOT)
                 return reason_set(reason, KT_E_WRONG_STATE, "the session is ending");
-        if (session->plan_in_flight || session->late)
+        if (session->plan_in_flight || session->late || session->after_share)
                 return reason_set(reason,
                                 KT_E_BUSY,
                                 "the session is %s: try again when it is done",
@@ -301,6 +302,17 @@ static int session_take_members(Session *session) {
         return 0;
 }
 
+static void session_then_joined(Session *session, int result) {
+        Reason reason = {};
+
+        if (result < 0 || session->end != END_NOT) {
+                session_conclude(session, SESSION_CONFIGURED, result, &reason);
+                return;
+        }
+        trace_plan_start(&session->trace, &session->plan);
+        session_submit(session, session_then_started);
+}
+
 /* Everything is set and judged. The consumer gets the members before any event is turned on. */
 static void session_then_armed(Session *session, int result, const Reason *reason) {
         Reason closing = {};
@@ -324,8 +336,7 @@ static void session_then_armed(Session *session, int result, const Reason *reaso
         if (session->feed && feed_is_counting(session->feed))
                 (void)feed_ask_counts(
                                 session->feed, CONTROL_COUNTS_ALL, CONTROL_COUNTS_CONTINUE, -1);
-        trace_plan_start(&session->trace, &session->plan);
-        session_submit(session, session_then_started);
+        session_join_share(session, session_then_joined);
 }
 
 /* Begins a start or a stop now, or at the next second. */
@@ -418,11 +429,23 @@ int session_adopt_marker(Session *session, int fd) {
                         fd);
 }
 
-static void session_then_stopped(Session *session, int result, const Reason *reason) {
+/* A viewer whose reader has failed ends; its stop does not fail. */
+static void session_then_left(Session *session, int result _unused_) {
+        Reason reason = {};
+
         if (session->feed)
                 feed_flush(session->feed);
-        if (result == 0)
-                session_stop_notices(session);
+        session_stop_notices(session);
+        session_conclude(session, SESSION_STOPPED, 0, &reason);
+}
+
+static void session_then_stopped(Session *session, int result, const Reason *reason) {
+        if (result == 0) {
+                session_leave_share(session, session_then_left);
+                return;
+        }
+        if (session->feed)
+                feed_flush(session->feed);
         session_conclude(session, SESSION_STOPPED, result, reason);
 }
 

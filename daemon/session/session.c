@@ -23,6 +23,7 @@
 #include "session/session-end.h"
 #include "session/session-notice.h"
 #include "session/session-second.h"
+#include "session/session-share.h"
 #include "session/session-spool.h"
 #include "session/window-look.h"
 
@@ -70,6 +71,7 @@ Session *session_free(Session *session) {
         }
         sd_event_source_disable_unref(session->timer);
         probe_events_release(&session->trace.probes, &session->trace.n_probes);
+        session->share = share_viewer_free(session->share);
         trace_clear(&session->trace);
         subject_clear(&session->owner);
         spec_free(session->spec);
@@ -154,6 +156,12 @@ void session_then_created(Session *session, int result, const Reason *reason) {
                 return;
         }
         session_make_notices(session);
+        Reason refusal = {};
+        int begun = session_begin_share(session, &refusal);
+        if (begun != 0) {
+                session_conclude_created(session, begun, &refusal);
+                return;
+        }
         if (session->spec->spool.is_on) {
                 Reason why = {};
                 int r = session_begin_spool(session, &why);

@@ -385,17 +385,6 @@ int metadata_make(const Trace *trace, int *ret_fd) {
         return 0;
 }
 
-int metadata_reopen(int fd, int *ret_fd) {
-        char path[64];
-
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        int copy = open(path, O_RDONLY | O_CLOEXEC);
-        if (copy < 0)
-                return -errno;
-        *ret_fd = copy;
-        return 0;
-}
-
 int metadata_make_names(const Trace *trace, int *ret_fd) {
         _cleanup_free_ char *text = NULL;
         size_t size;

@@ -13,8 +13,6 @@ bool metadata_get_clock(const char *name, clockid_t *ret);
 int metadata_make(const Trace *trace, int *ret_fd);
 /* Appends an event to the metadata. Reads its format file. */
 int metadata_add_event(json_object *events, const Trace *trace, const GrantEvent *event);
-/* Opens a new read-only file description for each reader: a shared one would share the offset. */
-int metadata_reopen(int fd, int *ret_fd);
 /* Makes a memfd of the kernel's saved command names, one "PID NAME" per line. They include
  * processes of all users; the consumer keeps only those whose records it has seen. */
 int metadata_make_names(const Trace *trace, int *ret_fd);

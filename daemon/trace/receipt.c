@@ -53,6 +53,11 @@ int receipt_fill(const Trace *trace, json_object *receipt) {
                             ?: describe_put(receipt,
                                                "addresses",
                                                json_object_new_string(describe_addresses(grant)));
+        if (r == 0 && trace->spec->shares)
+                r = describe_put(
+                                receipt, "shared", json_object_new_boolean(trace_is_shared(trace)));
+        if (r == 0 && trace->exclusive)
+                r = describe_put(receipt, "exclusive", json_object_new_string(trace->exclusive));
         /* A kernel may have no build id. */
         if (r == 0 && build_id_read(build_id) == 0)
                 r = describe_put(receipt, "kernel-build-id", json_object_new_string(build_id));

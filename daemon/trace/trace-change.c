@@ -20,6 +20,7 @@
 #include "trace/trace-counts.h"
 #include "trace/trace-fence.h"
 #include "trace/trace-locate.h"
+#include "trace/trace-mark.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-triggers-check.h"
 #include "trace/trace-triggers-look.h"
@@ -71,13 +72,7 @@ void trace_forget_switch(Trace *trace) {
 }
 
 static int set_event(Trace *trace, size_t i, bool off) {
-        const char *system, *name;
-
-        if (!trace->is_live)
-                return 0;
-        trace_locate(trace, &trace->grant->events[i], &system, &name);
-        return trace->borrow ? trace_switch_borrowed(trace, i, !off)
-                             : instance_enable_event(trace->instance, system, name, !off);
+        return trace->is_live ? trace_enable(trace, i, !off) : 0;
 }
 
 static int trace_change_switch_event(Trace *trace, size_t i, bool off) {
@@ -172,8 +167,9 @@ static void report_gap(const Trace *trace, const char *what, uint64_t kb) {
         if (!trace->is_live || trace->marker_fd < 0)
                 return;
         int size = snprintf(text, sizeof(text), "ktraced: %s %" PRIu64 " kB a CPU\n", what, kb);
-        if (write(trace->marker_fd, text, (size_t)size) < 0)
-                log_errno(-errno,
+        int r = trace_mark(trace, text, (size_t)size);
+        if (r < 0)
+                log_errno(r,
                                 LOG_WARNING,
                                 &(LogContext){ trace->id,
                                                 trace->instance->name,

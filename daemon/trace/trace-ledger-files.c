@@ -71,7 +71,8 @@ static int expect_size(const Trace *trace, char *text, size_t size) {
 }
 
 static int put_back_size(Trace *trace, Reason *reason _unused_) {
-        return trace_set_size(trace, trace->spec->buffer_kb);
+        return trace_set_size(trace,
+                        trace_is_shared(trace) ? trace->shared->buffer_kb : trace->spec->buffer_kb);
 }
 
 static int expect_overwrite(const Trace *trace, char *text, size_t size) {

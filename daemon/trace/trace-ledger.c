@@ -37,6 +37,7 @@
 #include "trace/trace-fence.h"
 #include "trace/trace-ledger-files.h"
 #include "trace/trace-locate.h"
+#include "trace/trace-mark.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-triggers-look.h"
 #include "trace/trace-triggers.h"
@@ -114,7 +115,9 @@ static int read_event(const Trace *trace,
         if (r < 0)
                 return r;
         ret->now_filter[strcspn(ret->now_filter, "\n")] = '\0';
-        ret->wants_on = trace->is_live && !(trace->is_off && trace->is_off[i]);
+        ret->wants_on = trace_is_shared(trace)
+                                        ? shared_has_event(trace->shared, system, name)
+                                        : trace->is_live && !(trace->is_off && trace->is_off[i]);
         if (trace_event_has_window(trace, system, name))
                 ret->wants_on = ret->is_on;
         ret->enable = ret->is_on != ret->wants_on;
@@ -326,6 +329,12 @@ static bool trace_ledger_is_ours(const Trace *trace, const char *line) {
         for (size_t i = 0; (source = trace_find_name_source(trace, &i));)
                 if (line_is(line, source->system, source->name))
                         return true;
+        for (size_t i = 0; trace_is_shared(trace) && i < trace->shared->n_events; i++) {
+                const SharedEvent *event = &trace->shared->events[i];
+
+                if (event->n > 0 && line_is(line, event->system, event->name))
+                        return true;
+        }
         return false;
 }
 
@@ -424,8 +433,10 @@ void trace_ledger_format(const TraceLedger *ledger, Reason *ret) {
 }
 
 static void mark(const Trace *trace, const char *text) {
-        if (write(trace->marker_fd, text, strlen(text)) < 0)
-                log_errno(-errno,
+        int r = trace_mark(trace, text, strlen(text));
+
+        if (r < 0)
+                log_errno(r,
                                 LOG_WARNING,
                                 &(LogContext){ trace->id, NULL, trace->owner->uid },
                                 "cannot report the interference in the stream");

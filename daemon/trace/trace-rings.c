@@ -59,15 +59,20 @@ static int step_taken_names(void *context, Reason *reason _unused_) {
         return trace_rings_read_names(trace, &trace->taken_names_fd);
 }
 
-static int open_rings(Trace *trace, const char *raw) {
-        size_t n = 1 + 2 * (size_t)trace->n_cpus;
+int trace_open_ring_fds(const Instance *instance,
+                unsigned n_cpus,
+                const char *raw,
+                int **ret_fds,
+                size_t *ret_n) {
+        size_t n = 1 + 2 * (size_t)n_cpus;
+        int *fds = malloc(n * sizeof(int));
 
-        trace->ring_fds = malloc(n * sizeof(int));
-        if (!trace->ring_fds)
+        if (!fds)
                 return -ENOMEM;
-        trace->n_ring_fds = n;
+        *ret_fds = fds;
+        *ret_n = n;
         for (size_t i = 0; i < n; i++)
-                trace->ring_fds[i] = -1;
+                fds[i] = -1;
         for (size_t i = 0; i < n; i++) {
                 char path[64] = "buffer_percent";
 
@@ -77,12 +82,17 @@ static int open_rings(Trace *trace, const char *raw) {
                                         "per_cpu/cpu%zu/%s",
                                         (i - 1) / 2,
                                         i % 2 ? raw : "stats");
-                trace->ring_fds[i] = instance_open_file(
-                                trace->instance, path, i == 0 ? O_WRONLY : O_RDONLY | O_NONBLOCK);
-                if (trace->ring_fds[i] < 0)
-                        return trace->ring_fds[i];
+                fds[i] = instance_open_file(
+                                instance, path, i == 0 ? O_WRONLY : O_RDONLY | O_NONBLOCK);
+                if (fds[i] < 0)
+                        return fds[i];
         }
         return 0;
+}
+
+static int open_rings(Trace *trace, const char *raw) {
+        return trace_open_ring_fds(
+                        trace->instance, trace->n_cpus, raw, &trace->ring_fds, &trace->n_ring_fds);
 }
 
 static int step_rings(void *context, Reason *reason _unused_) {

@@ -4,6 +4,13 @@
 #include "trace/trace.h"
 
 void trace_close_rings(Trace *trace);
+/* Opens buffer_percent, then the raw file and the counters of each CPU. On failure *ret_fds has
+ * those that are open. */
+int trace_open_ring_fds(const Instance *instance,
+                unsigned n_cpus,
+                const char *raw,
+                int **ret_fds,
+                size_t *ret_n);
 /* Makes the message entry of a member for a consumer. */
 ControlMember trace_make_member(const KnownTask *known);
 /* Opens the files that a consumer needs. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The counters of a trace's rings. */
+/* The counters of a trace's rings. Those of a viewer of a shared instance come from the process
+ * that reads the instance: they can be wrong if that process is, and do no other harm. */
 
 #include "trace/trace-statistics.h"
 
@@ -9,6 +10,15 @@
 #include "kernel/buffer.h"
 
 int trace_read_statistics(const Trace *trace, unsigned cpu, CpuStatistics *ret) {
+        if (trace_is_shared(trace) && cpu < trace->n_cpus) {
+                const ShareCounters *viewed = &trace->viewed[cpu];
+
+                *ret = (CpuStatistics){
+                        .read = __atomic_load_n(&viewed->records, __ATOMIC_RELAXED),
+                        .dropped = __atomic_load_n(&viewed->lost, __ATOMIC_RELAXED),
+                };
+                return 0;
+        }
         if (!trace->stats_fds || cpu >= trace->n_cpus)
                 return -ENODEV;
         return instance_read_statistics_fd(trace->stats_fds[cpu], ret);

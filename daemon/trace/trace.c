@@ -39,6 +39,7 @@
 #include "scope/arm-check.h"
 #include "scope/scope.h"
 #include "trace/metadata.h"
+#include "trace/shared.h"
 #include "trace/trace-borrow.h"
 #include "trace/trace-change.h"
 #include "trace/trace-counts.h"
@@ -48,11 +49,8 @@
 #include "trace/trace-names.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-rings.h"
+#include "trace/trace-size.h"
 #include "trace/trace-triggers.h"
-
-/* Kernels >= 6.8 support larger sub-buffers, which need fewer reads. Small rings keep one page. */
-#define SUBBUF_KB            64
-#define SUBBUF_MIN_BUFFER_KB 512
 
 void trace_init(Trace *trace) {
         *trace = (Trace){ .pipe_fd = -1,
@@ -84,7 +82,8 @@ void trace_clear(Trace *trace) {
         unit_place_clear(&trace->unit);
         free(trace->pids);
         free(trace->is_off);
-        trace->is_off = NULL;
+        free(trace->is_wanted);
+        trace->is_off = trace->is_wanted = NULL;
         trace_forget_switch(trace);
         close_cleanup(&trace->metadata_fd);
         close_cleanup(&trace->counts_fd);
@@ -114,6 +113,8 @@ static int trace_remove_instance(Trace *trace) {
         }
         trace_end_pairs(trace);
         trace_forget_instance(trace);
+        if (trace_is_shared(trace))
+                return trace_leave_shared(trace);
         snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
         int r = instance_remove(trace->tracefs, name);
         if (r < 0)
@@ -158,6 +159,8 @@ static int step_instance(void *context, Reason *reason) {
 
         if (trace_is_borrowed(trace))
                 return trace_borrow(trace, reason);
+        if (trace_is_shared(trace))
+                return trace_enter_shared(trace, reason);
         if (trace->prepared && instance_get_tracing(trace->prepared, &trace->is_prepared) == 0 &&
                         trace->is_prepared) {
                 trace->instance = TAKE_PTR(trace->prepared);
@@ -186,19 +189,13 @@ bool trace_has_leftover(const Trace *trace) {
         return trace->is_leftover || trace->prepared;
 }
 
-int trace_size_buffer(const Instance *instance, uint64_t kb) {
-        int r = kb >= SUBBUF_MIN_BUFFER_KB ? instance_set_subbuf_kb(instance, SUBBUF_KB) : 0;
-
-        return r < 0 && r != -EOPNOTSUPP ? r : instance_set_buffer_kb(instance, kb);
-}
-
 static int step_buffer(void *context, Reason *reason) {
         Trace *trace = context;
         int r = 0;
 
         if (trace_is_borrowed(trace))
                 return instance_get_subbuf_size(trace->instance, &trace->subbuf_size);
-        if (!trace->is_prepared)
+        if (!trace->is_prepared && !trace_is_shared(trace))
                 r = trace_size_buffer(trace->instance, trace->spec->buffer_kb);
         if (r == 0 && trace->spec->mode == MODE_FLIGHT) {
                 r = instance_allocate_snapshot(trace->instance);
@@ -220,7 +217,7 @@ static int step_buffer(void *context, Reason *reason) {
 static int step_options(void *context, Reason *reason) {
         Trace *trace = context;
 
-        if (trace_is_borrowed(trace))
+        if (trace_is_borrowed(trace) || trace_is_shared(trace))
                 return 0;
         /* In mode stream the kernel keeps unread records, and drops and counts new ones. */
         bool is_flight = trace->spec->mode == MODE_FLIGHT;
@@ -240,6 +237,8 @@ int trace_step_statistics(void *context, Reason *reason _unused_) {
         int r = instance_n_cpus(trace->instance, &trace->n_cpus);
         if (r < 0)
                 return r;
+        if (trace_is_shared(trace)) /* its reader counts for each viewer */
+                return trace->n_cpus <= SHARE_CPUS_MAX ? 0 : -E2BIG;
         trace->stats_fds = malloc(trace->n_cpus * sizeof(int));
         if (!trace->stats_fds)
                 return -ENOMEM;
@@ -444,10 +443,20 @@ static void undo_filters(void *context) {
         }
 }
 
+int trace_enable(Trace *trace, size_t i, bool on) {
+        const char *system, *name;
+
+        if (trace_is_shared(trace))
+                return trace_switch_shared(trace, i, on);
+        if (trace_is_borrowed(trace))
+                return trace_switch_borrowed(trace, i, on);
+        trace_locate(trace, &trace->grant->events[i], &system, &name);
+        return instance_enable_event(trace->instance, system, name, on);
+}
+
 static int trace_step_events(void *context, Reason *reason) {
         Trace *trace = context;
         const Grant *grant = trace->grant;
-        const char *system, *name;
 
         if (trace->next == grant->n_events) {
                 trace->is_armed = true;
@@ -457,10 +466,7 @@ static int trace_step_events(void *context, Reason *reason) {
         const GrantEvent *event = &grant->events[trace->next++];
         if (trace->is_off && trace->is_off[trace->next - 1])
                 return PLAN_AGAIN;
-        trace_locate(trace, event, &system, &name);
-        int r = trace_is_borrowed(trace)
-                                ? trace_borrow_event(trace, trace->next - 1)
-                                : instance_enable_event(trace->instance, system, name, true);
+        int r = trace_enable(trace, trace->next - 1, true);
         if (r == -ENOENT)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_EVENT,
@@ -471,6 +477,8 @@ static int trace_step_events(void *context, Reason *reason) {
 }
 
 int trace_disable_all(const Trace *trace) {
+        if (trace_is_shared(trace)) /* other traces go on */
+                return 0;
         int r = trace_disable_others(trace);
         int r2 = instance_disable_all(trace->instance); /* even after an error */
 
@@ -482,6 +490,8 @@ static int trace_disable(Trace *trace) {
 
         if (trace->is_live && trace_is_borrowed(trace))
                 r = trace_return_events(trace);
+        else if (trace->is_live && trace_is_shared(trace))
+                r = trace_return_shared(trace);
         else if (trace->is_live && r == 0)
                 r = trace_disable_all(trace);
         trace->is_live = r != 0;
@@ -585,6 +595,10 @@ static int trace_step_remove(void *context, Reason *reason _unused_) {
 bool trace_is_over(const Trace *trace) {
         return !trace_is_borrowed(trace) && !trace->is_live && trace->n_pairs == 0 &&
                trace->n_triggers == 0 && !trace->spec->tracer;
+}
+
+int trace_remove_now(Trace *trace) {
+        return trace_remove_instance(trace);
 }
 
 static const PlanStep remove_steps[] = {

@@ -9,6 +9,7 @@
 #include "scope/arm.h"
 #include "scope/pid-namespace.h"
 #include "scope/unit-watch.h"
+#include "trace/shared.h"
 #include "work/plan.h"
 
 /* A probe that is made of two events, as defined for this instance. */
@@ -49,7 +50,7 @@ typedef struct KnownTask {
 /* The kernel state of a session. The worker thread owns it while one of its plans is in flight;
  * otherwise the event loop owns it. spec, grant and owner belong to the session and never change.
  */
-typedef struct Trace {
+struct Trace {
         const Tracefs *tracefs;
         const Spec *spec;
         const Grant *grant;
@@ -114,6 +115,15 @@ typedef struct Trace {
 
         struct Borrow *borrow; /* for an instance of another maker; else NULL */
 
+        /* For a shared instance; else NULL. The feed's share owns what the pointers show. */
+        Shared *shared;
+        const char *exclusive; /* what needs an own instance although the spec allows to share */
+        uint32_t viewer;       /* its number in the shared instance */
+        const ShareCounters *viewed; /* what it got; one for each CPU */
+        const int *view_fds;         /* the worker's end; see VIEW in control.h */
+        bool is_inside;              /* counted in shared->n_inside */
+        bool *is_wanted;             /* events of the grant that it has enabled there */
+
         /* The fence. Used only if records are judged. */
         bool has_guard;  /* the kernel has the probe */
         bool is_guarded; /* armed in the instance, for this gid */
@@ -123,12 +133,14 @@ typedef struct Trace {
         uint32_t exec_id, exec_old_offset; /* 0: exec is not followed */
         ControlText fork_name, exit_name, exec_file;
         Watch *watch; /* from the first start on; then used by the event loop; NULL: no watch */
-} Trace;
+};
 
 void trace_init(Trace *trace);
 /* Frees memory and closes fds; does not remove the kernel's instance. */
 void trace_clear(Trace *trace);
 
+/* Enables or disables the grant's event i. */
+int trace_enable(Trace *trace, size_t i, bool on);
 /* Disables all events, the lifetimes last. No record can arrive after it. Returns 0 or -errno. */
 int trace_disable_all(const Trace *trace);
 
@@ -137,11 +149,11 @@ int trace_disable_all(const Trace *trace);
  * a tracer, triggers or probes made of two events. */
 bool trace_is_over(const Trace *trace);
 
+/* The same as trace_plan_remove(), without a worker: the daemon ends. */
+int trace_remove_now(Trace *trace);
 /* Returns whether a failed creation has left an instance in the kernel. */
 bool trace_has_leftover(const Trace *trace);
 
-/* Sets the sizes of the sub-buffers and of the buffer. */
-int trace_size_buffer(const Instance *instance, uint64_t kb);
 /* Makes the instance and sets buffers and options; all events are disabled. Undo removes the
  * instance. */
 void trace_plan_create(Trace *trace, Plan *plan);

@@ -65,6 +65,7 @@ static void test_table(void) {
                 "locked",
                 "spool",
                 "compression",
+                "share",
                 "unredacted" };
 
         g_assert_cmpuint(n_spec_fields, ==, G_N_ELEMENTS(keys));
@@ -104,11 +105,11 @@ static void test_unknown_keys(void) {
         assert_refused("{\"frobnicate\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"frobnicate\": the known ones are name, mode, scope, events, "
-                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, instance, locked, spool, compression, unredacted");
+                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, instance, locked, spool, compression, share, unredacted");
         assert_refused("{\"\":1}",
                         KT_E_UNKNOWN_KEY,
                         "unknown key \"\": the known ones are name, mode, scope, events, "
-                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, instance, locked, spool, compression, unredacted");
+                        "probes, triggers, where, buffer-kb, clock, lifetime, allow-setuid, cpus, stacktrace, tracer, functions, instance, locked, spool, compression, share, unredacted");
         for (size_t i = 0; i < G_N_ELEMENTS(later); i++) {
                 _cleanup_spec_ Spec *spec = spec_new();
                 Reason reason;

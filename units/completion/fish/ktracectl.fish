@@ -135,6 +135,7 @@ set -l options \
     'record create|--tracer||function function_graph|record functions of the kernel' \
     'record create|--function|||a function for the tracer' \
     'record create|--instance|||read this instance of tracefs' \
+    'record create|--share||-|share an instance with other sessions, if possible' \
     'record create|--locked||-|once started, only an administrator can stop it' \
     'record create|--ship||-|let ktrace-ship send it to another machine' \
     'record create|--spool||-|record onto the disk' \

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <json-c/json.h>
+#include <sys/queue.h>
+
+#include "trace/trace.h"
+#include "work/spawn.h"
+#include "work/worker.h"
+
+/* One instance that several sessions share, and the process that reads it. */
+typedef struct Share Share;
+/* A session in it. */
+typedef struct ShareViewer ShareViewer;
+TAILQ_HEAD(ShareList, Share);
+
+typedef struct ShareHandlers {
+        /* The process that reads the instance has failed: the session gets nothing more. */
+        void (*on_failed)(const char *text, void *userdata);
+} ShareHandlers;
+
+/* result: 0 or -errno */
+typedef void (*ShareThen)(int result, void *userdata);
+
+/* Adds a share without viewers to the list. Its first viewer must follow at once. */
+int share_new(const ConsumerLauncher *launcher,
+                Worker *worker,
+                const Tracefs *tracefs,
+                const Spec *spec,
+                struct ShareList *list,
+                Share **ret);
+/* Returns one that a session with this spec can join, or NULL. */
+Share *share_find(const struct ShareList *list, const Spec *spec);
+/* Takes a place, and connects the trace with the instance. The trace must not be in the kernel yet.
+ * Its plans may use the share until the viewer is freed. A share whose first viewer cannot be made
+ * is freed. */
+int share_take(Share *share,
+                Trace *trace,
+                const ShareHandlers *handlers,
+                void *userdata,
+                ShareViewer **ret);
+/* The trace is in the kernel: its stream may be opened from now on. */
+int share_begin(ShareViewer *viewer, Reason *reason);
+/* The viewer gets what is recorded from now on, or no longer. `then` is called once, perhaps before
+ * this returns; by then everything older has been passed on. */
+void share_join(ShareViewer *viewer, ShareThen then);
+void share_leave(ShareViewer *viewer, ShareThen then);
+bool share_has_joined(const ShareViewer *viewer);
+/* The reader forgets the viewer. With the last viewer it ends, so that the instance can be
+ * removed. */
+void share_end(ShareViewer *viewer);
+/* For the end of the daemon: passes on what the viewers have not got yet. Waits for a second for
+ * each share at most. */
+void share_settle_all(const struct ShareList *list);
+/* The share ends with its last viewer. Returns NULL. */
+ShareViewer *share_viewer_free(ShareViewer *viewer);
+/* The id of the viewer's instance; NULL: there is no viewer. */
+const char *share_get_id(const ShareViewer *viewer);
+/* Adds an array of all shares: their ids, viewers, and readers. */
+int share_describe_all(const struct ShareList *list, json_object *object);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Decides whether a session can share an instance with others. Pure. Called by session/create.c.
+ *
+ * All records of a shared instance are read by one process and passed to all viewers. So a session
+ * shares only if nothing of what it wants belongs to an instance as a whole, and if no record would
+ * be missing for the others: a kernel filter, a trigger or a tracer affects every viewer, and the
+ * removal of a probe empties the ring of all. The fence of a trace of own processes stands in its
+ * own instance, always. */
+
+#include "policy/grant-share.h"
+
+static bool has_filter(const Spec *spec, const Grant *grant) {
+        for (size_t i = 0; i < grant->n_events; i++)
+                if (grant->events[i].filter || grant->events[i].policy_filter)
+                        return true;
+        return spec->where;
+}
+
+const char *grant_find_exclusive(const Spec *spec, const Grant *grant) {
+        return spec->scope != SCOPE_SYSTEM || grant->fenced ? "scope"
+               : spec->mode != MODE_STREAM                  ? "mode"
+               : spec->n_probes > 0                         ? "probes"
+               : spec->n_triggers > 0                       ? "triggers"
+               : has_filter(spec, grant)                    ? "filter"
+               : spec->cpus                                 ? "cpus"
+               : spec->stacktrace                           ? "stacktrace"
+               : spec->tracer                               ? "tracer"
+               : spec->instance                             ? "instance"
+               : spec->spool.is_on                          ? "spool"
+                                                            : NULL;
+}

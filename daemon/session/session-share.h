@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "feed/share.h"
+#include "session/session.h"
+
+/* Lets a new session share an instance, if its spec asks for it and nothing speaks against it. The
+ * trace is bound and not in the kernel yet. handlers: with the session as userdata. Returns -errno
+ * on failure. */
+int session_choose_share(Session *session, const ShareHandlers *handlers);
+/* The instance is there. Without a share it does nothing and returns 0. */
+int session_begin_share(Session *session, Reason *reason);
+/* `then` is called when the session gets the records, or no longer; without a share at once. */
+void session_join_share(Session *session, void (*then)(Session *session, int result));
+void session_leave_share(Session *session, void (*then)(Session *session, int result));
+int session_describe_share(const Session *session, json_object *object);

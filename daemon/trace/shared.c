@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* One instance for several traces of the whole system, so that a process pays for the record of an
+ * event once and not once for each viewer. Each trace opens the instance for itself and follows its
+ * own plans (trace.c); this file counts who wants which event. On the worker thread, which runs one
+ * step at a time, so that no lock is needed.
+ *
+ * An event has no filter here, and nothing changes the size, the clock or the options of the
+ * instance after its creation: what a trace wants beyond that needs an instance of its own
+ * (policy/grant-share.c). */
+
+#include "trace/shared.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/random-id.h"
+#include "trace/trace-size.h"
+#include "trace/trace.h"
+
+int shared_new(const Tracefs *tracefs, const char *clock, uint64_t buffer_kb, Shared **ret) {
+        _cleanup_(shared_free_cleanup) Shared *shared = calloc(1, sizeof(*shared));
+
+        if (!shared)
+                return -ENOMEM;
+        shared->tracefs = tracefs;
+        shared->buffer_kb = buffer_kb;
+        shared->clock = strdup(clock);
+        if (!shared->clock)
+                return -ENOMEM;
+        int r = random_id_make(shared->id);
+        if (r == 0)
+                *ret = TAKE_PTR(shared);
+        return r;
+}
+
+Shared *shared_free(Shared *shared) {
+        if (!shared)
+                return NULL;
+        for (size_t i = 0; i < shared->n_events; i++) {
+                free(shared->events[i].system);
+                free(shared->events[i].name);
+        }
+        free(shared->events);
+        instance_free(shared->instance);
+        free(shared->clock);
+        free(shared);
+        return NULL;
+}
+
+bool trace_is_shared(const Trace *trace) {
+        return trace->shared;
+}
+
+static int shared_remove(Shared *shared) {
+        char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
+
+        shared->instance = instance_free(shared->instance);
+        snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", shared->id);
+        return instance_remove(shared->tracefs, name);
+}
+
+static int shared_create(Shared *shared, Reason *reason) {
+        int r = instance_create(shared->tracefs, shared->id, &shared->instance);
+
+        if (r < 0)
+                return r;
+        r = trace_size_buffer(shared->instance, shared->buffer_kb);
+        if (r == -ENOMEM)
+                r = reason_set(reason,
+                                KT_E_LIMIT_REACHED,
+                                "buffer-kb: the kernel has no memory for the shared instance: ask "
+                                "for less");
+        /* The kernel keeps unread records, and drops and counts new ones. */
+        r = r ?: instance_set_option(shared->instance, "overwrite", false);
+        r = r ?: instance_set_clock(shared->instance, shared->clock, reason);
+        if (r != 0)
+                (void)shared_remove(shared); /* nothing holds it */
+        return r;
+}
+
+int trace_enter_shared(Trace *trace, Reason *reason) {
+        Shared *shared = trace->shared;
+        int r = 0;
+
+        trace->is_wanted = calloc(trace->grant->n_events + 1, sizeof(bool));
+        if (!trace->is_wanted)
+                return -ENOMEM;
+        if (!shared->instance)
+                r = shared_create(shared, reason);
+        if (r != 0)
+                return r;
+        r = instance_open(shared->tracefs, shared->instance->name, &trace->instance);
+        if (r < 0 && shared->n_inside == 0)
+                (void)shared_remove(shared);
+        shared->n_inside += r == 0;
+        trace->is_inside = r == 0;
+        return r;
+}
+
+int trace_leave_shared(Trace *trace) {
+        Shared *shared = trace->shared;
+        int r = 0;
+
+        if (!trace->is_inside)
+                return 0;
+        if (shared->n_inside == 1)
+                r = shared_remove(shared);
+        if (r < 0)
+                return r;
+        shared->n_inside--;
+        trace->is_inside = false;
+        return 0;
+}
+
+static SharedEvent *shared_find(const Shared *shared, const char *system, const char *name) {
+        for (size_t i = 0; i < shared->n_events; i++)
+                if (strcmp(shared->events[i].system, system) == 0 &&
+                                strcmp(shared->events[i].name, name) == 0)
+                        return &shared->events[i];
+        return NULL;
+}
+
+bool shared_has_event(const Shared *shared, const char *system, const char *name) {
+        const SharedEvent *event = shared_find(shared, system, name);
+
+        return event && event->n > 0;
+}
+
+static int shared_add(Shared *shared, const char *system, const char *name, SharedEvent **ret) {
+        SharedEvent *grown = reallocarray(shared->events, shared->n_events + 1, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        shared->events = grown;
+        SharedEvent event = { strdup(system), strdup(name), 0 };
+        if (!event.system || !event.name) {
+                free(event.system);
+                free(event.name);
+                return -ENOMEM;
+        }
+        *ret = &shared->events[shared->n_events++];
+        **ret = event;
+        return 0;
+}
+
+int trace_switch_shared(Trace *trace, size_t i, bool on) {
+        const GrantEvent *granted = &trace->grant->events[i];
+        Shared *shared = trace->shared;
+        SharedEvent *event = shared_find(shared, granted->system, granted->name);
+        int r = 0;
+
+        if (trace->is_wanted[i] == on)
+                return 0;
+        if (!event)
+                r = shared_add(shared, granted->system, granted->name, &event);
+        if (r < 0)
+                return r;
+        unsigned n = on ? event->n + 1 : event->n - 1;
+        if (n == 0 || event->n == 0)
+                r = instance_enable_event(shared->instance, event->system, event->name, on);
+        if (r == -ENOENT && !on) /* it was removed */
+                r = 0;
+        if (r < 0)
+                return r;
+        event->n = n;
+        trace->is_wanted[i] = on;
+        return 0;
+}
+
+int trace_return_shared(Trace *trace) {
+        int result = 0;
+
+        for (size_t i = 0; trace->is_wanted && i < trace->grant->n_events; i++) {
+                int r = trace_switch_shared(trace, i, false);
+
+                result = result ?: r;
+        }
+        return result;
+}
+
+int shared_silence(const Shared *shared) {
+        return shared->instance ? instance_disable_all(shared->instance) : 0;
+}

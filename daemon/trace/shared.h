@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "interfaces/share.h"
+#include "kernel/instance.h"
+
+typedef struct Trace Trace;
+
+/* An event that viewers have enabled in a shared instance. */
+typedef struct SharedEvent {
+        char *system, *name;
+        unsigned n; /* viewers that want it */
+} SharedEvent;
+
+/* One instance of the kernel for several traces. The worker thread owns it after its creation;
+ * the event loop reads the members that never change. */
+typedef struct Shared {
+        const Tracefs *tracefs;
+        char id[KT_ID_DIGITS + 1];
+        char *clock;
+        uint64_t buffer_kb; /* per CPU */
+        Instance *instance; /* NULL: not in the kernel */
+        SharedEvent *events;
+        size_t n_events;
+        unsigned n_inside; /* traces */
+} Shared;
+
+int shared_new(const Tracefs *tracefs, const char *clock, uint64_t buffer_kb, Shared **ret);
+/* Frees memory; does not remove the kernel's instance. */
+Shared *shared_free(Shared *shared);
+DEFINE_CLEANUP(Shared, shared_free);
+
+/* Steps of the plans of trace.c. */
+
+bool trace_is_shared(const Trace *trace);
+/* Makes the instance if this is the first trace, and opens it for the trace. */
+int trace_enter_shared(Trace *trace, Reason *reason);
+/* The last trace removes the instance; -EBUSY: a process holds it. */
+int trace_leave_shared(Trace *trace);
+/* Counts the viewers of the grant's event i, and enables it for the first one. */
+int trace_switch_shared(Trace *trace, size_t i, bool on);
+/* Takes back all events that the trace has enabled. */
+int trace_return_shared(Trace *trace);
+/* Returns whether any viewer wants the event. */
+bool shared_has_event(const Shared *shared, const char *system, const char *name);
+/* For the end of the daemon: disables all events. */
+int shared_silence(const Shared *shared);

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Attacks on an instance that the attacker's session shares with one of root. The attacker may trace the calls of all
+# processes, without kernel addresses.
+
+# shared EVENT SCRIPT: root records EVENT as the kernel wrote it, and the user the calls, in one instance, while the
+# script runs. The user's stream is t.kts.
+shared() {
+        local users
+        rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"system\"],
+                \"processes\": \"any\", \"addresses\": \"zero\", \"events\": [\"raw_syscalls:sys_enter\"]}"
+        ktracectl record -q -a --share --unredacted -o root.kts -e "$1" &
+        started+=($!)
+        within 20 is_running || fail "root's session did not start"
+        chmod 777 .
+        AS_EXEC=exec user ktracectl record -q -a --share -o t.kts -e raw_syscalls:sys_enter &
+        users=$!
+        started+=($users)
+        within 20 both_run || fail "the user's session did not start"
+        same 1 "$(instances)" "instances"
+        shift
+        "$@"
+        kill -INT $users
+        wait $users || true
+}
+both_run() { ktracectl list --json=short | jq -e '[.[] | select(.state == "running")] | length == 2'; }
+
+case_share_events() { # get events of root's session that no rule grants
+        defended_by share-events share-cuts
+        shared raw_syscalls:sys_exit "$TARGET" calls 100 $VICTIM_CALL
+        verdict "$(records t.kts | awk '$1 != "sys_enter" { n++ } END { print n + 0 }')" "records of other events"
+}
+
+kernel_argument() {
+        /usr/bin/python3 -c 'import ctypes
+for _ in range(50): ctypes.CDLL(None).syscall(1000, ctypes.c_ulong(0xffffffff81234560))'
+}
+case_share_cuts() { # get the kernel addresses that root's session shows
+        defended_by share-cuts
+        shared raw_syscalls:sys_enter kernel_argument
+        verdict "$(ktracectl report t.kts | grep -c ffffffff81234560 || true)" "addresses"
+}
+
+marks_secret() { ktracectl mark "$(ktracectl list --json=short | jq -r '.[] | select(.uid == 0) | .id')" root-secret; }
+case_share_marks() { # read the marks of root's session
+        defended_by share-marks
+        shared raw_syscalls:sys_enter marks_secret
+        verdict "$(ktracectl report t.kts | grep -c root-secret || true)" "marks"
+}

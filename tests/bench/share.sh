@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Many viewers of one hot event: what a traced call costs, and what its readers cost, with instances of their own and
+# with a shared one. --quick has 4 viewers instead of 16.
+set -eu -o pipefail
+. "$BENCH_SOURCE/measure.sh"
+N=$(whole_or_quick 1000000 300000)
+MANY=$(whole_or_quick 16 4)
+call='ns of a call with viewers'
+cpu='us of CPU time of the readers for 1000 events'
+memory='kB of memory of the readers'
+
+# readers_cpu: microseconds that the stream workers and the readers of shared instances have used.
+readers_cpu() {
+        ktracectl status --json=short | jq '[.daemon | .consumers[]."cpu-usec", .shares[]."cpu-usec"] | add // 0'
+}
+# mux_cpu: the part of the readers of shared instances.
+mux_cpu() { ktracectl status --json=short | jq '[.daemon.shares[]."cpu-usec"] | add // 0'; }
+readers_memory() {
+        ktracectl status --json=short | jq '[.daemon | .consumers[]."memory-kb", .shares[]."memory-kb"] | add // 0'
+}
+are_running() { ktracectl list --json=short | jq -e "[.[] | select(.state == \"running\")] | length == $1" >/dev/null; }
+
+# with_viewers N [OPTION...]: a spin of the workload while N recordings run. Sets time, used and mux_used (us of CPU for
+# 1000 events, of all readers and of the one that reads the shared instance), held and lost.
+with_viewers() {
+        local n=$1 i pids=()
+        shift
+        for i in $(seq "$n"); do
+                ktracectl record -q -a -b 4096 "$@" -e raw_syscalls:sys_enter -o "$NATIVE/work/out.$i.kts" &
+                pids+=($!)
+        done
+        until are_running "$n"; do sleep 0.05; done
+        local before mux
+        before=$(readers_cpu) mux=$(mux_cpu)
+        time=$("$BENCH/spin" "$N")
+        sleep 0.3
+        used=$(calc "($(readers_cpu) - $before) * 1000 / $N")
+        mux_used=$(calc "($(mux_cpu) - $mux) * 1000 / $N")
+        held=$(readers_memory)
+        lost=$(ktracectl list --json=short | jq -r '.[].id' | while read -r id; do
+                ktracectl show --json=short "$id" | jq .statistics.lost
+        done | jq -s add)
+        kill -INT "${pids[@]}"
+        wait "${pids[@]}" || true
+        rm "$NATIVE/work"/out.*.kts
+}
+
+for _ in $(seq "$RUNS"); do
+        with_viewers 1
+        one=$time one_cpu=$used
+        fact "$call" '1, own instance' "$one"
+        fact "$cpu" '1, own instance' "$one_cpu"
+        with_viewers "$MANY"
+        fact "$call" "$MANY, own instances" "$time"
+        fact "$cpu" "$MANY, own instances" "$used"
+        fact "$cpu" "each of $MANY, own instances" "$(calc "$used / $MANY")"
+        fact "$memory" "$MANY, own instances" "$held"
+        with_viewers 1 --share
+        fact "$call" '1, --share' "$time"
+        fact "$cpu" '1, --share' "$used"
+        with_viewers "$MANY" --share
+        row "$call" "$MANY, --share" "$time" '1, own instance' 1.1
+        fact "$cpu" "$MANY, --share" "$used"
+        row "$cpu" "the reader of $MANY, --share" "$mux_used" "each of $MANY, own instances" 1.3
+        fact "$cpu" "each worker of $MANY, --share" "$(calc "($used - $mux_used) / $MANY")"
+        fact "$memory" "$MANY, --share" "$held"
+        fact 'events lost' "$MANY, --share" "$lost"
+done

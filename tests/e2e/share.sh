@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Sessions of the whole system that share one instance. Each must get what an instance of its own would have recorded.
+
+# viewer NAME WORD...: a recording into NAME.kts that may share. It runs when this returns.
+viewer() {
+        local name=$1
+        shift
+        background ktracectl record -q -a --share -o "$name.kts" "$@"
+        viewers[$name]=$BACKGROUND
+        within 30 n_running "${#viewers[@]}" || fail "$name did not start: $(cat background.err)"
+}
+declare -A viewers=()
+n_running() { ktracectl list --json=short | jq -e "[.[] | select(.state == \"running\")] | length == $1"; }
+# viewer_ends NAME: ^C, and the file is complete.
+viewer_ends() {
+        kill -INT "${viewers[$1]}"
+        wait "${viewers[$1]}" || fail "$1: status $?: $(cat background.err)"
+        unset "viewers[$1]"
+}
+# calls_in FILE EVENT: its calls of number 1000.
+calls_in() { count "$1" ".event == \"$2\" and .fields.id == 1000"; }
+
+case_share_exact() { # viewers of different events share one instance; each gets its own events, and all of them
+        viewer one -e raw_syscalls:sys_enter
+        viewer two -e raw_syscalls:sys_exit -e raw_syscalls:sys_enter
+        same 1 "$(instances)" "instances"
+        "$TARGET" calls 500 1000
+        viewer three -e raw_syscalls:sys_enter -e sched:sched_process_exit
+        ktracectl verify
+        "$TARGET" calls 300 1000
+        viewer_ends one
+        "$TARGET" calls 200 1000
+        viewer_ends two
+        viewer_ends three
+        same 800 "$(calls_in one.kts sys_enter)" "calls of one"
+        same 0 "$(count one.kts '.event != "sys_enter"')" "events that one did not ask for"
+        same 1000 "$(calls_in two.kts sys_enter)" "calls of two"
+        same 1000 "$(calls_in two.kts sys_exit)" "returns of two"
+        same 500 "$(calls_in three.kts sys_enter)" "calls of three"
+        same 0 "$(count three.kts '.event == "sys_exit"')" "returns that three did not ask for"
+        ktracectl report --receipt --json=short one.kts | jq -e .shared >/dev/null || fail "not in the receipt"
+}
+
+addresses_in() { ktracectl report "$1" | grep -c ffffffff81234560 || true; }
+case_share_rules() { # a user's cuts hold beside root's session without cuts, and classes do not mix
+        user_rule '"scopes": ["system"], "processes": "any", "events": ["raw_syscalls:*", "sched:sched_process_exit"],
+                "addresses": "zero"'
+        chmod 777 .
+        viewer root --unredacted -e raw_syscalls:sys_enter
+        background user ktracectl record -q -a --share -o user.kts -e raw_syscalls:sys_enter
+        viewers[user]=$BACKGROUND
+        within 30 n_running 2 || fail "$(cat background.err)"
+        same 1 "$(instances)" "instances"
+        # The calls have a kernel address as an argument.
+        /usr/bin/python3 -c 'import ctypes
+for _ in range(50): ctypes.CDLL(None).syscall(1000, ctypes.c_ulong(0xffffffff81234560))'
+        viewer_ends user
+        viewer_ends root
+        same 50 "$(calls_in root.kts sys_enter)" "calls of root"
+        same 50 "$(calls_in user.kts sys_enter)" "calls of the user"
+        same 50 "$(addresses_in root.kts)" "addresses of root"
+        same 0 "$(addresses_in user.kts)" "addresses of the user"
+}
+
+case_share_exclusive() { # what belongs to an instance as a whole gets an instance of its own, and says why
+        viewer one -e raw_syscalls:sys_enter
+        ktracectl create filtered -a --share --lifetime linger -e raw_syscalls:sys_enter -f 'id == 1'
+        same filter "$(ktracectl show --json=short filtered | jq -r .exclusive)" "the reason"
+        ktracectl create own --scope own --share --lifetime linger -e raw_syscalls:sys_enter
+        same scope "$(ktracectl show --json=short own | jq -r .exclusive)" "the reason"
+        ktracectl create flight -a --share --mode flight --lifetime linger -e raw_syscalls:sys_enter
+        same mode "$(ktracectl show --json=short flight | jq -r .exclusive)" "the reason"
+        ktracectl create clock -a --share --clock boot --lifetime linger -e raw_syscalls:sys_enter
+        ktracectl create large -a --share -b 2048 --lifetime linger -e raw_syscalls:sys_enter
+        ktracectl create small -a --share -b 64 --lifetime linger -e raw_syscalls:sys_enter
+        same 2 "$(ktracectl status --json=short | jq '.daemon.shares[0].viewers')" "viewers of the first share"
+        same 3 "$(ktracectl status --json=short | jq '.daemon.shares | length')" "shares"
+        refused 1 'shares its instance' ktracectl set small buffer-kb 128
+        refused 1 'shares its instance' ktracectl clear small
+        refused 2 'share: "often" is not known: write auto or never' ktracectl create x --spec - \
+                <<<'{"scope": "system", "events": ["raw_syscalls:sys_enter"], "share": "often"}'
+        for name in filtered own flight clock large small; do ktracectl destroy $name; done
+        viewer_ends one
+}
+
+case_share_switched() { # stops, starts and switched events of one session do not touch the others
+        viewer one -e raw_syscalls:sys_enter
+        ktracectl create two -a --share --lifetime linger -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit
+        ktracectl start two
+        background ktracectl record -q -a --share -e raw_syscalls:sys_exit -o exits.kts
+        viewers[exits]=$BACKGROUND
+        within 30 n_running 3
+        "$TARGET" calls 100 1000
+        ktracectl set two raw_syscalls:sys_exit off
+        "$TARGET" calls 100 1000
+        ktracectl stop two
+        "$TARGET" calls 100 1000
+        ktracectl start two
+        ktracectl set two raw_syscalls:sys_exit on
+        "$TARGET" calls 100 1000
+        ktracectl stop two
+        ktracectl destroy two
+        "$TARGET" calls 100 1000
+        viewer_ends one
+        viewer_ends exits
+        same 500 "$(calls_in one.kts sys_enter)" "calls of one"
+        same 500 "$(calls_in exits.kts sys_exit)" "returns of exits"
+        same 0 "$(count exits.kts '.event == "sys_enter"')" "calls of exits"
+}
+
+case_share_marks() { # a mark is in the stream of its own session only
+        viewer one -e raw_syscalls:sys_enter
+        viewer two -e raw_syscalls:sys_enter
+        local ids
+        ids=$(ktracectl list --json=short | jq -r '.[].id')
+        for id in $ids; do ktracectl mark "$id" "of $id"; done
+        "$TARGET" calls 10 1000
+        viewer_ends one
+        viewer_ends two
+        for name in one two; do
+                same 1 "$(count $name.kts '.event == "print"')" "marks of $name"
+                same 10 "$(calls_in $name.kts sys_enter)" "calls of $name"
+        done
+        ktracectl convert one.kts --to json | jq -r 'select(.event == "print") | .fields.buf' >marks
+        ktracectl convert two.kts --to json | jq -r 'select(.event == "print") | .fields.buf' >>marks
+        same "$(for id in $ids; do echo "of $id"; done | sort)" "$(tr -d '\002' <marks | grep . | sort)" "the marks"
+}
+
+case_share_slow() { # a session without a reader keeps its first events and counts its losses; others are complete
+        ktracectl create unread -a --share --lifetime linger -b 8192 -e raw_syscalls:sys_enter
+        ktracectl start unread
+        viewers[unread]=0
+        viewer one -b 8192 -e raw_syscalls:sys_enter
+        "$TARGET" calls 100000 1000
+        viewer_ends one
+        ktracectl stop unread
+        same 100000 "$(calls_in one.kts sys_enter)" "calls of one"
+        ktracectl show --json=short unread | jq .statistics >statistics
+        jq -e '.recorded > 10000 and .lost > 10000 and .recorded + .lost > 100000' statistics >/dev/null ||
+                fail "$(cat statistics)"
+        ktracectl destroy unread
+}
+
+case_share_killed() { # the reader of the instance is killed: its sessions end with the reason, and nothing is left
+        viewer one -e raw_syscalls:sys_enter
+        viewer two -e raw_syscalls:sys_enter
+        "$TARGET" calls 100 1000
+        kill -KILL "$(ktracectl status --json=short | jq '.daemon.shares[0].pid')"
+        wait "${viewers[one]}" || true
+        wait "${viewers[two]}" || true
+        grep -q 'the reader of its shared instance has ended' background.err || fail "$(cat background.err)"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+        # What was passed on before is there.
+        for name in one two; do ktracectl report $name.kts >/dev/null || fail "$name"; done
+        viewers=()
+        viewer three -e raw_syscalls:sys_enter
+        "$TARGET" calls 100 1000
+        viewer_ends three
+        same 100 "$(calls_in three.kts sys_enter)" "calls of three"
+}
+
+case_share_worker() { # the stream worker of one viewer is killed: the others are complete
+        viewer one -e raw_syscalls:sys_enter
+        viewer two -e raw_syscalls:sys_enter
+        "$TARGET" calls 1000 1000
+        kill -KILL "$(ktracectl list --json=short | jq -r '.[0].id' | xargs ktracectl show --json=short |
+                jq '.statistics."worker-pid"')"
+        wait "${viewers[one]}" || true
+        unset 'viewers[one]'
+        "$TARGET" calls 1000 1000
+        viewer_ends two
+        same 2000 "$(calls_in two.kts sys_enter)" "calls of two"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+
+case_share_restart() { # the daemon is killed: its shared sessions end with the reason, and nothing is left
+        ktracectl create one -a --share --lifetime linger -e raw_syscalls:sys_enter
+        ktracectl start one
+        killed
+        same '[]' "$(ktracectl list --json=short)" "sessions"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
