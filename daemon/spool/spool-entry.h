@@ -40,6 +40,7 @@ struct SpoolEntry {
         char *rule;            /* that granted it; NULL: unknown */
         unsigned shipped_file; /* the streams up to this number have arrived elsewhere */
         bool is_shipped;       /* and so has its end */
+        bool has_unsaved;      /* an acknowledgement that is not on the disk yet */
         SpoolState state;
         bool is_adopted, is_loaded, goes_on; /* adopted: its files are known */
         uint64_t created_usec, ended_usec;

@@ -77,6 +77,17 @@ static int acknowledge_end(SpoolEntry *entry, Reason *reason) {
         return 0;
 }
 
+static int acknowledge(SpoolEntry *entry, const char *name, Reason *reason) {
+        unsigned shipped_file = entry->shipped_file;
+        bool is_shipped = entry->is_shipped;
+
+        int r = strcmp(name, END) == 0 ? acknowledge_end(entry, reason)
+                                       : acknowledge_file(entry, name, reason);
+        if (entry->shipped_file != shipped_file || entry->is_shipped != is_shipped)
+                entry->has_unsaved = true;
+        return r;
+}
+
 /* In the thread. */
 static int spool_ship_save(SpoolJob *job, Reason *reason) {
         int r = spool_disk_save(&job->spool->disk, job->id, job->text);
@@ -91,7 +102,10 @@ static int spool_ship_save(SpoolJob *job, Reason *reason) {
 
 static void spool_ship_on_saved(SpoolJob *job, int result, const Reason *reason) {
         Request *request = TAKE_PTR(job->request);
+        SpoolEntry *entry = spool_find(job->spool, job->id);
 
+        if (result == 0 && entry)
+                entry->has_unsaved = false;
         request->done(request, result, reason);
 }
 
@@ -118,11 +132,10 @@ static void begin_acknowledge(SpoolJob *job, int result, const Reason *reason) {
         Reason why = *reason;
 
         int r = result ?: check_shipper(entry, job, &why);
-        if (r == 0)
-                r = strcmp(job->name, END) == 0 ? acknowledge_end(entry, &why)
-                                                : acknowledge_file(entry, job->name, &why);
-        r = r ?: spool_entry_save(entry, &job->text);
-        if (r != 0) {
+        r = r ?: acknowledge(entry, job->name, &why);
+        bool is_saved = r == 0 && !entry->has_unsaved; /* it was said before */
+        r = r || is_saved ? r : spool_entry_save(entry, &job->text);
+        if (r != 0 || is_saved) {
                 Request *request = TAKE_PTR(job->request);
 
                 spool_job_free(job);
