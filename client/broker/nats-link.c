@@ -155,6 +155,11 @@ static natsStatus nats_link_set_options(natsOptions *nats, const NatsLinkOptions
         return s ?: is_tls ? nats_link_set_tls(nats, options) : NATS_OK;
 }
 
+/* Trying again does not help: wrong credentials, or a certificate that is not to be trusted. */
+static bool nats_link_is_denied(natsStatus s) {
+        return s == NATS_CONNECTION_AUTH_FAILED || s == NATS_NOT_PERMITTED || s == NATS_SSL_ERROR;
+}
+
 /* The text comes from the library or from the server, and contains no secret. */
 int nats_link_refuse(natsConnection *connection, const char *what, natsStatus s, Reason *reason) {
         const char *last = NULL;
@@ -170,7 +175,7 @@ int nats_link_refuse(natsConnection *connection, const char *what, natsStatus s,
         if (s == NATS_TIMEOUT)
                 last = "the broker does not answer; a cluster needs more than half of its servers";
         return reason_set(reason,
-                        KT_E_FAILED,
+                        nats_link_is_denied(s) ? KT_E_ACCESS_DENIED : KT_E_FAILED,
                         "%s: %s%s%.256s",
                         what,
                         natsStatus_GetText(s),

@@ -156,6 +156,28 @@ static int archive_get_info(Archive *archive,
         return s == NATS_OK ? 0 : nats_link_refuse(archive->connection, stream, s, reason);
 }
 
+int archive_check(Archive *archive, const char *machine_id, Reason *reason) {
+        char stream[NATS_SUBJECT_MAX];
+        jsStreamInfo *info = NULL;
+        jsOptions options;
+        jsErrCode code = 0;
+
+        nats_link_print_stream(machine_id, stream);
+        (void)jsOptions_Init(&options);
+        options.Wait = REQUEST_MSEC;
+        natsStatus s = js_GetStreamInfo(&info, archive->api, stream, &options, &code);
+        jsStreamInfo_Destroy(info);
+        if (s == NATS_OK)
+                return 0;
+        if (s == NATS_NOT_FOUND)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "%s: the broker has no stream of this machine any longer",
+                                machine_id);
+        int r = nats_link_refuse(archive->connection, stream, s, reason);
+        return r == KT_E_ACCESS_DENIED ? r : -ENOTCONN;
+}
+
 /* Calls visit with each machine until it returns other than 0. */
 static int archive_visit(Archive *archive,
                 int (*visit)(Archive *archive,
@@ -393,8 +415,9 @@ int archive_read(Archive *archive,
         if (s == NATS_NOT_FOUND)
                 return -ENOENT;
         if (s != NATS_OK) {
-                (void)nats_link_refuse(archive->connection, stream, s, reason);
-                return -ENOTCONN;
+                int r = nats_link_refuse(archive->connection, stream, s, reason);
+
+                return r == KT_E_ACCESS_DENIED ? r : -ENOTCONN;
         }
         uint64_t found = natsMsg_GetSequence(archive->message);
         if (found < *position || found == UINT64_MAX)

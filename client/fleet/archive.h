@@ -11,8 +11,11 @@ typedef struct Archive Archive;
 /* settings: borrowed. */
 int archive_open(const FleetSettings *settings, Archive **ret, Reason *reason);
 /* Ends the connection, and opens another one. After a failure only this or archive_free() may be
- * called. */
+ * called. KT_E_ACCESS_DENIED: the broker refuses the credentials. */
 int archive_reconnect(Archive *archive, Reason *reason);
+/* Returns 0 if the broker has a stream of the machine, -ENOTCONN with a reason if that is unknown
+ * now, and KT_E_FAILED or KT_E_ACCESS_DENIED with a reason if trying again does not help. */
+int archive_check(Archive *archive, const char *machine_id, Reason *reason);
 Archive *archive_free(Archive *archive);
 DEFINE_CLEANUP(Archive, archive_free);
 

@@ -10,6 +10,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fleet/archive.h"
@@ -22,6 +24,7 @@
 #define BACKOFF_SEC   30 /* the longest delay before another connection */
 #define REPLICAS_MAX  5
 #define NSEC_PER_USEC 1000
+#define USEC_PER_SEC  1000000
 
 enum {
         OPTION_CONFIG = 256,
@@ -78,18 +81,35 @@ static void fleet_report(const char *text, void *userdata) {
         fleet_say("%s: %s", fetch->session, text);
 }
 
-/* Tries until there is a connection. The caller keeps its position, so nothing is read twice. */
-static void fleet_reconnect(Archive *archive, const FleetFetch *fetch, Reason *reason) {
+/* The delay before the next connection. Readers of one broker do not come back all at once. */
+static void fleet_pause(unsigned int delay_sec) {
+        uint64_t random = 0, usec = (uint64_t)delay_sec * USEC_PER_SEC;
+
+        (void)getrandom(&random, sizeof(random), GRND_NONBLOCK); /* without it there is no jitter */
+        usec += random % (usec / 2);
+        (void)nanosleep(&(struct timespec){ (time_t)(usec / USEC_PER_SEC),
+                                        (long)(usec % USEC_PER_SEC) * NSEC_PER_USEC },
+                        NULL);
+}
+
+/* Tries until there is a connection and the machine's stream, or an error that stays. The caller
+ * keeps its position, so nothing is read twice. */
+static int fleet_reconnect(Archive *archive, const FleetFetch *fetch, Reason *reason) {
         unsigned int delay_sec = FOLLOW_SEC;
         int r;
 
         fleet_say("%s: connection lost, trying again: %s", fetch->session, reason->text);
         do {
-                (void)sleep(delay_sec);
+                fleet_pause(delay_sec);
                 delay_sec = MIN_OF(2 * delay_sec, (unsigned int)BACKOFF_SEC);
                 *reason = (Reason){};
                 r = archive_reconnect(archive, reason);
-        } while (r != 0);
+                if (r == KT_E_ACCESS_DENIED)
+                        return r;
+                if (r == 0)
+                        r = archive_check(archive, fetch->machine_id, reason);
+        } while (r != 0 && r != KT_E_FAILED && r != KT_E_ACCESS_DENIED);
+        return r;
 }
 
 /* Reads all chunks. With `follows`, waits for more until the end of the recording. */
@@ -121,8 +141,7 @@ static int fleet_read(Archive *archive,
                         (void)sleep(FOLLOW_SEC);
                         r = 0;
                 } else if (r == -ENOTCONN && follows) {
-                        fleet_reconnect(archive, fetch, reason);
-                        r = 0;
+                        r = fleet_reconnect(archive, fetch, reason);
                 }
         }
         if (r != 0 && r != -ENOENT)

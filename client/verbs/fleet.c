@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,6 +32,18 @@ typedef struct FleetOptions {
 
 static void fleet_add_word(FleetOptions *o, const char *word) {
         o->words[o->n_words++] = (char *)word;
+}
+
+/* The verb of ktrace-fleet with its arguments. second: NULL for none. */
+static void fleet_add_words(FleetOptions *o,
+                const char *verb,
+                const char *first,
+                const char *second) {
+        fleet_add_word(o, "--");
+        fleet_add_word(o, verb);
+        fleet_add_word(o, first);
+        if (second)
+                fleet_add_word(o, second);
 }
 
 /* Starts ktrace-fleet with these words; its standard output is `out`. */
@@ -146,8 +159,8 @@ static int fleet_read_list(int fd, json_object **ret, Reason *reason) {
         return r;
 }
 
-static int fleet_list(Context *context, FleetOptions *o) {
-        _cleanup_json_ json_object *list = NULL;
+/* Returns an exit status. The caller has set the words. */
+static int fleet_get_list(FleetOptions *o, json_object **ret) {
         Reason reason = {}, unread = {};
         int fds[2];
         pid_t pid;
@@ -159,12 +172,21 @@ static int fleet_list(Context *context, FleetOptions *o) {
         close(fds[1]);
         if (r != 0)
                 return message_fail(r, &reason);
-        int result = fleet_read_list(from, &list, &unread);
+        r = fleet_read_list(from, ret, &unread);
         int status = fleet_wait(pid);
         if (status != KT_EXIT_OK)
                 return status;
-        r = result ?: fleet_print_list(context, o, list);
         return r == 0 ? KT_EXIT_OK : message_fail(r, &unread);
+}
+
+static int fleet_list(Context *context, FleetOptions *o) {
+        _cleanup_json_ json_object *list = NULL;
+
+        int status = fleet_get_list(o, &list);
+        if (status != KT_EXIT_OK)
+                return status;
+        int r = fleet_print_list(context, o, list);
+        return r == 0 ? KT_EXIT_OK : message_fail(r, NULL);
 }
 
 /* Recordings */
@@ -181,15 +203,15 @@ static int fleet_finish(Context *context, Output *output, const char *session) {
 }
 
 /* What the broker has was not checked by this machine's consumer. */
-static int fleet_fetch(Context *context, FleetOptions *o, const char *session) {
+static int fleet_fetch_into(Context *context,
+                FleetOptions *o,
+                const char *session,
+                const char *path) {
         _cleanup_(output_free_cleanup) Output *output = NULL;
-        _cleanup_free_ char *preset = NULL;
         Reason reason = {};
         pid_t pid;
 
-        if (!o->output && asprintf(&preset, "%s.kts", session) < 0)
-                return message_fail(-ENOMEM, NULL);
-        int r = output_open(o->output ?: preset, o->format, &output, &reason);
+        int r = output_open(path, o->format, &output, &reason);
         if (r == 0)
                 output_set_foreign(output);
         r = r ?: output_begin(output, &reason);
@@ -210,6 +232,89 @@ static int fleet_fetch(Context *context, FleetOptions *o, const char *session) {
         return r == KT_EXIT_OK ? status : r;
 }
 
+static int fleet_fetch(Context *context, FleetOptions *o, const char *session) {
+        _cleanup_free_ char *preset = NULL;
+
+        if (!o->output && asprintf(&preset, "%s.kts", session) < 0)
+                return message_fail(-ENOMEM, NULL);
+        return fleet_fetch_into(context, o, session, o->output ?: preset);
+}
+
+/* A failure is worse than a gap. */
+static int fleet_choose_status(int a, int b) {
+        if (a == KT_EXIT_OK || b == KT_EXIT_OK)
+                return a == KT_EXIT_OK ? b : a;
+        return a == KT_EXIT_LOST ? b : a;
+}
+
+static bool fleet_is_id(const char *session) {
+        return session && strlen(session) == KT_ID_DIGITS &&
+               strspn(session, "0123456789abcdef") == KT_ID_DIGITS;
+}
+
+/* One recording of a window. A failure does not end the others. */
+static int fleet_fetch_row(Context *context, FleetOptions *o, const char *host, json_object *row) {
+        const char *session = json_object_get_string(json_object_object_get(row, "session"));
+        _cleanup_free_ char *path = NULL;
+        size_t n_words = o->n_words;
+
+        if (!fleet_is_id(session))
+                return KT_EXIT_FAILED;
+        if (asprintf(&path, "%s/%s.kts", o->output, session) < 0)
+                return message_fail(-ENOMEM, NULL);
+        fleet_add_words(o, "fetch", host, session);
+        int status = fleet_fetch_into(context, o, session, path);
+        o->n_words = n_words;
+        if (status == KT_EXIT_OK || status == KT_EXIT_LOST)
+                printf("%s%s\n", path, status == KT_EXIT_LOST ? ": incomplete" : "");
+        return status;
+}
+
+static int fleet_make_directory(const char *path) {
+        Reason reason = {};
+
+        if (mkdir(path, 0777) == 0 || errno == EEXIST)
+                return KT_EXIT_OK;
+        return message_fail(reason_set(&reason,
+                                            KT_E_FAILED,
+                                            "%s: cannot make the directory: %s",
+                                            path,
+                                            strerror(errno)),
+                        &reason);
+}
+
+/* All recordings of a machine in a window of time, each into a file of its own. */
+static int fleet_fetch_window(Context *context, FleetOptions *o, const char *host) {
+        _cleanup_json_ json_object *list = NULL;
+        size_t n_words = o->n_words, n_selected = 0;
+        Reason reason = {};
+
+        fleet_add_words(o, "list", host, NULL);
+        int status = fleet_get_list(o, &list);
+        o->n_words = n_words;
+        if (status == KT_EXIT_OK)
+                status = fleet_make_directory(o->output);
+        if (status != KT_EXIT_OK)
+                return status;
+        for (size_t i = 0; i < json_object_array_length(list); i++) {
+                json_object *row = json_object_array_get_idx(list, i);
+
+                if (!fleet_is_selected(o, row))
+                        continue;
+                n_selected++;
+                status = fleet_choose_status(status, fleet_fetch_row(context, o, host, row));
+        }
+        if (n_selected > 0)
+                return status;
+        return message_fail(reason_set(&reason,
+                                            KT_E_FAILED,
+                                            "%s: no recording of this time: 'ktracectl fleet list "
+                                            "%s' shows all",
+                                            host,
+                                            host),
+                        &reason);
+}
+
 static int fleet_pass(FleetOptions *o) {
         Reason reason = {};
         pid_t pid;
@@ -224,10 +329,27 @@ static const struct {
         const char *missing;
 } words[] = {
         { "list", 0, 1, "" },
-        { "fetch", 2, 2, "HOST and SESSION are" },
+        { "fetch", 1, 2, "HOST is" },
         { "follow", 2, 2, "HOST and SESSION are" },
         { "add", 1, 2, "the machine id is" },
 };
+
+/* `fetch` names one recording, or a window of time and a directory. */
+static int fleet_check_window(Context *context, const FleetOptions *o, int n) {
+        bool has_window =
+                        o->from.kind != SELECTION_TIME_NONE || o->until.kind != SELECTION_TIME_NONE;
+
+        if (n == 2 && has_window)
+                return message_show_usage(context,
+                                "fleet fetch: SESSION names one recording: leave out --from and --until");
+        if (n == 1 && !has_window)
+                return message_show_usage(context,
+                                "fleet fetch: SESSION is missing, or --from, --until and -o DIR: 'ktracectl fleet list' shows what there is");
+        if (n == 1 && (!o->output || strcmp(o->output, "-") == 0 || o->format))
+                return message_show_usage(context,
+                                "fleet fetch: with --from or --until, -o DIR is needed; each recording becomes a .kts file in it");
+        return KT_EXIT_OK;
+}
 
 static int fleet_execute(Context *context, FleetOptions *o, int n, char **arguments) {
         size_t i = 0;
@@ -248,6 +370,13 @@ static int fleet_execute(Context *context, FleetOptions *o, int n, char **argume
                                 "fleet %s: %s: one argument too many",
                                 arguments[0],
                                 arguments[1 + words[i].max]);
+        if (strcmp(arguments[0], "fetch") == 0) {
+                int status = fleet_check_window(context, o, n - 1);
+
+                if (status != KT_EXIT_OK || n == 2)
+                        return status == KT_EXIT_OK ? fleet_fetch_window(context, o, arguments[1])
+                                                    : status;
+        }
         if (strcmp(arguments[0], "follow") == 0)
                 fleet_add_word(o, "--follow");
         fleet_add_word(o, "--");
@@ -341,7 +470,7 @@ static int fleet_run(Context *context, int argc, char **argv) {
 
 const Verb verb_fleet = {
         .name = "fleet",
-        .arguments = "list | fetch HOST SESSION | follow HOST SESSION | add ID [NAME]",
+        .arguments = "list | fetch HOST [SESSION] | follow HOST SESSION | add ID [NAME]",
         .summary = "Recordings that ktrace-ship has sent from other machines",
         .help = "list [HOST]            what the broker has, of one machine or of all\n"
                 "  --from DATE, --until DATE\n"
@@ -349,6 +478,8 @@ const Verb verb_fleet = {
                 "fetch HOST SESSION     all that has arrived of it; gaps are reported\n"
                 "  -o, --output FILE    default: SESSION.kts; - for standard output\n"
                 "  --to FORMAT          " EXPORT_FORMAT_NAMES "; default: by FILE's suffix\n"
+                "fetch HOST --from DATE --until DATE -o DIR\n"
+                "                       all recordings of this time, each into DIR/SESSION.kts\n"
                 "follow HOST SESSION    the same to standard output, until its end arrives\n"
                 "add ID [NAME]          let the machine with this id send recordings\n"
                 "  --replicas N         copies in a cluster, from 1 to 5; default: 1\n"

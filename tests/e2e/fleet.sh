@@ -126,6 +126,13 @@ case_fleet_arrives() { # [asan] a marked recording arrives once, in order and un
         same 40000 "$(grep -c sys_enter fetched.txt)" "printed events"
         expect 0 fleet_verb follow web1 "$id" --config fleet.json
         cmp here.kts out || fail "the followed recording differs"
+        expect 0 fleet_verb fetch web1 --config fleet.json --from 2020-01-01T00:00:00 -o window
+        same "window/$id.kts" "$(cat out)" "what was fetched"
+        cmp here.kts "window/$id.kts" || fail "the recording of the window differs"
+        refused 1 'no recording of this time' fleet_verb fetch web1 --config fleet.json --until 2020-01-01T00:00:00 -o none
+        refused 2 'SESSION is missing, or --from' fleet_verb fetch web1
+        refused 2 '-o DIR is needed' fleet_verb fetch web1 --from 2020-01-01T00:00:00
+        refused 2 'SESSION names one recording' fleet_verb fetch web1 "$id" --from 2020-01-01T00:00:00
         refused 2 'expected list, fetch, follow or add, got "frob"' fleet_verb frob
         refused 2 'expected a date such as' fleet_verb list --from frob
         refused 1 'install the package ktrace-ship' ktracectl fleet list
@@ -354,6 +361,48 @@ case_fleet_follow() { # follow outlives a kill of the broker, continues at its p
         wait "$follower" || fail "it failed: $(cat follow.err)"
         same_content
         cmp out followed.kts || fail "the followed recording differs"
+}
+# follower_of: follows the recording in the background.
+follower_begins() {
+        fleet --follow -- fetch web1 "$id" >followed.kts 2>follow.err &
+        FOLLOWER=$!
+        started+=("$FOLLOWER")
+        within 20 follows 0 || fail "it follows nothing: $(cat follow.err)"
+}
+# follower_ends STATUS PATTERN: it has given up, with this line.
+follower_ends() {
+        local status=0
+        within 40 sh -c "! kill -0 $FOLLOWER 2>/dev/null || grep -q '^State:.Z' /proc/$FOLLOWER/status" ||
+                fail "it goes on: $(cat follow.err)"
+        wait "$FOLLOWER" || status=$?
+        same "$1" "$status" "the status of: $(cat follow.err)"
+        grep -q "$2" follow.err || fail "not said: $(cat follow.err)"
+}
+
+case_fleet_follow_ends() { # follow ends when trying again cannot help: the stream was removed, the password is wrong
+        fleet_begin
+        marked box
+        "$TARGET" calls 40000 1000
+        ship_starts
+        within 60 one_arrived || fail "nothing arrives: $(cat ship.err)"
+        follower_begins
+        kill -KILL "$NATS"
+        wait "$NATS" || true
+        sed -i 's/a secret of the administrators/changed/' nats.conf
+        nats_starts
+        follower_ends 3 'cannot connect to the broker'
+        sed -i 's/changed/a secret of the administrators/' nats.conf
+        kill -KILL "$NATS"
+        wait "$NATS" || true
+        nats_starts
+        follower_begins
+        ship_killed
+        kill -KILL "$NATS"
+        wait "$NATS" || true
+        rm -rf nats
+        nats_starts
+        follower_ends 1 'no stream of this machine any longer'
+        ended box
 }
 one_arrived() { spooled | jq -e '.[0]["shipped-file"] > 0'; }
 
