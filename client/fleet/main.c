@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "fleet/archive.h"
+#include "fleet/confinement.h"
 #include "fleet/reassembly.h"
 #include "interfaces/duration.h"
 #include "interfaces/names.h"
@@ -179,6 +180,12 @@ static int fleet_fetch(Archive *archive, const FleetOptions *o, char **arguments
         int r = archive_resolve(archive, arguments[0], fetch.machine_id, reason);
         r = r ?: reassembly_new(STDOUT_FILENO, fleet_report, &fetch, &reassembly);
         r = r ?: fleet_read(archive, &fetch, reassembly, o->follows, reason);
+        if (r < 0)
+                r = reason_set(reason,
+                                KT_E_FAILED,
+                                "%s: the output cannot be written: %s; what is there is incomplete",
+                                fetch.session,
+                                strerror(-r));
         return r == 0 ? fleet_conclude(&fetch, reassembly) : fleet_fail(r, reason);
 }
 
@@ -237,6 +244,7 @@ static int fleet_run(const FleetOptions *o, int n, char **arguments) {
         Reason reason = {};
 
         int r = fleet_settings_load(o->config, &settings, &reason);
+        r = r ?: confinement_enter(settings, &reason);
         r = r ?: archive_open(settings, &archive, &reason);
         if (r != 0)
                 return fleet_fail(r, &reason);

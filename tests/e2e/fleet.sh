@@ -129,7 +129,8 @@ case_fleet_arrives() { # [asan] a marked recording arrives once, in order and un
         expect 0 fleet_verb fetch web1 --config fleet.json --from 2020-01-01T00:00:00 -o window
         same "window/$id.kts" "$(cat out)" "what was fetched"
         cmp here.kts "window/$id.kts" || fail "the recording of the window differs"
-        refused 1 'no recording of this time' fleet_verb fetch web1 --config fleet.json --until 2020-01-01T00:00:00 -o none
+        refused 1 'no recording of this time' fleet_verb fetch web1 --config fleet.json --until 2020-01-01T00:00:00 \
+                -o none
         refused 2 'SESSION is missing, or --from' fleet_verb fetch web1
         refused 2 '-o DIR is needed' fleet_verb fetch web1 --from 2020-01-01T00:00:00
         refused 2 'SESSION names one recording' fleet_verb fetch web1 "$id" --from 2020-01-01T00:00:00
@@ -379,7 +380,7 @@ follower_ends() {
         grep -q "$2" follow.err || fail "not said: $(cat follow.err)"
 }
 
-case_fleet_follow_ends() { # follow ends when trying again cannot help: the stream was removed, the password is wrong
+case_fleet_follow_ends() { # [deep] follow ends when trying again cannot help: no stream, or a wrong password
         fleet_begin
         marked box
         "$TARGET" calls 40000 1000
@@ -490,6 +491,90 @@ case_fleet_cluster() { # [deep] kills of each server of a cluster, one after the
         arrives 120
         same_content
         same 180000 "$(count out '.fields.id == 1000')" events
+}
+
+case_fleet_pauses() { # [deep] pauses of each server of a cluster, and of two at once, lose nothing and repeat nothing
+        local n
+        fleet_begin
+        nats_cluster
+        marked box
+        ship_starts
+        for n in '1' '2' '3' '1 2' '2 3'; do
+                "$TARGET" calls 20000 1000
+                # shellcheck disable=SC2086 # one or two
+                for m in $n; do kill -STOP "${MEMBERS[m]}"; done
+                "$TARGET" calls 10000 1000
+                sleep 8 # longer than the time in which the others choose a new leader
+                for m in $n; do kill -CONT "${MEMBERS[m]}"; done
+        done
+        ended box
+        arrives 120
+        same_content
+        same 150000 "$(count out '.fields.id == 1000')" events
+}
+
+# link_begins RATE CUT: ktrace-ship reaches the broker through a link of so many bytes a second, with a delay of 200 ms,
+# that breaks every CUT seconds.
+link_begins() {
+        local port
+        port=$(free_port)
+        /usr/bin/python3 "$here/slow-link.py" "$port" "$NATS_PORT" "$1" 0.2 "$2" >link.log 2>&1 &
+        started+=("$!")
+        within 10 grep -q listening link.log || fail "no link: $(cat link.log)"
+        fleet_settings "{\"servers\": [\"nats://127.0.0.1:$port\"]}"
+}
+
+case_fleet_slow_link() { # [deep] a slow link that breaks again and again carries everything once, in little memory
+        local kb
+        fleet_begin
+        link_begins 150000 9
+        marked box
+        "$TARGET" calls 40000 1000
+        ended box
+        ship_starts
+        arrives 240
+        kb=$(awk '/^VmHWM/ { print $2 }' "/proc/$SHIPPER/status")
+        [ "$kb" -lt 32768 ] || fail "it used $kb kB"
+        [ "$(grep -c cut link.log)" -ge 2 ] || fail "the link did not break: $(cat link.log)"
+        same_content
+        same 40000 "$(count out '.fields.id == 1000')" events
+        # What was sent twice is little: the connection broke between a chunk and its answer.
+        [ "$(awk '/^sent/ { print $2 }' link.log | tail -n 1)" -lt $(($(stat -c %s here.kts) * 2)) ] ||
+                fail "it was sent more than twice: $(tail -n 1 link.log)"
+}
+
+case_fleet_rate() { # [deep] max-kb-per-sec holds for the whole recording
+        local began
+        fleet_begin
+        fleet_settings '{"max-kb-per-sec": 512}'
+        marked box
+        "$TARGET" calls 40000 1000
+        ended box
+        began=$(date +%s%N)
+        ship_starts
+        arrives
+        same_content
+        # The first second may be ahead, and the test is 10 % more patient than the rate.
+        [ $((($(date +%s%N) - began) / 1000000)) -ge $((($(stat -c %s here.kts) - 524288) * 900 / 524288)) ] ||
+                fail "$(stat -c %s here.kts) bytes in $((($(date +%s%N) - began) / 1000000)) ms"
+}
+
+case_fleet_reader_full() { # a full disk where a recording is fetched: one clear line, no file that looks complete
+        fleet_begin
+        marked box
+        "$TARGET" calls 40000 1000
+        ended box
+        ship_starts
+        arrives
+        mkdir small
+        mount -t tmpfs -o size=512k none small
+        expect 1 fleet_verb fetch web1 "$id" --config fleet.json -o small/t.kts
+        grep -q "^ktracectl: $id: the output cannot be written: No space left on device" err ||
+                fail "not said: $(cat err)"
+        ! ktracectl report small/t.kts 2>/dev/null >&2 || fail "the file looks complete"
+        expect 1 fleet_verb fetch web1 --config fleet.json --from 2020-01-01T00:00:00 -o small/window
+        umount small
+        same_content
 }
 
 case_fleet_broker_full() { # [deep] a broker without space takes no more, and loses nothing that it has acknowledged
