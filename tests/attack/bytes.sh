@@ -36,7 +36,7 @@ EOS
         verdict "$(wc -l <found)" "stale bytes"
 }
 
-case_names() { # [open] read the names of other users' processes, which the kernel keeps in one list for all traces
+case_names() { # read the names of other users' processes, which the kernel keeps in one list for all traces
         defended_by metadata
         chmod 711 .
         cp "$TARGET" secret-name

@@ -13,7 +13,7 @@ record_contained() {
         "$@" ktracectl record -q --scope "$scope" -e raw_syscalls:sys_enter -o - --to kts -- sleep 1 >t.kts || true
 }
 
-case_container_root() { # [open] trace the whole host as the root of a container
+case_container_root() { # [deep open] trace the whole host as the root of a container
         defended_by place
         victim
         record_contained system contained
@@ -68,7 +68,7 @@ case_container_outsider() { # [deep open] trace a container as the root of anoth
         verdict "$(calls_in t.kts $VICTIM_CALL)" "records of the container"
 }
 
-case_container_escape() { # [open] trace a process of the host by its number, as the root of a container with a socket
+case_container_escape() { # trace a process of the host by its number, as the root of a container with a socket
         defended_by container-member
         boxed
         victim

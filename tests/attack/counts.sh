@@ -14,7 +14,7 @@ counting() {
                 {"name": "sched:sched_switch", "keys": ["next_prio"]}')"
 }
 
-case_records_by_stream() { # [open] read a stranger's records from a session that may only count
+case_records_by_stream() { # read a stranger's records from a session that may only count
         defended_by sinks
         counting
         victim

@@ -68,7 +68,7 @@ EOS
                 fail "few records: $(records t.kts | head)"
 }
 
-case_names_of_neighbours() { # [open] read the names of tasks that run before or after one's own
+case_names_of_neighbours() { # read the names of tasks that run before or after one's own
         defended_by redaction
         neighbour
         verdict "$(grep -ac secret-name t.kts || true)" "names of the stranger"

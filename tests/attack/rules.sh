@@ -21,7 +21,7 @@ case_writable_rules() { # [open] get more events through a rule file that every 
         verdict "$(grep -c '^sched:sched_waking' out || true)" "events that speak of others"
 }
 
-case_rules_in_an_open_folder() { # get more events through an own file in a rule directory that every user may write
+case_rules_in_an_open_folder() { # [deep] get more events through an own file in a rule directory that all may write
         defended_by rules-trust
         mkdir -p "$CONFIG/policy.d"
         chmod 777 "$CONFIG/policy.d"

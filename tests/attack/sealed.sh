@@ -183,7 +183,7 @@ case_fork_storm() { # [deep] read other users' records, or make their events get
         same 400 "$(records t.kts | grep -c '^sched_process_fork')" "forks"
 }
 
-case_forged_answer() { # forge a positive answer of polkit
+case_forged_answer() { # [deep] forge a positive answer of polkit
         defended_by
         [ -d /run/systemd/system ] || skip "a bus without the rules of the system's"
         rules "{\"name\": \"ask\", \"subjects\": [{\"uid\": $USER_UID}],

@@ -36,7 +36,7 @@ or_nothing() {
         "$@" >"$file" 2>err || cat err
 }
 
-case_others_recordings() { # [open] list, read and remove another user's recordings on disk, over D-Bus and Varlink
+case_others_recordings() { # list, read and remove another user's recordings on disk, over D-Bus and Varlink
         defended_by spool-owner
         a_spool
         recorded_by stranger
@@ -135,7 +135,7 @@ booted_end() {
         a_spool_end
 }
 
-case_changed_boot_line() { # take another user's recording from the top buffer by changing the kernel's command line
+case_changed_boot_line() { # [deep] take another user's recording from the top buffer by a changed kernel command line
         defended_by boot-mark
         a_spool
         echo sched:sched_process_exec >"$TRACEFS/set_event"
@@ -181,7 +181,7 @@ EOS
 shipped_rules() {
         rules "{\"name\": \"ship\", \"subjects\": [{\"uid\": $USER_UID}], \"ship\": [\"50-default.json: *\"]}"
 }
-case_unmarked_recordings() { # [open] a service that may ship marked recordings reads one that is not marked
+case_unmarked_recordings() { # a service that may ship marked recordings reads one that is not marked
         defended_by spool-mark
         a_spool
         shipped_rules
@@ -193,7 +193,7 @@ case_unmarked_recordings() { # [open] a service that may ship marked recordings 
                 "$(calls_in varlink.kts $VICTIM_CALL)" "of the stranger's recordings"
 }
 
-case_false_acknowledgement() { # [open] acknowledge a recording that a rule lets another service ship, as its owner
+case_false_acknowledgement() { # acknowledge a recording that a rule lets another service ship, as its owner
         defended_by spool-acknowledge
         a_spool
         rules "{\"name\": \"ship\", \"subjects\": [{\"uid\": 4242}], \"ship\": [\"50-default.json: *\"]}"
@@ -212,7 +212,7 @@ EOS
         verdict "$(spooled | jq '.[0]["shipped-file"]')" "files that count as shipped"
 }
 
-case_pose_as_shipper() { # [open] read a marked recording of another user, as a user with a similar name, unit or rule
+case_pose_as_shipper() { # read a marked recording of another user, as a user with a similar name, unit or rule
         defended_by spool-owner
         a_spool
         rules "{\"name\": \"ship\", \"subjects\": [{\"user\": \"ktrace-ship\"}], \"ship\": [\"*\"]}"

@@ -49,7 +49,7 @@ requests() {
 writes() { count_events ".event == \"sys_enter_write\" and .pid == $2" <"$1"; }
 is_off() { no_instance && [ ! -e "$CONFIG_DIR/sessions.d/blackbox.json" ]; }
 
-case_blackbox() { # [guest smoke] what a program did is read afterwards, within the time asked for, again and again
+case_blackbox() { # [guest] what a program did is read afterwards, within the time asked for, again and again
         box_begin
         prints '^The black box is off' blackbox status
         expect 0 blackbox enable --preset calls --memory 32M

@@ -139,7 +139,7 @@ case_container_rule() { # -M prints the rule that a user needs for a container o
         ktracectl policy reload
 }
 
-case_container_vanishes() { # a recording of a container that vanishes ends well, with what it has
+case_container_vanishes() { # [deep] a recording of a container that vanishes ends well, with what it has
         engine podman "echo $CONTAINER_ID"
         in_container "$CONTAINER_ID" "$TARGET" paced 2000 50000
         recording user ktracectl record -q -M web -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts

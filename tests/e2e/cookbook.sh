@@ -226,7 +226,7 @@ case_cookbook_spreadsheet() { # ktrace-cookbook(7): a part of a recording in a s
         same 3 "$(awk -F, '$6 == 1 && $7 > 0' t.csv | wc -l)" "writes"
 }
 
-case_cookbook_prometheus() { # ktrace-cookbook(7): numbers for Prometheus
+case_cookbook_prometheus() { # [deep] ktrace-cookbook(7): numbers for Prometheus
         have prometheus promtool
         choose_sockets
         trap prometheus_end EXIT

@@ -53,7 +53,7 @@ case_event_probe_values() { # [guest] an event probe records the same numbers an
         ! grep -q ktrace_u "$TRACEFS/dynamic_events" || fail "$(cat "$TRACEFS/dynamic_events")"
 }
 
-case_event_probe_of_users() { # [guest] a user can put event probes on granted events and gets no hidden field
+case_event_probe_of_users() { # [deep guest] a user can put event probes on granted events and gets no hidden field
         refused 3 'not granted' user ktracectl probes add bad --event sched:sched_waking pid
         sed s/sched_waking/NAME/ err >first
         expect 3 user ktracectl probes add bad --event sched:no_such_event pid
@@ -360,7 +360,7 @@ for i in range(20000): os.lseek(f, i, 0)'
 
 has_calls() { [ "$(count su.kts '.event == "calls"')" -gt 0 ]; }
 
-case_pair_fence() { # [guest] a user's pairs cover only own processes, one task at a time, and no privileged program
+case_pair_fence() { # [deep guest] a user's pairs cover own processes only, task by task, and no privileged program
         pairs
         kprobes_of_pairs
         user ktracectl probes add calls --from raw_syscalls:sys_enter --to raw_syscalls:sys_exit --key common_pid \
@@ -443,7 +443,7 @@ slept_for() {
                 fail "$(grep slept: "$2")"
 }
 
-case_derived_examples() { # [guest] the examples of ktrace-probes(5) work word for word
+case_derived_examples() { # [deep guest] the examples of ktrace-probes(5) work word for word
         event_probes
         pairs
         kprobes_of_pairs
@@ -494,7 +494,7 @@ case_pair_many() { # [guest] a pair carries up to 13 values, of which 4 are text
         ktracectl probes remove many
 }
 
-case_pair_of_group() { # [guest] a user who may trace all processes gets the same pairs without kernel addresses
+case_pair_of_group() { # [deep guest] a user who may trace all processes gets the same pairs without kernel addresses
         pairs
         event_probes
         trap group_end EXIT

@@ -164,7 +164,7 @@ case_fleet_kills() { # kills of the shipper, the daemon and the broker lose noth
         same 120000 "$(count out '.fields.id == 1000')" events
 }
 
-case_fleet_full() { # files stay until they have arrived: a full recording waits, counts what is lost, and goes on
+case_fleet_full() { # [deep] files stay until they arrived: a full recording waits, counts what is lost, and goes on
         fleet_begin
         marked box '{"max-bytes": 2097152, "rotate-bytes": 524288}' 512
         for _ in 1 2 3 4 5 6; do

@@ -17,7 +17,7 @@ calls() { "$TARGET" calls "$1" "$2"; }
 # has FILE NR: counts the calls of this number in the file.
 has() { count "$1" ".fields.id == $2"; }
 
-case_flight_repeated() { # [guest] a snapshot does not stop the trace, and the next snapshot has the same events again
+case_flight_repeated() { # [deep guest] a snapshot does not stop the trace; the next snapshot has the same events again
         recorder box
         calls 100 1000
         expect 0 ktracectl snapshot box -o one.kts
@@ -263,7 +263,7 @@ case_flight_record_event() { # [guest] record --snapshot-on EVENT keeps the firs
         [ "$(count e.kts '.event == "sched_process_exec"')" -ge 1 ] || fail "no exec"
 }
 
-case_flight_record_short() { # [guest] record --snapshot-on saves a hit shortly before the end of the command once
+case_flight_record_short() { # [deep guest] record --snapshot-on saves a hit shortly before the end of the command once
         trap flight_end EXIT
         [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] && [ -e "$TRACEFS/snapshot" ] ||
                 skip "this kernel has no histograms or no snapshot buffers"

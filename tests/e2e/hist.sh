@@ -19,7 +19,7 @@ WRITE=syscalls:sys_enter_write
 # row FILE EXPRESSION: prints the hits of the one row that matches the jq expression.
 row() { jq -c "[.rows[] | select($2)] | if length == 1 then .[0].hitcount else \"\(length) rows\" end" "$1"; }
 
-case_hist_of_command() { # [guest] a histogram of a user's command counts each write in the range of its size
+case_hist_of_command() { # [deep guest] a histogram of a user's command counts each write in the range of its size
         expect 0 user ktracectl --json=short hist -e $WRITE --key count.log2 --value count -- dd if=/dev/zero \
                 of=/dev/null bs=512 count=50 status=none
         cp out h.json
@@ -56,7 +56,7 @@ case_hist_table() { # [guest] the table has titles, bars and also the empty rang
         ! grep -q '#' out || fail "bars without a terminal: $(cat out)"
 }
 
-case_hist_of_session() { # [guest] a histogram can be read, cleared, paused and continued; stop and start keep it
+case_hist_of_session() { # [deep guest] a histogram can be read, cleared, paused and continued; stop and start keep it
         trap hist_end EXIT
         jq -n '{scope: "system", triggers: [
                 {when: "raw_syscalls:sys_enter if id == 1000", do: "hist", keys: ["common_pid.execname", "id"],
@@ -175,7 +175,7 @@ case_hist_own_session() { # [guest] a histogram of own processes can be read, cl
         within 20 no_instance || fail "an instance is left"
 }
 
-case_hist_beside_stream() { # [guest] a histogram counts with and without a reader; the stream keeps its own filter
+case_hist_beside_stream() { # [deep guest] a histogram counts with and without a reader; the stream keeps its own filter
         own_caller
         user ktracectl create box --scope "pids:$CALLER" -e $ENTER -f 'id == 1000' \
                 --trigger "$ENTER if id >= 1000 && id <= 1002 do hist id" \
@@ -298,7 +298,7 @@ case_hist_same_counts() { # [smoke] a user's session of a process counts the sam
                 >/dev/null || fail "$(cat out)"
 }
 
-case_hist_system_beside_stream() { # [guest] a histogram of all processes counts with and without a reader
+case_hist_system_beside_stream() { # [deep guest] a histogram of all processes counts with and without a reader
         trap hist_end EXIT
         ktracectl create box --scope system -e $ENTER -f 'id == 1000' \
                 --trigger "$ENTER if id >= 1000 && id <= 1002 do hist id" \
@@ -504,7 +504,7 @@ os.execv(os.getcwdb() + target, [b"true"])' >forge.py
         grep -q 'may have been meant to look like' err || fail "$(cat out err)"
 }
 
-case_hist_latency() { # [guest] a histogram of the time between two events, as documented
+case_hist_latency() { # [deep guest] a histogram of the time between two events, as documented
         hists
         [ -e "$TRACEFS/synthetic_events" ] || skip "this kernel has no pairs of events"
         recording ktracectl hist --latency sched:sched_waking..sched:sched_switch --key pid=next_pid --by next_comm
@@ -556,7 +556,7 @@ case_hist_of_others() { # a histogram of own processes counts no hits of other u
         same 9 "$(jq .hits out)" "hits beside a stranger's"
 }
 
-case_hist_ends_early() { # [guest] a session that ends before its worker has started ends like any other
+case_hist_ends_early() { # [deep guest] a session that ends before its worker has started ends like any other
         local pid
         own_caller
         ktracectl status >/dev/null

@@ -163,7 +163,7 @@ case_hosts_views() { # summary and pages of several machines
         grep -q '<td>web1<td>' pages/index.html || fail "$(cat pages/index.html)"
 }
 
-case_hosts_snapshot() { # flight recorders of several machines: all snapshots are taken at one time
+case_hosts_snapshot() { # [deep] flight recorders of several machines: all snapshots are taken at one time
         with_machines 2
         background user setpriv --no-new-privs sh -c \
                 "until [ -e start ]; do sleep 0.1; done; '$TARGET' calls 70 1000; touch called; sleep 100"
@@ -189,7 +189,7 @@ case_hosts_snapshot() { # flight recorders of several machines: all snapshots ar
         user ktracectl destroy box
 }
 
-case_hosts_verbs() { # verbs that write no file run on each machine, in the order of -H
+case_hosts_verbs() { # [deep] verbs that write no file run on each machine, in the order of -H
         with_machines 3
         # All have one daemon, so each lists the same session.
         expect 0 user ktracectl create -H web1 --scope own -e 'raw_syscalls:*' --lifetime linger:60s box

@@ -19,7 +19,7 @@ idle_end() {
         leave_case
 }
 
-case_idle_sleeps() { # sessions that record nothing, and watches of them, wake no process for ten seconds
+case_idle_sleeps() { # [deep] sessions that record nothing, and watches of them, wake no process for ten seconds
         trap idle_end EXIT
         local event=(-e raw_syscalls:sys_enter -f 'id == 1000') before=() clients=() n_workers=5 pid daemon workers
         local after

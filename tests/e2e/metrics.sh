@@ -208,7 +208,7 @@ case_metrics_reload() { # a reload keeps the counts, and refuses a bad file with
 }
 has_more() { scrape && grep -q '^more_total ' scraped; }
 
-case_metrics_interval() { # a set with a longer interval is read when it is due, and at a reload
+case_metrics_interval() { # [deep] a set with a longer interval is read when it is due, and at a reload
         set_of own "$CALLS"
         set_of slow "$(jq '.name = "slow_calls" | .filter = "id == 1000"' <<<"$CALLS")"
         jq '.interval = "1h"' "$CONFIG_DIR/metrics.d/slow.json" >slow.json

@@ -103,7 +103,7 @@ hooked() {
         [ -e "$TRACEFS/events/raw_syscalls/sys_enter/hist" ] || skip "this kernel has no histograms"
 }
 
-case_notify_trigger() { # [guest] each hit is counted and reported within 100 ms (guest: 1 s), also after a stop
+case_notify_trigger() { # [deep guest] each hit is counted and reported within 100 ms (guest: 1 s), also after a stop
         trap notify_end EXIT
         local n soonest
         cat >spec.json <<'EOS'

@@ -166,7 +166,7 @@ case_probes_return_arguments() { # [guest] a return probe has arguments and resu
         same "" "$(ktracectl --json=short probes list | jq -r '.[] | select(.source == "") | .name')" "what is defined"
 }
 
-case_probes_load() { # [guest] probes load takes all definitions of a file or none, and numbers the mistakes
+case_probes_load() { # [deep guest] probes load takes all definitions of a file or none, and numbers the mistakes
         kprobes
         jq -n '{probes: [range(100) | {name: "many\(.)", on: "vfs_read", args: ["count"]}]}' >many.json
         expect 0 ktracectl probes load many.json
@@ -379,7 +379,7 @@ EOS
                 jq -r 'select(.event == "oom_kill") | .fields.pid')" "the victim"
 }
 
-case_probes_of_users() { # [guest] a user can trace own processes with own and shipped probes; addresses are hidden
+case_probes_of_users() { # [deep guest] a user can trace own processes with own and shipped probes; addresses are hidden
         kprobes
         probe_rule '{"use": ["file_open"], "functions": ["vfs_read"], "takes": ["values"]}'
         same "ktrace_u$USER_UID:mine" "$(user ktracectl probes add mine --on vfs_read count file)" "event"

@@ -91,7 +91,7 @@ case_remote_stalled() { # [deep] a stalled network ends the session after 30 s, 
         grep -q 'web1: no answer for 30 s' background.err || fail "$(cat background.err)"
 }
 
-case_remote_equal() { # every event of a big stream comes over -H, once
+case_remote_equal() { # [deep] every event of a big stream comes over -H, once
         local n=200000 where
         with_sshd
         for where in '' '-H web1'; do

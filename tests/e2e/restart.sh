@@ -94,7 +94,7 @@ case_restart_saved() { # a service that runs a saved session reconnects to the n
         within 20 no_instance || fail "the instance is still there"
 }
 
-case_restart_snapshots() { # [guest] the next daemon's snapshot repeats the events of the previous snapshot
+case_restart_snapshots() { # [deep guest] the next daemon's snapshot repeats the events of the previous snapshot
         manager
         trap restart_end EXIT
         recorder
@@ -182,7 +182,7 @@ case_restart_owner_gone() { # a session ends if its client left while no daemon 
         same '[]' "$(user ktracectl list --json=short)" "sessions left"
 }
 
-case_restart_record() { # [guest] a recording continues over three restarts without a lost or duplicate event
+case_restart_record() { # [deep guest] a recording continues over three restarts without a lost or duplicate event
         manager
         trap restart_end EXIT
         local i
@@ -372,7 +372,7 @@ case_restart_systemctl() { # [guest] systemctl restart keeps sessions, systemctl
         same '[]' "$(ktracectl list --json=short)" "sessions"
 }
 
-case_restart_marks() { # [guest] marks that were written without a daemon are in the stream, in order
+case_restart_marks() { # [deep guest] marks that were written without a daemon are in the stream, in order
         manager
         trap restart_end EXIT
         cat >marks.py <<'EOS'
@@ -454,7 +454,7 @@ case_restart_guard() { # [guest] without a daemon the kernel's guard still ends 
         within 20 no_instance || fail "the instance is still there"
 }
 
-case_restart_guard_later() { # [guest] a session that is started after a restart has a guard, and sees changes of it
+case_restart_guard_later() { # [deep guest] a session that starts after a restart has a guard, and sees changes of it
         [ -e "$TRACEFS/kprobe_events" ] || skip "the kernel has no kprobes"
         trap restart_end EXIT
         local guard
@@ -500,7 +500,7 @@ case_restart_many() { # [deep guest] sixteen sessions survive twenty kills of th
         done
 }
 
-case_restart_caught() { # [guest] a snapshot that a trigger took is kept for the next daemon
+case_restart_caught() { # [deep guest] a snapshot that a trigger took is kept for the next daemon
         [ -e "$TRACEFS/snapshot" ] || skip "the kernel has no snapshots"
         trap restart_end EXIT
         local pid
@@ -528,7 +528,7 @@ case_restart_caught() { # [guest] a snapshot that a trigger took is kept for the
         ktracectl destroy box
 }
 
-case_restart_window() { # [guest] a trigger window stays open or closed over a restart, and its triggers work
+case_restart_window() { # [deep guest] a trigger window stays open or closed over a restart, and its triggers work
         manager
         trap restart_end EXIT
         called_process
@@ -591,7 +591,7 @@ own_box() {
 # own_hits FILTER: whether jq's FILTER is true of the histogram.
 own_hits() { user ktracectl --json=short hist box | jq -e "$1"; }
 
-case_restart_hist_own() { # [guest] a histogram of own processes counts on without a daemon
+case_restart_hist_own() { # [deep guest] a histogram of own processes counts on without a daemon
         own_box
         local pid
         within 20 own_hits '.hits == 5' || fail "calls before: $(user ktracectl --json=short hist box)"

@@ -83,7 +83,7 @@ case_spool_usage() { # bad values of --spool and --spool with another format fai
         same 0 "$(spooled | jq length)" recordings
 }
 
-case_spool_files() { # each file of a recording is readable alone, and all files together have each event once
+case_spool_files() { # [deep] each file of a recording is readable alone, and all files together have each event once
         spool_begin
         spool_recorder box '{"max-bytes": 67108864, "rotate-bytes": 262144}'
         for _ in 1 2 3 4; do
@@ -471,7 +471,7 @@ case_spool_shutdown() { # [guest] when the daemon stops, a recording gets its en
         same crashed "$(jq -r .code "$SPOOL_DIR/$id/session.json")" "session.json"
 }
 
-case_spool_shutdown_unfinished() { # when the daemon stops and the worker does not end in time, data may be missing
+case_spool_shutdown_unfinished() { # [deep] the daemon stops and the worker does not end in time: data can be missing
         service_manager && skip "systemd keeps sessions there"
         spool_begin
         local worker
@@ -608,7 +608,7 @@ hung_disk_end() {
         small_disk_end
 }
 
-case_spool_disk_hangs() { # a disk that hangs delays only its own session, which counts the lost events
+case_spool_disk_hangs() { # [deep] a disk that hangs delays only its own session, which counts the lost events
         spool_begin
         hung_disk
         BUFFER=64 spool_recorder box '{"max-bytes": 8388608, "rotate-bytes": 262144}'

@@ -246,7 +246,7 @@ case_trigger_refused() { # an impossible trigger is refused with its place, and 
 # Cases for kernels that support these triggers.
 needs_snapshots() { [ -e "$TRACEFS/snapshot" ] || skip "the kernel has no snapshot buffers"; }
 
-case_trigger_snapshot() { # [guest] a snapshot trigger keeps the events around the hit, whatever follows
+case_trigger_snapshot() { # [deep guest] a snapshot trigger keeps the events around the hit, whatever follows
         needs_snapshots
         trap triggers_end EXIT
         ktracectl create box --mode flight --scope system -b 64 -e $ENTER -f 'id >= 1000 && id <= 1002' \

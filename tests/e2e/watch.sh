@@ -157,7 +157,7 @@ assert watch.wait(10) == 0
 END
 }
 
-case_watch_deaf() { # a watcher that reads nothing delays nobody, and each notice that it missed is counted in its place
+case_watch_deaf() { # [deep] a watcher that reads nothing delays no other; each missed notice is counted in its place
         trap watch_end EXIT
         cat >t.py <<'END'
 import json, os, socket

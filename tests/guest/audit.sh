@@ -68,7 +68,7 @@ case_audit_denied_process() { # [smoke] tracing another user's process is record
         record $ALLOWED
 }
 
-case_audit_denied() { # the journal records who was denied what, and why
+case_audit_denied() { # [deep] the journal records who was denied what, and why
         audit_rule \
                 "{\"name\": \"never\", \"deny\": true, \"subjects\": [{\"uid\": $STRANGER_UID}], \"scopes\": [\"own\"]}"
         audit_begin

@@ -17,7 +17,7 @@ crashes() { # runs the service until it has failed, and ktrace-last@ has ended
 has_failed() { [ "$(systemctl is-failed crashes.service)" = failed ]; }
 kept() { ktracectl report /var/lib/ktrace-last/crashes.service.dat; }
 
-case_last_of_failed_unit() { # [smoke] a service that crashes leaves the last seconds in a file that only root can read
+case_last_of_failed_unit() { # a service that crashes leaves the last seconds in a file that only root can read
         trap failure_end EXIT
         ktracectl blackbox enable --preset calls --memory 16M
         cat >/run/systemd/system/crashes.service <<EOS

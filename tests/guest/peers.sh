@@ -94,7 +94,7 @@ EOS
         ktracectl probes remove connects
 }
 
-case_peers_trace_cmd() { # trace-cmd records the same values with the same probe in its own instance
+case_peers_trace_cmd() { # [deep] trace-cmd records the same values with the same probe in its own instance
         cp /usr/bin/head peer
         ktracectl probes add reads --on vfs_read count 'name = file.f_path.dentry.d_name.name' 'pos : x64'
         trace-cmd record -q -B peers -e ktrace_u0:reads -o their.dat \
@@ -142,7 +142,7 @@ case_peers_boundaries() { # ktraced accepts exactly the offsets in a function th
         same 'no yes' "$(sort -u answers | xargs)" "answers"
 }
 
-case_peers_bpftrace_program() { # arguments, results and texts in a program are the same as in bpftrace's uprobes
+case_peers_bpftrace_program() { # [deep] arguments, results and texts in a program are the same as in bpftrace's uprobes
         install -m 755 "$PROBED" peer
         ktracectl probes add called --on ./peer:probed_add 'a = $arg1 : s64' 'b = $arg2 : s64'
         ktracectl probes add gave --on ./peer:probed_add --return '$retval : s64'

@@ -74,7 +74,7 @@ upgrade_proves() {
         within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
 }
 
-case_upgrade_build() { # after an upgrade sessions, streams, recordings and probes continue and are complete
+case_upgrade_build() { # [deep] after an upgrade sessions, streams, recordings and probes continue and are complete
         upgrade_begin second
         local pid old probed=
         upgrade_sessions
