@@ -35,10 +35,9 @@
 #include "terminal/message.h"
 
 /* After the last machine was begun, those that are not yet armed have so much time. */
-#define HOSTS_ARM_NSEC     ((int64_t)5 * 1000 * 1000 * 1000)
-#define HOSTS_LEAD_NSEC    ((int64_t)200 * 1000 * 1000) /* until the packet has come */
-#define HOSTS_COMPARE_NSEC ((int64_t)30 * 1000 * 1000 * 1000)
-#define HOSTS_WRITE_NSEC   ((int64_t)10 * 1000 * 1000 * 1000) /* between two manifests */
+#define HOSTS_ARM_NSEC   ((int64_t)5 * 1000 * 1000 * 1000)
+#define HOSTS_LEAD_NSEC  ((int64_t)200 * 1000 * 1000)       /* until the packet has come */
+#define HOSTS_WRITE_NSEC ((int64_t)10 * 1000 * 1000 * 1000) /* between two manifests */
 
 typedef struct HostsMember {
         Output *output;
@@ -136,12 +135,12 @@ static void hosts_choose_start(Hosts *hosts) {
         int64_t bound = 0;
 
         for (size_t i = 0; i < hosts->loop.n_begun; i++) {
-                const ClockTrack *clock = &hosts->members[i].clock;
+                const ClockTrack *clock = &hosts->members[i].clocks.track;
 
                 if (hosts->members[i].state == MEMBER_ARMED)
                         bound = MAX_OF(bound, clock->points[clock->n - 1].bound);
         }
-        hosts->start_at = member_now() + HOSTS_LEAD_NSEC + 2 * bound;
+        hosts->start_at = clock_question_now() + HOSTS_LEAD_NSEC + 2 * bound;
 }
 
 static void hosts_start_all(Hosts *hosts) {
@@ -156,8 +155,8 @@ static void hosts_start_all(Hosts *hosts) {
         if (n_armed == 0)
                 return;
         if (hosts->waiting_since == 0)
-                hosts->waiting_since = member_now();
-        if (n_waiting > 0 && member_now() - hosts->waiting_since < HOSTS_ARM_NSEC)
+                hosts->waiting_since = clock_question_now();
+        if (n_waiting > 0 && clock_question_now() - hosts->waiting_since < HOSTS_ARM_NSEC)
                 return;
         hosts_choose_start(hosts);
         for (size_t i = 0; i < hosts->loop.n_begun; i++)
@@ -204,15 +203,15 @@ static void hosts_on_change(Member *member) {
 /* Compares the clocks of each machine at a time of its own: the answers of many at one time would
  * wait for each other, and be less exact. */
 static void hosts_compare(Hosts *hosts, size_t i) {
-        int64_t *compared_at = &hosts->more[i].compared_at, now = member_now();
+        int64_t *compared_at = &hosts->more[i].compared_at, now = clock_question_now();
 
         if (hosts->members[i].state != MEMBER_RECORDING)
                 return;
         if (*compared_at == 0)
-                *compared_at = now - HOSTS_COMPARE_NSEC +
-                               HOSTS_COMPARE_NSEC / (int64_t)hosts->loop.n_machines *
+                *compared_at = now - CLOCK_QUESTION_PERIOD_NSEC +
+                               CLOCK_QUESTION_PERIOD_NSEC / (int64_t)hosts->loop.n_machines *
                                                (int64_t)(i + 1);
-        if (now - *compared_at <= HOSTS_COMPARE_NSEC)
+        if (now - *compared_at <= CLOCK_QUESTION_PERIOD_NSEC)
                 return;
         *compared_at = now;
         member_compare_clocks(&hosts->members[i]);
@@ -258,7 +257,7 @@ static int64_t hosts_get_realtime_offset(void) {
         struct timespec now;
 
         (void)clock_gettime(CLOCK_REALTIME, &now);
-        return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - member_now();
+        return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - clock_question_now();
 }
 
 /* What is in the manifest of a machine. Before the end it says what is true if this process ends
@@ -286,7 +285,7 @@ static int hosts_fill_machine(const Hosts *hosts, size_t i, ManifestMachine *mac
         machine->message = is_complete || !message.text[0] ? NULL : strdup(message.text);
         machine->status = member->status;
         machine->started = member->started;
-        machine->clock = member->clock;
+        machine->clock = member->clocks.track;
         if (has_file && result) {
                 machine->n_events = MIN_OF(result->n_events, (uint64_t)INT64_MAX);
                 machine->n_lost = MIN_OF(result->n_lost, (uint64_t)INT64_MAX);
@@ -304,9 +303,9 @@ static int hosts_write_manifest(Hosts *hosts, Reason *reason) {
                 return r;
         manifest->realtime_offset = hosts->realtime_offset;
         manifest->start = hosts->start_at;
-        manifest->end = member_now();
+        manifest->end = clock_question_now();
         hosts->must_write = false;
-        hosts->written_at = member_now();
+        hosts->written_at = clock_question_now();
         return manifest_write(manifest, hosts->options->directory, reason);
 }
 
@@ -314,8 +313,9 @@ static int hosts_write_manifest(Hosts *hosts, Reason *reason) {
 static void hosts_tick_manifest(Hosts *hosts) {
         Reason ignored = {};
 
-        if (hosts->must_write && (hosts->written_at == 0 || member_now() - hosts->written_at >
-                                                                            HOSTS_WRITE_NSEC))
+        if (hosts->must_write &&
+                        (hosts->written_at == 0 || clock_question_now() - hosts->written_at >
+                                                                   HOSTS_WRITE_NSEC))
                 (void)hosts_write_manifest(hosts, &ignored);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "hosts/clock-track.h"
 #include "interfaces/cleanup.h"
 #include "interfaces/error.h"
+#include "remote/clock-track.h"
 
 #define MANIFEST_VERSION 1
 #define MANIFEST_FILE    "manifest.json"

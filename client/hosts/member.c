@@ -4,8 +4,7 @@
  *
  * After both hellos the command line goes there, and the clocks are compared for the first time.
  * The machine is armed when both are done. The clocks are compared again from time to time, and a
- * last time at the end of the stream: the exit status waits there for PACKET_LEAVE. Of several
- * questions the answer with the shortest round trip counts.
+ * last time at the end of the stream: the exit status waits there for PACKET_LEAVE.
  *
  * A machine may fail at any time and in any way: that ends only this member. It has 30 s for each
  * step, so it cannot keep the others waiting. Only a recording, and a command that was asked to
@@ -18,18 +17,8 @@
 #include <time.h>
 
 #define MEMBER_STEP_USEC ((uint64_t)30 * 1000 * 1000)
-/* A comparison takes at most so long; then the answers that have come count. */
-#define MEMBER_ANSWER_NSEC ((int64_t)2 * 1000 * 1000 * 1000)
-#define MEMBER_QUESTIONS   8 /* of a comparison */
 
 static void member_advance(Member *member);
-
-int64_t member_now(void) {
-        struct timespec now;
-
-        (void)clock_gettime(CLOCK_BOOTTIME, &now);
-        return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static uint64_t member_get_usec(void) {
         struct timespec now;
@@ -81,66 +70,34 @@ void member_fail(Member *member, const char *why) {
         member_set_state(member, MEMBER_FAILED);
 }
 
-/* Without room it asks later. */
-static void member_ask(Member *member) {
-        uint8_t data[4];
-
-        if (near_link_is_full(member->link))
-                return;
-        packet_write_number(data, ++member->question, sizeof(data));
-        member->asked_at = member_now();
-        (void)near_link_send(member->link, PACKET_CLOCK, data, sizeof(data));
-}
-
-static void member_end_comparison(Member *member) {
-        member->n_questions = 0;
-        member->asked_at = 0;
-        if (member->has_best && clock_track_add(&member->clock, &member->best) < 0) {
-                near_link_refuse(member->link, "its clocks run backwards");
+static void member_end_comparison(Member *member, ClockAnswer answer, const char *why) {
+        if (answer == CLOCK_ANSWER_BAD) {
+                near_link_refuse(member->link, why);
                 return;
         }
-        member->has_best = false;
+        if (answer == CLOCK_ANSWER_MORE)
+                return;
         if (member->has_stream_end)
                 (void)near_link_send(member->link, PACKET_LEAVE, NULL, 0);
-        else if (member->clock.n == 0) /* it cannot start without: a slow machine is asked again */
+        else if (member->clocks.track.n ==
+                        0) /* it cannot start without: a slow one is asked again */
                 member_compare_clocks(member);
         member_advance(member);
 }
 
 void member_compare_clocks(Member *member) {
-        if (member->n_questions > 0 || !member->link || near_link_is_broken(member->link) ||
-                        !near_link_can_wait(member->link) || near_link_has_exit(member->link))
-                return;
-        member->n_questions = MEMBER_QUESTIONS;
-        member->asked_at = 0;
-        member_ask(member);
+        clock_question_start(&member->clocks);
 }
 
-/* An answer that came too late has the number of an older question. */
 static void member_take_clock(Member *member, const Packet *packet) {
-        const uint64_t there[_CLOCK_KIND_N] = {
-                packet_get_u64(packet, 4), packet_get_u64(packet, 12), packet_get_u64(packet, 20)
-        };
-        ClockPoint point;
+        const char *why = NULL;
+        ClockAnswer answer = clock_question_take(&member->clocks, packet, &why);
 
-        if (member->asked_at == 0 || packet_get_u32(packet) != member->question)
-                return;
-        if (clock_point_make(member->asked_at, member_now(), there, &point) < 0) {
-                near_link_refuse(member->link, "its clocks have times that no clock has");
-                return;
-        }
-        if (!member->has_best || point.bound < member->best.bound)
-                member->best = point;
-        member->has_best = true;
-        member->asked_at = 0;
-        if (--member->n_questions > 0)
-                member_ask(member);
-        else
-                member_end_comparison(member);
+        member_end_comparison(member, answer, why);
 }
 
 static void member_take_started(Member *member, const Packet *packet) {
-        (void)clock_track_convert(&member->clock,
+        (void)clock_track_convert(&member->clocks.track,
                         CLOCK_KIND_MONO,
                         packet_get_u64(packet, 0),
                         &member->started);
@@ -163,8 +120,7 @@ static void member_take_stream_end(Member *member, const Packet *packet) {
         member->has_stream_end = true;
         near_stream_end(member->stream);
         member_set_state(member, MEMBER_ENDING);
-        if (member->n_questions == 0)
-                member_compare_clocks(member);
+        member_compare_clocks(member);
 }
 
 /* Text of an error is the best reason of a failure. */
@@ -272,7 +228,7 @@ static void member_advance(Member *member) {
         }
         if (near_link_has_hello(member->link) && member->state == MEMBER_CONNECTING)
                 member_arm(member);
-        if (member->is_armed && member->clock.n > 0 && member->state == MEMBER_ARMING)
+        if (member->is_armed && member->clocks.track.n > 0 && member->state == MEMBER_ARMING)
                 member_set_state(member, MEMBER_ARMED);
         near_link_hold(member->link, member->is_held || near_stream_is_full(member->stream));
         /* Its output has failed: a full disk ends the recording there. */
@@ -286,10 +242,10 @@ static void member_advance(Member *member) {
 }
 
 static void member_tick_clocks(Member *member) {
-        if (member->asked_at != 0 && member_now() - member->asked_at > MEMBER_ANSWER_NSEC)
-                member_end_comparison(member);
-        else if (member->n_questions > 0 && member->asked_at == 0)
-                member_ask(member);
+        const char *why = NULL;
+        ClockAnswer answer = clock_question_tick(&member->clocks, &why);
+
+        member_end_comparison(member, answer, why);
 }
 
 /* What ssh or the login has said last is a part of the reason. */
@@ -353,7 +309,7 @@ void member_tick(Member *member) {
 }
 
 void member_start_recording(Member *member, int64_t at) {
-        const ClockPoint *point = &member->clock.points[member->clock.n - 1];
+        const ClockPoint *point = &member->clocks.track.points[member->clocks.track.n - 1];
         uint8_t data[8];
 
         member->is_told_to_start = true;
@@ -394,12 +350,16 @@ void member_hold(Member *member, bool is_held) {
 
 int member_open(Member *member, Output *output, Reason *reason) {
         member->output = output;
-        return near_stream_new(member->group->event,
+        int r = near_stream_new(member->group->event,
                         output,
                         member_on_stream_change,
                         member,
                         &member->stream,
                         reason);
+
+        if (r == 0)
+                near_stream_set_clocks(member->stream, &member->clocks);
+        return r;
 }
 
 static int member_connect(Member *member, Reason *reason) {
@@ -415,6 +375,7 @@ static int member_connect(Member *member, Reason *reason) {
                         &member->link,
                         reason);
 
+        member->clocks.link = member->link;
         hello.wants_stream = true;
         hello.waits = true;
         return r ?: near_link_send_hello(member->link, &hello);
@@ -434,7 +395,7 @@ void member_start(Member *member) {
         r = member_connect(member, &reason);
         if (r == 0)
                 return;
-        member->link = near_link_free(member->link);
+        member->link = member->clocks.link = near_link_free(member->link);
         member_fail(member, reason.text[0] ? reason.text : strerror(r < 0 ? -r : EIO));
 }
 

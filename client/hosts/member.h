@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "hosts/clock-track.h"
 #include "hosts/host-list.h"
+#include "remote/clock-question.h"
 #include "remote/near-link.h"
 #include "remote/near-stream.h"
 
@@ -50,13 +50,7 @@ struct Member {
         uint64_t n_bytes;
         uint64_t progress_usec; /* CLOCK_MONOTONIC, when it last did what it was awaited for */
         int64_t started;        /* here; 0: no event was recorded */
-        ClockTrack clock;
-        /* The comparison of clocks that runs now. */
-        unsigned n_questions; /* that are left */
-        uint32_t question;
-        int64_t asked_at; /* 0: no answer is awaited */
-        bool has_best;
-        ClockPoint best;
+        ClockQuestion clocks;
 };
 
 void member_init(Member *member, const MemberGroup *group, const struct HostListEntry *entry);
@@ -84,5 +78,3 @@ bool member_is_final(const Member *member);
 /* Why it has failed. */
 const char *member_get_why(const Member *member);
 const char *member_state_to_string(MemberState state);
-/* CLOCK_BOOTTIME of this machine. */
-int64_t member_now(void);

@@ -60,11 +60,13 @@ static void state_board_put(StateBoard *board, const char *text) {
 static void state_board_format(const Member *member, char *out, size_t size) {
         char bytes[TABLE_NUMBER_MAX], clock[64] = "";
 
-        if (member->clock.n > 0)
+        if (member->clocks.track.n > 0)
                 (void)snprintf(clock,
                                 sizeof(clock),
                                 "clock +-%" PRId64 " us",
-                                member->clock.points[member->clock.n - 1].bound / 1000 + 1);
+                                member->clocks.track.points[member->clocks.track.n - 1].bound /
+                                                                1000 +
+                                                1);
         (void)snprintf(out,
                         size,
                         "%-24s %-10s %10s  %s%s",

@@ -11,8 +11,8 @@
  * to it and to its group (child.c). It may ignore them and go on, as a command of ssh may.
  *
  * When the near side has several machines, the recording waits at a gate (recording/gate.h) until
- * the near side says when it starts, and the exit status waits until the near side has compared the
- * clocks for the last time.
+ * the near side says when it starts. The exit status of a recording waits until the near side has
+ * compared the clocks for the last time.
  *
  * The child cannot ask for a password: it has no terminal. The far side never sends names of files
  * to be written. Owns the child, its pipes and the carrier. */
@@ -220,7 +220,8 @@ static void far_advance(Far *far) {
         far_report_input(far);
         if (far->is_child_gone && !far_has_pipes(far) && !far->is_stream_ended)
                 far_end_stream(far);
-        if (far->is_stream_ended && !far->is_finished && (far->may_leave || !far->there.waits))
+        bool must_wait = far->there.waits || far->there.compares;
+        if (far->is_stream_ended && !far->is_finished && (far->may_leave || !must_wait))
                 far_finish(far);
         if (far->is_finished && carrier_is_empty(far->carrier))
                 (void)sd_event_exit(far->event, 0);

@@ -40,6 +40,9 @@ char *hello_to_text(const Hello *hello) {
                                         "waits",
                                         json_object_new_boolean(hello->waits)) < 0 ||
                         json_object_object_add(object,
+                                        "compares",
+                                        json_object_new_boolean(hello->compares)) < 0 ||
+                        json_object_object_add(object,
                                         "columns",
                                         json_object_new_uint64(hello->columns)) < 0)
                 return NULL;
@@ -106,6 +109,7 @@ int hello_parse(const char *text, size_t size, Hello *ret, Reason *reason) {
         r = r ?: hello_read_flag(object, "stream", &hello.wants_stream, reason);
         r = r ?: hello_read_flag(object, "terminal", &hello.is_terminal, reason);
         r = r ?: hello_read_flag(object, "waits", &hello.waits, reason);
+        r = r ?: hello_read_flag(object, "compares", &hello.compares, reason);
         r = r ?: hello_read_number(object, "columns", HELLO_COLUMNS_MAX, &hello.columns, reason);
         if (r == 0 && (hello.oldest == 0 || hello.protocol < hello.oldest))
                 r = reason_set(reason, KT_E_INVALID_SPEC, "hello: no range of protocols");

@@ -19,6 +19,7 @@ typedef struct Hello {
         bool wants_stream; /* it writes the output: the far side sends the stream */
         bool is_terminal;  /* its standard output */
         bool waits;        /* the recording arms, and starts with PACKET_START */
+        bool compares;     /* the exit status waits for PACKET_LEAVE, as with `waits` */
         uint32_t columns;  /* of the terminal; 0: none */
 } Hello;
 

@@ -12,10 +12,12 @@
 #include <string.h>
 
 #include "recording/recording.h"
+#include "remote/clock-receipt.h"
 #include "terminal/message.h"
 
 struct NearStream {
         Output *output;
+        const ClockQuestion *clocks; /* NULL: not compared */
         Outlet *pipe;
         NearReader *reader;
         sd_event_source *source; /* the end of the reader */
@@ -97,6 +99,10 @@ NearStream *near_stream_free(NearStream *stream) {
         return NULL;
 }
 
+void near_stream_set_clocks(NearStream *stream, const ClockQuestion *clocks) {
+        stream->clocks = clocks;
+}
+
 int near_stream_put(NearStream *stream, const void *data, size_t size) {
         stream->has_bytes = true;
         return stream->is_done ? 0 : outlet_put(stream->pipe, data, size);
@@ -147,6 +153,20 @@ static void near_stream_report_failure(const NearStream *stream) {
                                                : error_get(result->code)->text);
 }
 
+/* Only a complete stream has the frame for it. The recording is good without. */
+static void near_stream_put_clocks(const NearStream *stream) {
+        int fd = output_get_sink_fd(stream->output);
+
+        if (!stream->clocks || fd < 0 || stream->result.code != 0 || !stream->result.complete)
+                return;
+        int r = clock_receipt_put(fd, stream->clocks);
+        if (r < 0)
+                message_print("%s: its receipt lacks the comparison of the clocks: %s",
+                                output_get_name(stream->output),
+                                r == -ENOMSG ? "no end of a stream at the end of the file"
+                                             : strerror(-r));
+}
+
 static int near_stream_report(const NearStream *stream,
                 const ExportSummary *converted,
                 bool is_quiet,
@@ -178,6 +198,7 @@ int near_stream_finish(NearStream *stream, bool is_quiet, bool may_lack_end) {
                 output_discard(stream->output);
                 return has_failed ? KT_EXIT_FAILED : KT_EXIT_OK;
         }
+        near_stream_put_clocks(stream);
         int r = output_finish(stream->output, &converted, &is_converted, &reason);
         if (r != 0)
                 return message_fail(r, &reason);

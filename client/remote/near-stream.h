@@ -2,6 +2,7 @@
 #pragma once
 
 #include "recording/output.h"
+#include "remote/clock-question.h"
 #include "remote/near-reader.h"
 #include "remote/outlet.h"
 
@@ -17,6 +18,8 @@ int near_stream_new(sd_event *event,
                 Reason *reason);
 NearStream *near_stream_free(NearStream *stream);
 DEFINE_CLEANUP(NearStream, near_stream_free);
+/* The receipt of the recording gets these comparisons. Borrowed. */
+void near_stream_set_clocks(NearStream *stream, const ClockQuestion *clocks);
 int near_stream_put(NearStream *stream, const void *data, size_t size);
 /* No more comes. */
 void near_stream_end(NearStream *stream);

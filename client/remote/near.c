@@ -14,6 +14,9 @@
  * except that of a command, which passes as ssh passes it. Nothing that the host sends names a
  * file.
  *
+ * The clocks of both sides are compared while a file is recorded: at the start, every 30 s, and at
+ * the end of the stream. Clocks that cannot be compared do not end the recording.
+ *
  * Owns the link, the loop and the stream; borrows the output. */
 
 #include "remote/near.h"
@@ -26,10 +29,12 @@
 #include <time.h>
 
 #include "recording/watch.h"
+#include "remote/clock-question.h"
 #include "remote/near-link.h"
 #include "remote/near-stream.h"
 #include "terminal/message.h"
 
+#define NEAR_TICK_USEC  ((uint64_t)250 * 1000)
 #define NEAR_BURST_USEC ((uint64_t)300 * 1000) /* as in watch.c */
 
 /* Text of the host that a descriptor of this process shows. */
@@ -48,7 +53,11 @@ typedef struct Near {
         NearStream *stream;
         NearText output, errors;
         NearText notices; /* of ssh, on standard error, with the outlet of errors */
-        sd_event_source *signals[3], *input;
+        ClockQuestion clocks;
+        int64_t compared_at;  /* when the last comparison began; 0: none yet */
+        bool compares_clocks; /* they are compared, and the far side waits for the last time */
+        bool has_stream_end, has_left;
+        sd_event_source *signals[3], *input, *timer;
         bool is_input_asked; /* the far side runs, so its login has read the terminal */
         size_t input_window;
         unsigned n_signals;
@@ -74,6 +83,7 @@ static void near_done(Near *near) {
         for (size_t i = 0; i < ELEMENTSOF(near->signals); i++)
                 sd_event_source_disable_unref(near->signals[i]);
         sd_event_source_disable_unref(near->input);
+        sd_event_source_disable_unref(near->timer);
         near_stream_free(near->stream);
         near_link_free(near->link);
         outlet_free(near->output.outlet);
@@ -181,6 +191,57 @@ static void near_start_input(Near *near) {
                 near_link_refuse(near->link, strerror(-r));
 }
 
+/* Clocks that make no sense are not compared again, and what was learnt from them is dropped. */
+static void near_end_comparison(Near *near, ClockAnswer answer) {
+        if (answer == CLOCK_ANSWER_BAD) {
+                near->clocks.track.n = 0;
+                near->compares_clocks = false;
+        }
+        bool waits = near->timer && near_link_can_wait(near->link) && !near->has_left;
+        if (answer == CLOCK_ANSWER_MORE || !near->has_stream_end || !waits)
+                return;
+        near->has_left = true;
+        (void)near_link_send(near->link, PACKET_LEAVE, NULL, 0);
+}
+
+static void near_take_clock(Near *near, const Packet *packet) {
+        const char *ignored;
+
+        near_end_comparison(near, clock_question_take(&near->clocks, packet, &ignored));
+}
+
+static void near_compare_clocks(Near *near) {
+        if (near->compares_clocks && near_link_has_hello(near->link)) {
+                near->compared_at = clock_question_now();
+                clock_question_start(&near->clocks);
+        }
+}
+
+static int near_on_tick(sd_event_source *source, uint64_t usec, void *userdata) {
+        Near *near = userdata;
+        const char *ignored;
+
+        if (!near_link_is_broken(near->link) && !near_link_has_exit(near->link))
+                near_end_comparison(near, clock_question_tick(&near->clocks, &ignored));
+        if (!near->has_stream_end &&
+                        (near->compared_at == 0 || clock_question_now() - near->compared_at >
+                                                                   CLOCK_QUESTION_PERIOD_NSEC))
+                near_compare_clocks(near);
+        (void)sd_event_source_set_time_relative(source, NEAR_TICK_USEC);
+        return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static void near_take_stream_end(Near *near, const Packet *packet) {
+        near->is_discarded = packet->data[0] != 0;
+        near->has_stream_end = true;
+        if (!near->stream)
+                return;
+        near_stream_end(near->stream);
+        near_compare_clocks(near);
+        if (!clock_question_is_running(&near->clocks))
+                near_end_comparison(near, CLOCK_ANSWER_END);
+}
+
 /* Decides after each event what is read next, and when all is done. */
 static void near_advance(Near *near) {
         bool is_over = near_link_has_exit(near->link) || near->has_given_up ||
@@ -192,6 +253,8 @@ static void near_advance(Near *near) {
                         near_stream_end(near->stream);
         }
         near_start_input(near);
+        if (near->compared_at == 0)
+                near_compare_clocks(near);
         near_end_stream(near);
         near_link_hold(near->link, near_is_full(near));
         if (near->input)
@@ -254,9 +317,10 @@ static void near_on_packet(NearLink *link, const Packet *packet, void *userdata)
                 near_take_stream(near, packet);
                 break;
         case PACKET_STREAM_END:
-                near->is_discarded = packet->data[0] != 0;
-                if (near->stream)
-                        near_stream_end(near->stream);
+                near_take_stream_end(near, packet);
+                break;
+        case PACKET_CLOCK_TIMES:
+                near_take_clock(near, packet);
                 break;
         case PACKET_INPUT_TAKEN:
                 near_take_input_taken(near, packet);
@@ -318,6 +382,7 @@ static int near_send_command(Near *near, Reason *reason) {
 
         hello.wants_stream = near->options->output;
         hello.is_terminal = isatty(STDOUT_FILENO);
+        hello.compares = near->compares_clocks;
         hello.columns = near_get_columns();
         r = near_link_send_hello(near->link, &hello);
         return r < 0 ? r
@@ -349,12 +414,27 @@ static int near_open_loop(Near *near) {
         return r;
 }
 
+static int near_open_clocks(Near *near) {
+        near_stream_set_clocks(near->stream, &near->clocks);
+        int r = sd_event_add_time_relative(near->event,
+                        &near->timer,
+                        CLOCK_MONOTONIC,
+                        NEAR_TICK_USEC,
+                        NEAR_TICK_USEC,
+                        near_on_tick,
+                        near);
+        return r < 0 ? r : 0;
+}
+
 static int near_open(Near *near, const Host *host, Reason *reason) {
         static const NearLinkHandlers handlers = {
                 near_on_packet, near_on_notice, near_on_link_change
         };
+        const NearOptions *options = near->options;
         int r = watch_block_signals(&near->mask);
 
+        near->compares_clocks = options->compares_clocks && options->output &&
+                                output_get_sink_fd(options->output) >= 0;
         /* Writers get EPIPE and EFBIG. */
         (void)signal(SIGPIPE, SIG_IGN);
         (void)signal(SIGXFSZ, SIG_IGN);
@@ -375,6 +455,9 @@ static int near_open(Near *near, const Host *host, Reason *reason) {
                                                        near,
                                                        &near->link,
                                                        reason);
+        near->clocks.link = near->link;
+        if (r == 0 && near->compares_clocks)
+                r = near_open_clocks(near);
         if (r == 0)
                 r = near_send_command(near, reason);
         return r;

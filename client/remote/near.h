@@ -10,7 +10,9 @@ typedef struct NearOptions {
         bool has_command;       /* it gets standard input, and its output is not changed */
         bool reads_input;       /* the verb itself reads standard input */
         bool may_lack_end;      /* a stream without an end is no failure */
-        bool may_lack_stream;   /* a file of the host may say that its disk keeps the recording */
+        bool compares_clocks; /* the stream is recorded now: its receipt says how the clocks differ
+                               */
+        bool may_lack_stream; /* a file of the host may say that its disk keeps the recording */
 } NearOptions;
 
 /* The exit status of a recording: that of the verb there, with a failure of the output here

@@ -30,7 +30,8 @@ typedef enum PacketType {
         PACKET_STREAM_END,  /* far: 0 keep it, 1 discard it (u8) */
         PACKET_EXIT,        /* far, last: exit status (u8) */
         PACKET_ERROR,       /* far, last: a line of text: it does not run the command */
-        /* Of protocol 2, for a recording that begins with others, see Hello.waits. */
+        /* Of protocol 2, for a recording whose clocks are compared, and for one that begins
+         * with others: see Hello.compares and Hello.waits. */
         PACKET_CLOCK,       /* near: asks for the clocks; a number that comes back (u32) */
         PACKET_CLOCK_TIMES, /* far: the number (u32), CLOCK_MONOTONIC, CLOCK_BOOTTIME and
                                CLOCK_REALTIME in ns (u64 each) */

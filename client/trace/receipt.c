@@ -78,6 +78,8 @@ static int receipt_fill_object(json_object *object, const Stream *stream, bool i
         r = r ?: gather(object, stream->metadata, "also-of", "also-of");
         if (r == 0 && is_whole && stream->statistics)
                 r = receipt_put(object, "statistics", json_object_get(stream->statistics));
+        if (r == 0 && is_whole && stream->clock)
+                r = receipt_put(object, "clock", json_object_get(stream->clock));
         if (r == 0 && is_whole && stream->is_ended)
                 r = receipt_put_end(object, stream);
         return r;

@@ -46,6 +46,7 @@ void stream_clear(Stream *stream) {
         json_object_put(stream->metadata);
         json_object_put(stream->commands);
         json_object_put(stream->statistics);
+        json_object_put(stream->clock);
         json_object_put(stream->receipt);
         stream_init(stream, false);
 }
@@ -261,11 +262,17 @@ static int take_metadata(Stream *stream, json_object *metadata, Reason *reason) 
         return 0;
 }
 
-static void take_end(Stream *stream, const json_object *end) {
+static void take_end(Stream *stream, json_object *end) {
+        json_object *clock = NULL;
         const char *code = stream_string(end, "code"), *text = stream_string(end, "reason");
 
         snprintf(stream->end_code, sizeof(stream->end_code), "%s", code ? code : "unknown");
         snprintf(stream->end_reason, sizeof(stream->end_reason), "%s", text ? text : "");
+        json_object_put(stream->clock);
+        if (json_object_object_get_ex(end, "clock", &clock) &&
+                        !json_object_is_type(clock, json_type_object))
+                clock = NULL;
+        stream->clock = json_object_get(clock);
         stream->is_ended = true;
 }
 

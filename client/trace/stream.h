@@ -15,6 +15,7 @@ typedef struct Stream {
         json_object *metadata; /* checked */
         json_object *commands; /* pid to name, from all frames */
         json_object *statistics;
+        json_object *clock; /* of the end: how the clocks of two machines differ; NULL: not known */
         json_object *receipt; /* of a trace.dat that was made from a stream */
         size_t subbuf_size;
         bool with_plugins;

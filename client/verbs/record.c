@@ -278,6 +278,7 @@ int record_conduct_near(RecordOptions *record, const Context *context) {
         NearOptions near = { .context = context,
                 .has_command = record->command,
                 .reads_input = file && strcmp(file, "-") == 0,
+                .compares_clocks = true,
                 .may_lack_stream = file };
         _cleanup_(output_free_cleanup) Output *output = NULL;
         Reason reason = {};

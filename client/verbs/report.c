@@ -105,6 +105,7 @@ static int report_print_receipt(const Context *context, json_object *receipt) {
                 { "machine", "Machine", false },
                 { "kernel", "Kernel", false },
                 { "kernel-build-id", "Kernel build id", false },
+                { "clock", "Clock there", false },
                 { "statistics", "Counts", false },
                 { "end", "End", false },
         };
@@ -118,6 +119,7 @@ static int report_print_receipt(const Context *context, json_object *receipt) {
         r = r ?: report_make_lines(receipt, "filters", print_plain);
         r = r ?: report_make_lines(receipt, "spec", print_plain);
         r = r ?: report_make_lines(receipt, "statistics", print_plain);
+        r = r ?: report_make_lines(receipt, "clock", print_plain);
         r = r ?: report_make_lines(receipt, "session", print_plain);
         r = r ?: report_make_lines(receipt, "end", print_plain);
         if (r == 0)

@@ -211,7 +211,7 @@ static int stream_conduct(StreamJob *job, const Context *context) {
 }
 
 static int stream_conduct_near(StreamJob *job, const Context *context) {
-        NearOptions near = { .context = context };
+        NearOptions near = { .context = context, .compares_clocks = true };
         Reason reason = {};
         int r = output_open(job->path, job->format, &job->output, &reason);
 

@@ -17,9 +17,11 @@ case_hosts_command() { # [smoke] -H a,b,c runs a command on each machine and mak
                 same "web$i web$i.kts 70 0 0" \
                         "$(of ".machines[$i - 1] | \"\(.host) \(.file) \(.events) \(.lost) \(.status)\"")" "web$i"
                 # One kernel, so one clock: the offset is within the bound.
-                same true "$(of ".machines[$i - 1] | .clock | length >= 2 and
+                same true "$(of ".machines[$i - 1] | .clock | length >= 1 and
                         all(.bound > 0 and .bound < 1e9 and (.boot | fabs) <= .bound)")" "clock of web$i: $(of .)"
         done
+        clocks_agree t/web1.kts
+        clocks_agree t/web3.kts
         # All began at one time: the spread is what Start takes.
         same true "$(of '[.machines[].started - .start] | all(. > -1e6 and . < 3e9)')" "$(of .)"
 }

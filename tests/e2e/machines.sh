@@ -33,6 +33,14 @@ Host $1
         StrictHostKeyChecking yes
 END
 }
+# clocks_agree FILE: its receipt says how the clocks of the other machine differ. It is this machine, so they do not.
+clocks_agree() {
+        local receipt
+        receipt=$(user ktracectl report --receipt --json=short "$1")
+        jq -e '.clock | .comparisons >= 2 and ."error-usec" < 1e6 and (."offset-usec" | fabs) <= ."error-usec" and
+                (."last-compared" | fromdate) > now - 60' <<<"$receipt" >matched || fail "$1: $receipt"
+}
+
 # with_sshd: the host web1 is this machine.
 with_sshd() {
         ssh_keys

@@ -13,6 +13,9 @@ case_remote_command() { # [smoke] -H runs a command there, with its input, outpu
         expect 0 user ktracectl record -H web1 -e 'sched:sched_process_*' -- sh -c 'true; true'
         grep -q '^ktracectl: trace.dat: [0-9]* events, .*, none lost$' err || fail "$(cat err)"
         ktracectl report trace.dat | matches sched_process_exit || fail "no exit in trace.dat"
+        clocks_agree t.kts
+        clocks_agree trace.dat
+        user ktracectl report --receipt t.kts | matches 'error-usec: [0-9]' || fail "the receipt lacks the error"
         expect 143 user ktracectl -H web1 record -q -e 'raw_syscalls:*' -o - --to json -- sh -c 'kill -TERM $$'
         grep -q '"sys_enter"' out || fail "no event on standard output"
         prints 'exit_group' user ktracectl -H web1 calls -- true

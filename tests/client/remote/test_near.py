@@ -10,6 +10,7 @@ import pty
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -17,8 +18,8 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(pathlib.Path(__file__).parents[2])]
-from packets import (ARGUMENT, ERROR, ERRORS, EXIT, HELLO, INPUT, INPUT_TAKEN, OUTPUT, PING, PONG, RUN, SIGNAL, STREAM,
-                     STREAM_END, WINDOW, hello, packet, read)
+from packets import (ARGUMENT, CLOCK, CLOCK_TIMES, ERROR, ERRORS, EXIT, HELLO, INPUT, INPUT_TAKEN, LEAVE, OUTPUT, PING,
+                     PONG, RUN, SIGNAL, STREAM, STREAM_END, WINDOW, hello, packet, read)
 from tap import check, end
 
 ESCAPE = b"\x1b]0;title\x07\x1b[31mred\xc2\x9b1m\n"
@@ -94,6 +95,36 @@ def far_ended():
     send(hello(), packet(STREAM, b"no stream" * 100))
     number = read_until(SIGNAL)[-1][1]
     send(packet(STREAM_END, b"\0"), packet(EXIT, number))
+
+
+def clocks(make):
+    """A recording with a question of clocks before and after it. make: the clocks of an answer; None: no answer."""
+    send(hello(protocol=2))
+    questions = 0
+    while True:
+        kind, data = read(sys.stdin.buffer)
+        if kind == RUN:
+            send(sample(), packet(STREAM_END, b"\0"))
+        elif kind == CLOCK:
+            questions += 1
+            times = make(questions)
+            send(*[packet(CLOCK_TIMES, data + struct.pack("<3Q", *times))] if times else [])
+        elif kind == LEAVE:
+            send(packet(EXIT, b"\0"))
+            return
+
+
+def far_ahead():
+    """Its time of day is an hour ahead, and its other clocks began when it started."""
+    clocks(lambda n: (n, n, time.time_ns() + 3600 * 10 ** 9))
+
+
+def far_huge():
+    clocks(lambda n: (2 ** 64 - 1,) * 3)
+
+
+def far_mute():
+    clocks(lambda n: None)
 
 
 def far_input():
@@ -274,6 +305,16 @@ for where, status, message in (("| true", 128 + signal.SIGPIPE, b""), (">/dev/fu
                            env=ENVIRONMENT | {"FAR": "lines"}, capture_output=True, timeout=60, check=False)
     good = found.stdout == b"%d\n" % status and message in found.stderr and (FOLDER / "x.kts").exists()
     check(f"a recording is kept when the output of its command ends in {where}", [] if good else [repr(found)])
+    (FOLDER / "x.kts").unlink(missing_ok=True)
+
+for far, ahead in ("ahead", 3600), ("huge", None), ("mute", None):
+    found = run(far, *RECORD, "-o", "x.kts")
+    receipt = subprocess.run([KTRACECTL, "report", "--receipt", "--json=short", "x.kts"], cwd=FOLDER,
+                             capture_output=True, check=False).stdout
+    clock = json.loads(receipt or "{}").get("clock")
+    good = abs(clock["offset-usec"] / 1e6 - ahead) < 1 if clock and ahead else clock is None and not ahead
+    check(f"clocks of a machine that is {far}", [] if good and found.returncode in (0, 4) else
+          [repr(found), repr(receipt)])
     (FOLDER / "x.kts").unlink(missing_ok=True)
 
 found = run("ended", *RECORD, "-o", "-")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Arithmetic of clocks of several machines, for member.c and hosts-trace.c.
+/* Arithmetic of clocks of several machines, for clock-question.c and hosts-trace.c.
  *
  * A question to another machine is sent at one time here and answered by another. Its clocks were
  * read at some time between these two. So the middle is wrong by at most half the round trip,
@@ -13,7 +13,7 @@
  * The other machine may be hostile: any number may come. Times outside of CLOCK_TIME_MAX and clocks
  * that run backwards are refused, and nothing overflows. Does no I/O. */
 
-#include "hosts/clock-track.h"
+#include "remote/clock-track.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <glib.h>
 
-#include "hosts/clock-track.h"
+#include "remote/clock-track.h"
 
 #define SECOND INT64_C(1000000000)
 
