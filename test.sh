@@ -38,7 +38,7 @@ parts_of() {
         native/1) echo native-programs native-cases native-upgrade ;;
         asan/1) echo asan-programs asan-cases ;;
         guest/) echo guest-boots guest-1 guest-2 ;;
-        guest/1) echo guest-boots guest-1 guest-2 guest-3 ;;
+        guest/1) echo guest-boots guest-clocks guest-1 guest-2 guest-3 ;;
         attack/) echo attack-closed ;;
         attack/1) echo attack-closed attack-open ;;
         trixie/*) trixie_parts ;;
@@ -164,6 +164,7 @@ run_part() {
         trixie-attack) GUEST_SUITE=trixie tests/attack/suite.sh build build-attack closed ;;
         trixie-*) GUEST_SUITE=trixie tests/guest/suite.sh build "${1#trixie-}/3" ;;
         guest-boots) GUEST_PACKAGES=$(guest_packages) tests/guest/boots.sh build ;;
+        guest-clocks) tests/guest/clocks.sh build ;;
         guest-*) GUEST_PACKAGES=$(guest_packages) tests/guest/suite.sh build "${1#guest-}/$guest_parts" ;;
         arm64-unit) tests/arm64/unit.sh ;;
         arm64-guest) tests/arm64/guest.sh ;;

@@ -4,7 +4,7 @@
 # status; prints its output. The job's directory `out` is copied to RESULT-DIR.
 # GUEST_SUITE: the guest's Debian, bookworm or trixie. The default is this machine's.
 # GUEST_ARCHITECTURE: amd64 (the default) or arm64, which is always emulated.
-# GUEST_TIMEOUT: seconds that the job may take (600). GUEST_APPEND: more words for the kernel.
+# GUEST_TIMEOUT: seconds that the job may take (600). GUEST_APPEND: more words for the kernel. GUEST_QEMU: for QEMU.
 # GUEST_BOOTS=1: a reset does not end QEMU, so the job may reboot or crash the machine (see image/guest-run). Memory and
 # disk survive until QEMU ends. The reset is a triple fault (reboot=t), the only one that also works after a panic on
 # this machine type.
@@ -43,6 +43,7 @@ boot() {
         root=drive=r${bus:+$bus.0} in=drive=i${bus:+$bus.1} out=drive=o${bus:+$bus.2}
         accelerator=$1 cpu=$2 seconds=$3
         shift 3
+        # shellcheck disable=SC2086 # words
         exec timeout -k 5 "$seconds" "$@" -accel "$accelerator" -cpu "$cpu" -smp 2 -m 2048 \
                 -nodefaults -no-user-config $no_reboot -display none \
                 -kernel "$image/vmlinuz" -initrd "$image/initrd.cpio" \
@@ -53,7 +54,8 @@ boot() {
                 -drive "file=$image/root.ext4,format=raw,if=none,id=r,snapshot=on,cache=unsafe,file.locking=off" \
                 -device "virtio-blk-device,$root" \
                 -drive "file=$work/in.tar,format=raw,if=none,id=i,readonly=on" -device "virtio-blk-device,$in" \
-                -drive "file=$work/out.raw,format=raw,if=none,id=o,cache=unsafe" -device "virtio-blk-device,$out"
+                -drive "file=$work/out.raw,format=raw,if=none,id=o,cache=unsafe" -device "virtio-blk-device,$out" \
+                ${GUEST_QEMU:-}
 }
 
 # disks DIR SECONDS: makes the disks for the guest's input and output.
