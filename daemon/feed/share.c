@@ -23,6 +23,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "feed/feed-link.h"
+#include "interfaces/defence.h"
 #include "interfaces/share.h"
 #include "policy/same.h"
 #include "scope/process-cost.h"
@@ -57,6 +58,7 @@ struct ShareViewer {
 struct Share {
         const ConsumerLauncher *launcher;
         Worker *worker;
+        uid_t uid; /* the owner of all its viewers */
         Shared *shared;
         struct ShareList *list;
         FeedLink link;
@@ -321,38 +323,41 @@ static int share_start(Share *share, const Trace *trace, Reason *reason) {
         return 0;
 }
 
-int share_new(const ConsumerLauncher *launcher,
-                Worker *worker,
-                const Tracefs *tracefs,
-                const Spec *spec,
-                struct ShareList *list,
-                Share **ret) {
+int share_new(const ShareOptions *options, uid_t uid, const Spec *spec, Share **ret) {
         Share *share = calloc(1, sizeof(*share));
 
         if (!share)
                 return -ENOMEM;
-        share->launcher = launcher;
-        share->worker = worker;
+        share->launcher = options->launcher;
+        share->worker = options->worker;
+        share->uid = uid;
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
                 share->classes[i] = (ShareClass){ .pool = -1, .pool_view = -1 };
-        int r = shared_new(tracefs, spec->clock, spec->buffer_kb, &share->shared);
-        r = r ?: feed_link_init(&share->link, launcher->event, share_on_late, share);
+        int r = shared_new(options->tracefs, spec->clock, spec->buffer_kb, &share->shared);
+        r = r ?: feed_link_init(&share->link, options->launcher->event, share_on_late, share);
         if (r < 0) {
                 share_free(share);
                 return r;
         }
         feed_link_set_timer(&share->link, 0);
-        share->list = list;
-        TAILQ_INSERT_TAIL(list, share, shares);
+        share->list = options->list;
+        TAILQ_INSERT_TAIL(options->list, share, shares);
         *ret = share;
         return 0;
 }
 
-Share *share_find(const struct ShareList *list, const Spec *spec) {
+/* A viewer with many events fills the ring for all viewers. So users do not share with others: what
+ * one user records costs no other user a record. */
+static bool share_is_for(const Share *share, uid_t uid) {
+        return share->uid == uid || !defence_is_on("share-owner");
+}
+
+Share *share_find(const struct ShareList *list, uid_t uid, const Spec *spec) {
         Share *share;
 
         TAILQ_FOREACH(share, list, shares)
-                if (!share->has_failed && !share->is_over && share->n_viewers < SHARE_VIEWERS_MAX &&
+                if (share_is_for(share, uid) && !share->has_failed && !share->is_over &&
+                                share->n_viewers < SHARE_VIEWERS_MAX &&
                                 strcmp(share->shared->clock, spec->clock) == 0 &&
                                 share->shared->buffer_kb >= spec->buffer_kb)
                         return share;

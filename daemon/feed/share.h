@@ -22,15 +22,17 @@ typedef struct ShareHandlers {
 /* result: 0 or -errno */
 typedef void (*ShareThen)(int result, void *userdata);
 
-/* Adds a share without viewers to the list. Its first viewer must follow at once. */
-int share_new(const ConsumerLauncher *launcher,
-                Worker *worker,
-                const Tracefs *tracefs,
-                const Spec *spec,
-                struct ShareList *list,
-                Share **ret);
-/* Returns one that a session with this spec can join, or NULL. */
-Share *share_find(const struct ShareList *list, const Spec *spec);
+typedef struct ShareOptions {
+        const ConsumerLauncher *launcher;
+        Worker *worker;
+        const Tracefs *tracefs;
+        struct ShareList *list; /* the new share is added to it */
+} ShareOptions;
+
+/* Makes a share without viewers for sessions of this user. Its first viewer must follow at once. */
+int share_new(const ShareOptions *options, uid_t uid, const Spec *spec, Share **ret);
+/* Returns one that a session of this user with this spec can join, or NULL. */
+Share *share_find(const struct ShareList *list, uid_t uid, const Spec *spec);
 /* Takes a place, and connects the trace with the instance. The trace must not be in the kernel yet.
  * Its plans may use the share until the viewer is freed. A share whose first viewer cannot be made
  * is freed. */

@@ -26,14 +26,15 @@ int session_choose_share(Session *session, const ShareHandlers *handlers) {
                                            : grant_find_exclusive(session->spec, session->grant);
         if (trace->exclusive)
                 return 0;
-        Share *share = share_find(&registry->shares, session->spec);
-        int r = share ? 0
-                      : share_new(&registry->options.launcher,
-                                        registry->worker,
-                                        registry->tracefs,
-                                        session->spec,
-                                        &registry->shares,
-                                        &share);
+        const ShareOptions options = {
+                .launcher = &registry->options.launcher,
+                .worker = registry->worker,
+                .tracefs = registry->tracefs,
+                .list = &registry->shares,
+        };
+        uid_t uid = session->owner.uid;
+        Share *share = share_find(&registry->shares, uid, session->spec);
+        int r = share ? 0 : share_new(&options, uid, session->spec, &share);
         return r ?: share_take(share, trace, handlers, session, &session->share);
 }
 

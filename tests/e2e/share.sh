@@ -42,24 +42,33 @@ case_share_exact() { # viewers of different events share one instance; each gets
 }
 
 addresses_in() { ktracectl report "$1" | grep -c ffffffff81234560 || true; }
-case_share_rules() { # a user's cuts hold beside root's session without cuts, and classes do not mix
+# user_viewer NAME WORD...: as viewer, of the user.
+user_viewer() {
+        local name=$1
+        shift
+        background user ktracectl record -q -a --share -o "$name.kts" "$@"
+        viewers[$name]=$BACKGROUND
+        within 30 n_running "${#viewers[@]}" || fail "$name did not start: $(cat background.err)"
+}
+
+case_share_rules() { # users share only with themselves, and a user's cuts hold in a shared instance
         user_rule '"scopes": ["system"], "processes": "any", "events": ["raw_syscalls:*", "sched:sched_process_exit"],
                 "addresses": "zero"'
         chmod 777 .
         viewer root --unredacted -e raw_syscalls:sys_enter
-        background user ktracectl record -q -a --share -o user.kts -e raw_syscalls:sys_enter
-        viewers[user]=$BACKGROUND
-        within 30 n_running 2 || fail "$(cat background.err)"
-        same 1 "$(instances)" "instances"
+        user_viewer one -e raw_syscalls:sys_enter
+        user_viewer two -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit
+        same '[1,2]' "$(ktracectl status --json=short | jq -c '[.daemon.shares[].viewers]')" "viewers of each instance"
         # The calls have a kernel address as an argument.
         /usr/bin/python3 -c 'import ctypes
 for _ in range(50): ctypes.CDLL(None).syscall(1000, ctypes.c_ulong(0xffffffff81234560))'
-        viewer_ends user
-        viewer_ends root
-        same 50 "$(calls_in root.kts sys_enter)" "calls of root"
-        same 50 "$(calls_in user.kts sys_enter)" "calls of the user"
+        for name in one two root; do
+                viewer_ends $name
+                same 50 "$(calls_in $name.kts sys_enter)" "calls of $name"
+        done
         same 50 "$(addresses_in root.kts)" "addresses of root"
-        same 0 "$(addresses_in user.kts)" "addresses of the user"
+        same '0 0' "$(addresses_in one.kts) $(addresses_in two.kts)" "addresses of the user"
+        same '0 50' "$(calls_in one.kts sys_exit) $(calls_in two.kts sys_exit)" "returns of the user"
 }
 
 case_share_exclusive() { # what belongs to an instance as a whole gets an instance of its own, and says why
