@@ -98,6 +98,29 @@ case_container_record() { # -M records the processes of a container, by its name
         user ktracectl destroy mine
 }
 
+case_container_pids() { # forks and the results of clone show which process ID of the container a process had
+        engine podman "echo $CONTAINER_ID"
+        new_cgroup /machine.slice
+        new_cgroup "/machine.slice/libpod-$CONTAINER_ID.scope"
+        # Each shell writes its number in the container. It has ended before it could be asked from outside.
+        background sh -c 'echo $$ >"$1/cgroup.procs" && exec unshare --pid --fork --mount-proc --kill-child sh -c "
+                while sleep 0.1; do sh -c \"echo \\\$\\\$\" >>inner; done"' sh "$CGROUP"
+        within 10 [ -s inner ] || fail "the container does not run"
+        recording ktracectl record -q -M web -e sched:sched_process_fork -e raw_syscalls:sys_exit \
+                -f 'id == 56 || id == 57 || id == 58 || id == 435' -o t.kts
+        sleep 1
+        ends_well 4
+        # For each fork of a task, the next result of a clone of this task.
+        ktracectl convert t.kts --to json | jq -nc 'reduce (inputs | select(.event)) as $e ({};
+                if $e.event == "sched_process_fork" then .of[$e.pid | tostring] = $e.fields.child_pid
+                elif .of[$e.pid | tostring] then .pids[.of[$e.pid | tostring] | tostring] = $e.fields.ret |
+                        del(.of[$e.pid | tostring]) else . end) | .pids' >pids
+        same true "$(jq -s --slurpfile inner inner '(.[0] | [.[]] | sort) as $found |
+                [$inner[] | select(. >= $found[0] and . <= $found[-1])] as $noted |
+                ($noted | length) >= 3 and $noted - $found == []' pids)" \
+                "found: $(cat pids), noted: $(xargs <inner)"
+}
+
 case_container_names() { # -M takes no hostile name, and no engine gets one
         local name
         engine podman "echo called >'$T/called'"
