@@ -138,9 +138,8 @@ static int confinement_forbid_calls(void) {
 }
 
 int confinement_enter(const FleetSettings *settings, Reason *reason) {
-        int r = close_range(3, ~0U, 0) < 0 ? -errno : 0;
+        int r = confinement_drop_capabilities();
 
-        r = r ?: confinement_drop_capabilities();
         r = r ?: confinement_close_files(settings);
         r = r ?: confinement_forbid_calls();
         return r == 0 ? 0

@@ -72,6 +72,7 @@ static int fleet_list(Archive *archive, char **arguments, Reason *reason) {
 typedef struct FleetFetch {
         char machine_id[MACHINE_ID_DIGITS + 1];
         const char *session;
+        Reassembly *reassembly;
         uint32_t n_strange; /* messages that are no chunks */
         bool is_empty;
 } FleetFetch;
@@ -114,11 +115,8 @@ static int fleet_reconnect(Archive *archive, const FleetFetch *fetch, Reason *re
 }
 
 /* Reads all chunks. With `follows`, waits for more until the end of the recording. */
-static int fleet_read(Archive *archive,
-                FleetFetch *fetch,
-                Reassembly *reassembly,
-                bool follows,
-                Reason *reason) {
+static int fleet_read(Archive *archive, FleetFetch *fetch, bool follows, Reason *reason) {
+        Reassembly *reassembly = fetch->reassembly;
         uint64_t position = 1;
         int r = 0;
 
@@ -150,8 +148,8 @@ static int fleet_read(Archive *archive,
         return reassembly_finish(reassembly);
 }
 
-static int fleet_conclude(const FleetFetch *fetch, const Reassembly *reassembly) {
-        ReassemblyResult result = reassembly_get_result(reassembly);
+static int fleet_conclude(const FleetFetch *fetch) {
+        ReassemblyResult result = reassembly_get_result(fetch->reassembly);
 
         if (fetch->n_strange > 0)
                 fleet_say("%s: %" PRIu32 " messages are no chunks of a recording, and are left out",
@@ -168,25 +166,23 @@ static int fleet_conclude(const FleetFetch *fetch, const Reassembly *reassembly)
         return result.n_gaps + fetch->n_strange > 0 ? KT_EXIT_LOST : KT_EXIT_OK;
 }
 
-static int fleet_fetch(Archive *archive, const FleetOptions *o, char **arguments, Reason *reason) {
-        _cleanup_(reassembly_free_cleanup) Reassembly *reassembly = NULL;
-        FleetFetch fetch = { .session = arguments[1], .is_empty = true };
+static int fleet_fetch(Archive *archive, FleetFetch *fetch, const char *host, bool follows) {
+        Reason reason = {};
 
-        if (strlen(fetch.session) != KT_ID_DIGITS ||
-                        strspn(fetch.session, "0123456789abcdef") != KT_ID_DIGITS) {
+        if (strlen(fetch->session) != KT_ID_DIGITS ||
+                        strspn(fetch->session, "0123456789abcdef") != KT_ID_DIGITS) {
                 fleet_say("expected the id of a session, 16 digits");
                 return KT_EXIT_USAGE;
         }
-        int r = archive_resolve(archive, arguments[0], fetch.machine_id, reason);
-        r = r ?: reassembly_new(STDOUT_FILENO, fleet_report, &fetch, &reassembly);
-        r = r ?: fleet_read(archive, &fetch, reassembly, o->follows, reason);
+        int r = archive_resolve(archive, host, fetch->machine_id, &reason);
+        r = r ?: fleet_read(archive, fetch, follows, &reason);
         if (r < 0)
-                r = reason_set(reason,
+                r = reason_set(&reason,
                                 KT_E_FAILED,
                                 "%s: the output cannot be written: %s; what is there is incomplete",
-                                fetch.session,
+                                fetch->session,
                                 strerror(-r));
-        return r == 0 ? fleet_conclude(&fetch, reassembly) : fleet_fail(r, reason);
+        return r == 0 ? fleet_conclude(fetch) : fleet_fail(r, &reason);
 }
 
 static int fleet_add(Archive *archive, const FleetOptions *o, char **arguments, Reason *reason) {
@@ -237,25 +233,45 @@ static int fleet_read_option(FleetOptions *o, int option, const char *text) {
         }
 }
 
-static int fleet_run(const FleetOptions *o, int n, char **arguments) {
-        _cleanup_(fleet_settings_free_cleanup) FleetSettings *settings = NULL;
-        _cleanup_(archive_free_cleanup) Archive *archive = NULL;
-        const char *verb = n > 0 ? arguments[0] : "";
+static int fleet_run_verb(Archive *archive,
+                const FleetOptions *o,
+                FleetFetch *fetch,
+                char **words) {
         Reason reason = {};
 
+        if (fetch)
+                return fleet_fetch(archive, fetch, words[1], o->follows);
+        return strcmp(words[0], "list") == 0 ? fleet_list(archive, words + 1, &reason)
+                                             : fleet_add(archive, o, words + 1, &reason);
+}
+
+static bool fleet_is_verb(int n, char **words) {
+        return n > 0 && ((strcmp(words[0], "list") == 0 && n <= 2) ||
+                                        (strcmp(words[0], "fetch") == 0 && n == 3) ||
+                                        (strcmp(words[0], "add") == 0 && (n == 2 || n == 3)));
+}
+
+static int fleet_run(const FleetOptions *o, int n, char **words) {
+        _cleanup_(fleet_settings_free_cleanup) FleetSettings *settings = NULL;
+        _cleanup_(reassembly_free_cleanup) Reassembly *reassembly = NULL;
+        _cleanup_(archive_free_cleanup) Archive *archive = NULL;
+        FleetFetch fetch = { .session = n == 3 ? words[2] : "", .is_empty = true };
+        Reason reason = {};
+
+        if (!fleet_is_verb(n, words)) {
+                fleet_say("expected list, fetch or add");
+                return KT_EXIT_USAGE;
+        }
+        bool is_fetch = strcmp(words[0], "fetch") == 0;
         int r = fleet_settings_load(o->config, &settings, &reason);
+        /* It makes a temporary file, which is no longer possible afterwards. */
+        if (r == 0 && is_fetch)
+                r = reassembly_new(STDOUT_FILENO, fleet_report, &fetch, &reassembly);
+        fetch.reassembly = reassembly;
         r = r ?: confinement_enter(settings, &reason);
         r = r ?: archive_open(settings, &archive, &reason);
-        if (r != 0)
-                return fleet_fail(r, &reason);
-        if (strcmp(verb, "list") == 0 && n <= 2)
-                return fleet_list(archive, arguments + 1, &reason);
-        if (strcmp(verb, "fetch") == 0 && n == 3)
-                return fleet_fetch(archive, o, arguments + 1, &reason);
-        if (strcmp(verb, "add") == 0 && (n == 2 || n == 3))
-                return fleet_add(archive, o, arguments + 1, &reason);
-        fleet_say("expected list, fetch or add");
-        return KT_EXIT_USAGE;
+        return r == 0 ? fleet_run_verb(archive, o, is_fetch ? &fetch : NULL, words)
+                      : fleet_fail(r, &reason);
 }
 
 int main(int argc, char **argv) {
@@ -270,6 +286,7 @@ int main(int argc, char **argv) {
         FleetOptions o = { .config = FLEET_FILE, .n_replicas = 1, .max_bytes = -1 };
         int option;
 
+        (void)close_range(3, ~0U, 0); /* only the three are of this program */
         while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
                 if (option == '?' || fleet_read_option(&o, option, optarg) < 0) {
                         fleet_say("%s is not expected", optarg ?: "an option");

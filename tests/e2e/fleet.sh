@@ -620,15 +620,15 @@ case_fleet_tls() { # the broker's certificate must come from the given authority
         nats_starts
         through() { jq --arg url "$1" '.servers = [$url]' fleet.json >new.json && cat new.json >fleet.json; }
         through "tls://localhost:$NATS_PORT"
-        refused 1 'unable to get local issuer certificate|self.signed certificate' fleet list
+        refused 3 'unable to get local issuer certificate|self.signed certificate' fleet list
         cp other.pem fleet/ktrace-fleet.ca
-        refused 1 'certificate' fleet list
+        refused 3 'certificate' fleet list
         # Also if the system knows the broker's authority.
-        SSL_CERT_FILE=$PWD/own.pem refused 1 'certificate' fleet list
+        SSL_CERT_FILE=$PWD/own.pem refused 3 'certificate' fleet list
         cp own.pem fleet/ktrace-fleet.ca
         expect 0 fleet list
         through "tls://127.0.0.1:$NATS_PORT"
-        refused 1 'address mismatch' fleet list
+        refused 3 'address mismatch' fleet list
         # ktrace-ship checks the same before it sends its password.
         through "tls://localhost:$NATS_PORT"
         marked box
