@@ -248,7 +248,17 @@ static void session_watch(Session *session) {
         session_start_notices(session);
 }
 
+/* The start has failed after the session had joined its shared instance. The plan still has the
+ * result. */
+static void session_then_unjoined(Session *session, int result _unused_) {
+        session_conclude(session, SESSION_RUNNING, session->plan.result, &session->plan.reason);
+}
+
 static void session_then_started(Session *session, int result, const Reason *reason) {
+        if (result != 0 && share_has_joined(session->share)) {
+                session_leave_share(session, session_then_unjoined);
+                return;
+        }
         if (result == 0 && session->end == END_NOT)
                 session_watch(session);
         if (result == 0 && session->spec->lifetime == LIFETIME_CLIENT)

@@ -117,6 +117,22 @@ case_share_switched() { # stops, starts and switched events of one session do no
         same 0 "$(count exits.kts '.event == "sys_enter"')" "calls of exits"
 }
 
+recorded_by() { ktracectl show --json=short "$1" | jq .statistics.recorded; }
+case_share_unstarted() { # a session whose start fails gets nothing that the others record
+        echo "p:ktest_share/gone /bin/true:0x1000" >>"$TRACEFS/dynamic_events"
+        viewer one -e raw_syscalls:sys_enter
+        ktracectl create two -a --share --lifetime linger -e raw_syscalls:sys_enter -e ktest_share:gone
+        echo "-:ktest_share/gone" >>"$TRACEFS/dynamic_events"
+        refused 1 'has been removed since' ktracectl start two
+        local recorded
+        recorded=$(recorded_by two)
+        "$TARGET" calls 100 1000
+        viewer_ends one
+        same 100 "$(calls_in one.kts sys_enter)" "calls of one"
+        same "$recorded" "$(recorded_by two)" "records of a session that did not start"
+        ktracectl destroy two
+}
+
 case_share_marks() { # a mark is in the stream of its own session only
         viewer one -e raw_syscalls:sys_enter
         viewer two -e raw_syscalls:sys_enter
