@@ -7,8 +7,8 @@
  * - It has no capabilities, and gets none by a program.
  * - It can open no file except those below, and those only to read (Landlock, since Linux 5.13;
  *   without it root can open its own files).
- * - It can run no program, and cannot trace or signal other processes, mount, load code into the
- *   kernel or enter a namespace.
+ * - It can run no program, and cannot trace or signal other processes, connect to a socket of this
+ *   machine such as that of the bus, mount, load code into the kernel or enter a namespace.
  *
  * A forbidden call fails with EPERM. The filter is a list of what is forbidden and not of what is
  * allowed: libnats, OpenSSL and the resolver make calls that change with their versions. A build
@@ -23,6 +23,7 @@
 #include <seccomp.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -57,30 +58,43 @@ static const char *const readable[] = {
         "/run/systemd/resolve",
 };
 
-static const int forbidden[] = {
-        SCMP_SYS(execve),
-        SCMP_SYS(execveat),
-        SCMP_SYS(ptrace),
-        SCMP_SYS(process_vm_readv),
-        SCMP_SYS(process_vm_writev),
-        SCMP_SYS(pidfd_getfd),
-        SCMP_SYS(kill),
-        SCMP_SYS(tkill),
-        SCMP_SYS(mount),
-        SCMP_SYS(umount2),
-        SCMP_SYS(move_mount),
-        SCMP_SYS(pivot_root),
-        SCMP_SYS(chroot),
-        SCMP_SYS(setns),
-        SCMP_SYS(unshare),
-        SCMP_SYS(open_by_handle_at),
-        SCMP_SYS(bpf),
-        SCMP_SYS(perf_event_open),
-        SCMP_SYS(init_module),
-        SCMP_SYS(finit_module),
-        SCMP_SYS(kexec_load),
-        SCMP_SYS(keyctl),
-        SCMP_SYS(io_uring_setup),
+static const struct {
+        int call;
+        unsigned n_conditions;
+        struct scmp_arg_cmp condition;
+} forbidden[] = {
+        { SCMP_SYS(execve) },
+        { SCMP_SYS(execveat) },
+        { SCMP_SYS(ptrace) },
+        { SCMP_SYS(process_vm_readv) },
+        { SCMP_SYS(process_vm_writev) },
+        { SCMP_SYS(pidfd_getfd) },
+        { SCMP_SYS(kill) },
+        { SCMP_SYS(tkill) },
+        { SCMP_SYS(pidfd_send_signal) },
+        { SCMP_SYS(rt_sigqueueinfo) },
+        { SCMP_SYS(rt_tgsigqueueinfo) },
+        /* The bus and systemd trust the user id of who connects. Landlock does not cover sockets.
+         */
+        { SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_UNIX) },
+        { SCMP_SYS(socket),
+                        1,
+                        SCMP_A0(SCMP_CMP_GT, AF_NETLINK) }, /* virtual machines, and others */
+        { SCMP_SYS(mount) },
+        { SCMP_SYS(umount2) },
+        { SCMP_SYS(move_mount) },
+        { SCMP_SYS(pivot_root) },
+        { SCMP_SYS(chroot) },
+        { SCMP_SYS(setns) },
+        { SCMP_SYS(unshare) },
+        { SCMP_SYS(open_by_handle_at) },
+        { SCMP_SYS(bpf) },
+        { SCMP_SYS(perf_event_open) },
+        { SCMP_SYS(init_module) },
+        { SCMP_SYS(finit_module) },
+        { SCMP_SYS(kexec_load) },
+        { SCMP_SYS(keyctl) },
+        { SCMP_SYS(io_uring_setup) },
 };
 
 static int confinement_add_path(int ruleset, const char *path) {
@@ -131,7 +145,19 @@ static int confinement_forbid_calls(void) {
         int r = filter ? 0 : -ENOMEM;
 
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(forbidden); i++)
-                r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), forbidden[i], 0);
+                r = seccomp_rule_add_array(filter,
+                                SCMP_ACT_ERRNO(EPERM),
+                                forbidden[i].call,
+                                forbidden[i].n_conditions,
+                                &forbidden[i].condition);
+        /* abort() sends a signal to its own process. */
+        const struct scmp_arg_cmp others = SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)getpid());
+        r = r
+                            ?: seccomp_rule_add_array(filter,
+                                               SCMP_ACT_ERRNO(EPERM),
+                                               SCMP_SYS(tgkill),
+                                               1,
+                                               &others);
         r = r ?: seccomp_load(filter);
         seccomp_release(filter);
         return r;

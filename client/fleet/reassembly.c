@@ -23,8 +23,11 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include "interfaces/spec.h"
+
 #define HELD_MAX    32
-#define KNOWN_BYTES 8 /* of the hash of each chunk that was taken */
+#define CHUNKS_MAX  65536 /* of a file; ktrace-ship makes 8,192 of the largest */
+#define KNOWN_BYTES 8     /* of the hash of each chunk that was taken */
 
 /* A chunk that was taken. 16 bytes for each 512 KiB of a recording. */
 typedef struct Known {
@@ -214,7 +217,20 @@ static int reassembly_end_file(Reassembly *reassembly, const Chunk *last) {
         return reassembly_copy(reassembly);
 }
 
+/* Else a hostile broker fills the disk for temporary files, or the memory. */
+static bool reassembly_is_too_large(const Reassembly *reassembly, const Chunk *chunk) {
+        return reassembly->bytes + chunk->size > SPEC_ROTATE_MAX || reassembly->next >= CHUNKS_MAX;
+}
+
 static int reassembly_append(Reassembly *reassembly, const Chunk *chunk) {
+        if (reassembly_is_too_large(reassembly, chunk)) {
+                reassembly_report(reassembly,
+                                "file %" PRIu32
+                                " is larger than a file of a recording can be, and is left out",
+                                chunk->file);
+                reassembly->is_open = false;
+                return 0;
+        }
         int r = reassembly_write(fileno(reassembly->draft), chunk->data, chunk->size);
 
         r = r ?: reassembly_remember(reassembly, chunk);

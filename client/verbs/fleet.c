@@ -377,8 +377,12 @@ static int fleet_execute(Context *context, FleetOptions *o, int n, char **argume
                         return status == KT_EXIT_OK ? fleet_fetch_window(context, o, arguments[1])
                                                     : status;
         }
-        if (strcmp(arguments[0], "follow") == 0)
+        if (strcmp(arguments[0], "follow") == 0) {
+                if (o->output || o->format)
+                        return message_show_usage(context,
+                                        "fleet follow: it writes to standard output: without -o and --to");
                 fleet_add_word(o, "--follow");
+        }
         fleet_add_word(o, "--");
         fleet_add_word(o, strcmp(arguments[0], "follow") == 0 ? "fetch" : arguments[0]);
         for (int k = 1; k < n; k++)

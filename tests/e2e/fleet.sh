@@ -132,6 +132,7 @@ case_fleet_arrives() { # [asan] a marked recording arrives once, in order and un
         refused 1 'no recording of this time' fleet_verb fetch web1 --config fleet.json --until 2020-01-01T00:00:00 \
                 -o none
         refused 2 'SESSION is missing, or --from' fleet_verb fetch web1
+        refused 2 'without -o and --to' fleet_verb follow web1 "$id" -o x.kts
         refused 2 '-o DIR is needed' fleet_verb fetch web1 --from 2020-01-01T00:00:00
         refused 2 'SESSION names one recording' fleet_verb fetch web1 "$id" --from 2020-01-01T00:00:00
         refused 2 'expected list, fetch, follow or add, got "frob"' fleet_verb frob

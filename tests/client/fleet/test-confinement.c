@@ -66,6 +66,11 @@ static bool runs_nothing(void) {
         char *const arguments[] = { (char *)"true", NULL };
 
         return fails(execv("/bin/true", arguments), EPERM) && fails(kill(getppid(), 0), EPERM) &&
+               fails((int)syscall(SYS_tgkill, getppid(), getppid(), 0), EPERM) &&
+               fails((int)syscall(SYS_rt_sigqueueinfo, getppid(), SIGTERM, NULL), EPERM) &&
+               syscall(SYS_tgkill, getpid(), getpid(), 0) == 0 &&
+               fails(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), EPERM) &&
+               fails(socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0), EPERM) &&
                fails(mount("none", "/mnt", "tmpfs", 0, NULL), EPERM) && fails(chroot("/"), EPERM);
 }
 

@@ -272,6 +272,20 @@ static void test_many(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(reassembly_get_result(f->reassembly).n_gaps, ==, 91);
 }
 
+/* A file without an end. The files after it are taken. */
+static void test_endless(Fixture *f, gconstpointer data) {
+        Chunk chunk = make(1, 0);
+
+        (void)data;
+        for (chunk.number = 0; chunk.number < 70000; chunk.number++)
+                g_assert_cmpint(reassembly_add(f->reassembly, &chunk), ==, 0);
+        add_file(f, 2);
+        add_end(f, 2);
+        g_assert_nonnull(strstr(
+                        f->reports->str, "file 1 is larger than a file of a recording can be"));
+        g_assert_cmpuint(reassembly_get_result(f->reassembly).n_files, ==, 1);
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *name;
@@ -288,6 +302,7 @@ int main(int argc, char **argv) {
                 { "/reassembly/skipped", test_skipped },
                 { "/reassembly/forgotten", test_forgotten },
                 { "/reassembly/many", test_many },
+                { "/reassembly/endless", test_endless },
         };
 
         g_test_init(&argc, &argv, NULL);
