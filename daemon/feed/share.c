@@ -74,6 +74,7 @@ struct Share {
         ShareViewer *viewers[SHARE_VIEWERS_MAX];
         ShareClass classes[SHARE_VIEWERS_MAX];
         unsigned n_viewers, n_active; /* places taken; those that have not ended */
+        unsigned n_asked;             /* requests that the reader has not answered */
         TAILQ_ENTRY(Share) shares;
 };
 
@@ -132,13 +133,6 @@ static void share_on_late(void *userdata) {
         share_fail(userdata, "the reader of its shared instance does not answer");
 }
 
-static bool share_awaits_answer(const Share *share) {
-        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
-                if (share->viewers[i] && share->viewers[i]->wanted != 0)
-                        return true;
-        return false;
-}
-
 static void share_send(Share *share, const ControlMessage *message, const int *fds, size_t n_fds) {
         ControlMessage versioned = *message;
 
@@ -184,13 +178,23 @@ static void share_tell(Share *share, ShareViewer *viewer) {
         viewer->is_told = true;
 }
 
+/* The time counts from the oldest request that waits: a further one does not extend it. */
 static void share_ask(Share *share, const ShareViewer *viewer) {
+        bool is_first = !share->n_asked++;
+
         share_send(share,
                         &(ControlMessage){ .type = viewer->wanted,
                                         .viewer = { .number = viewer->number } },
                         NULL,
                         0);
-        feed_link_set_timer(&share->link, ANSWER_TIMEOUT_USEC);
+        if (is_first)
+                feed_link_set_timer(&share->link, ANSWER_TIMEOUT_USEC);
+}
+
+/* The reader has answered, so the others get the whole time again. */
+static void share_note_answer(Share *share) {
+        share->n_asked--;
+        feed_link_set_timer(&share->link, share->n_asked == 0 ? 0 : ANSWER_TIMEOUT_USEC);
 }
 
 /* Sends what has waited. */
@@ -264,8 +268,7 @@ static void share_on_answer(Share *share, const ControlMessage *message) {
         void *userdata = viewer->userdata;
         viewer->has_joined = wanted == CONTROL_JOIN;
         viewer->wanted = 0;
-        if (!share_awaits_answer(share))
-                feed_link_set_timer(&share->link, 0);
+        share_note_answer(share);
         then(0, userdata);
 }
 
@@ -482,11 +485,11 @@ int share_begin(ShareViewer *viewer, Reason *reason) {
         r = share_open_class(class);
         if (r < 0)
                 return r;
+        viewer->class = class;
+        class->n_viewers++; /* from now on the end of the viewer closes it */
         viewer->view_fds[2] = fcntl(class->pool_view, F_DUPFD_CLOEXEC, 3);
         if (viewer->view_fds[2] < 0)
                 return -errno;
-        viewer->class = class;
-        class->n_viewers++;
         share_advance(share, viewer);
         return 0;
 }
@@ -528,6 +531,8 @@ void share_end(ShareViewer *viewer) {
         if (!viewer || viewer->has_ended)
                 return;
         viewer->has_ended = true;
+        if (viewer->wanted != 0 && viewer->is_told) /* its answer will be ignored */
+                share_note_answer(share);
         viewer->wanted = 0;
         if (viewer->is_told)
                 share_send(share,

@@ -60,12 +60,14 @@ void session_conclude(Session *session, SessionState state, int result, const Re
                 session_end_continue(session);
                 return;
         }
-        if (result < 0)
+        if (result < 0) /* after the last step: what the daemon does itself */
                 log_errno(result,
                                 LOG_ERR,
                                 SESSION_CONTEXT(session),
                                 "plan failed at %s",
-                                session->plan.steps[session->plan.at].name);
+                                session->plan.at < session->plan.n_steps
+                                                ? session->plan.steps[session->plan.at].name
+                                                : "its end");
         if (result == KT_E_ACCESS_DENIED)
                 session_record(session, AUDIT_START_DENIED, reason->text);
         session_set_state(session,

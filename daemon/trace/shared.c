@@ -52,12 +52,20 @@ bool trace_is_shared(const Trace *trace) {
         return trace->shared;
 }
 
+/* While a process holds one of its files, the instance stays, and another trace may still enter. */
 static int shared_remove(Shared *shared) {
         char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
 
         shared->instance = instance_free(shared->instance);
         snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", shared->id);
-        return instance_remove(shared->tracefs, name);
+        int r = instance_remove(shared->tracefs, name);
+        if (r < 0) {
+                (void)instance_open(shared->tracefs, name, &shared->instance);
+                return r;
+        }
+        for (size_t i = 0; i < shared->n_events; i++)
+                shared->events[i].n = 0;
+        return 0;
 }
 
 static int shared_create(Shared *shared, Reason *reason) {
@@ -104,6 +112,7 @@ int trace_leave_shared(Trace *trace) {
 
         if (!trace->is_inside)
                 return 0;
+        (void)trace_return_shared(trace); /* again, if it has failed at the end of the session */
         if (shared->n_inside == 1)
                 r = shared_remove(shared);
         if (r < 0)
@@ -156,7 +165,8 @@ int trace_switch_shared(Trace *trace, size_t i, bool on) {
         if (r < 0)
                 return r;
         unsigned n = on ? event->n + 1 : event->n - 1;
-        if (n == 0 || event->n == 0)
+        /* Each viewer enables it: a module may have removed the event and registered it again. */
+        if (n == 0 || on)
                 r = instance_enable_event(shared->instance, event->system, event->name, on);
         if (r == -ENOENT && !on) /* it was removed */
                 r = 0;

@@ -37,7 +37,7 @@ bool trace_is_shared(const Trace *trace);
 int trace_enter_shared(Trace *trace, Reason *reason);
 /* The last trace removes the instance; -EBUSY: a process holds it. */
 int trace_leave_shared(Trace *trace);
-/* Counts the viewers of the grant's event i, and enables it for the first one. */
+/* Counts the viewers of the grant's event i. It is disabled when none is left. */
 int trace_switch_shared(Trace *trace, size_t i, bool on);
 /* Takes back all events that the trace has enabled. */
 int trace_return_shared(Trace *trace);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 
 #include "page-builder.h"
@@ -143,6 +144,21 @@ static void test_hostile(void) {
         }
 }
 
+/* A worker that sends numbers without end keeps the reader busy for a few of them at a time. */
+static void test_flood(void) {
+        const uint64_t none = 0;
+        int left = 0;
+        Rig rig;
+
+        rig_init(&rig, SHARE_BYTES_MAX);
+        while (write(rig.view.finished_fd, &none, sizeof(none)) > 0)
+                ;
+        mux_viewer_collect(rig.viewer);
+        g_assert_no_errno(ioctl(rig.viewer->finished_fd, FIONREAD, &left));
+        g_assert_cmpint(left, >, 0);
+        rig_clear(&rig);
+}
+
 /* The next worker of the same session goes on where the first one ended without a word. */
 static void test_next_worker(void) {
         ShareEntry entries[16];
@@ -183,6 +199,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/mux-viewer/order", test_order);
         g_test_add_func("/mux-viewer/slow", test_slow);
         g_test_add_func("/mux-viewer/hostile", test_hostile);
+        g_test_add_func("/mux-viewer/flood", test_flood);
         g_test_add_func("/mux-viewer/next-worker", test_next_worker);
         g_test_add_func("/mux-viewer/wrong-entries", test_wrong_entries);
         return g_test_run();

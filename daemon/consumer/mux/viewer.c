@@ -15,6 +15,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* A worker sends one number for several entries, and the entries of one reading are few. */
+#define COLLECT_READS_MAX 4
+
 int mux_viewer_new(Class *class,
                 const MuxViewerFiles *files,
                 unsigned n_cpus,
@@ -72,10 +75,13 @@ MuxViewer *mux_viewer_free(MuxViewer *viewer) {
  * not report. */
 void mux_viewer_collect(MuxViewer *viewer) {
         uint64_t numbers[64];
-        ssize_t n;
 
-        while (!viewer->is_broken &&
-                        (n = read(viewer->finished_fd, numbers, sizeof(numbers))) > 0) {
+        /* A worker that sends without end is not read without end. */
+        for (unsigned i = 0; i < COLLECT_READS_MAX && !viewer->is_broken; i++) {
+                ssize_t n = read(viewer->finished_fd, numbers, sizeof(numbers));
+
+                if (n <= 0)
+                        return;
                 uint64_t last = numbers[(size_t)n / sizeof(*numbers) - 1];
 
                 if ((size_t)n % sizeof(*numbers) != 0 || last > viewer->n_sent ||
