@@ -95,7 +95,8 @@ static void test_work(void) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 #ifdef __SANITIZE_ADDRESS__
-        return 77;
+        g_print("1..0 # SKIP a build with sanitizers has no confinement\n");
+        return 0;
 #endif
         credentials = g_dir_make_tmp("ktrace-fleet.XXXXXX", NULL);
         g_autofree char *password = g_build_filename(credentials, "ktrace-fleet.password", NULL);
