@@ -150,7 +150,7 @@ run_part() {
         native-programs) programs build --suite native ;;
         native-cases) tests/native/run.sh build ;;
         native-upgrade) tests/native/upgrade.sh build ;;
-        # Tests of the suite slow are of time limits and of peers in Python: sanitizers find nothing more in them.
+        # The suite slow tests time limits, mostly with peers in Python. With sanitizers it runs only with deep.
         asan-programs)
                 # shellcheck disable=SC2046 # several words
                 programs build-asan --suite unit $([ -n "$deep" ] && echo --suite native || echo --no-suite slow) \

@@ -420,7 +420,6 @@ typedef struct ControlMessage {
                 struct {
                         uint32_t number; /* below SHARE_VIEWERS_MAX */
                         uint32_t class;
-                        uint64_t bytes; /* the most that it keeps in use */
                 } viewer; /* JOIN, LEAVE, UNVIEW, JOINED, LEFT: only the number. VIEWER: fds: the
                            pipe of entries, the pipe of finished entries, the counters */
 

@@ -43,16 +43,11 @@
 #include "consumer/sandbox.h"
 #include "consumer/spool-reader.h"
 #include "consumer/summary.h"
+#include "consumer/tick.h"
 #include "consumer/title.h"
 #include "interfaces/control.h"
 
-#define FLUSH_NSEC       ((uint64_t)100 * 1000 * 1000)
-#define FLUSH_SHORT_NSEC ((uint64_t)10 * 1000 * 1000)
-/* A tick reads each CPU's counters and ring. With many CPUs short ticks are longer. */
-#define FLUSH_CPU_NSEC ((uint64_t)100 * 1000)
-/* The most data of a short tick, for each CPU. */
-#define FLUSH_SHORT_SUBBUFS 2
-#define LINGER_TICKS        1200 /* 120 s in which the reader takes no byte */
+#define LINGER_TICKS 1200 /* 120 s in which the reader takes no byte */
 
 void consumer_report(Consumer *c, ControlType type, int error, const char *text) {
         ControlMessage message = {
@@ -114,15 +109,13 @@ static int watch_sink(Consumer *c, bool is_waiting) {
 
 /* Chooses the length of the ticks for the data that came since the last choice. */
 static void consumer_choose_tick(Consumer *c, uint64_t n_ticks) {
-        uint64_t n_cpus = c->pump.rings.n_cpus;
-        uint64_t shortest = FLUSH_SHORT_NSEC + FLUSH_CPU_NSEC * n_cpus;
-        uint64_t most = FLUSH_SHORT_SUBBUFS * n_cpus * c->pump.subbuf_size;
-        bool has_waiter = c->has_sink && !c->queue.spool && c->queue.kind == OUTLET_OWN_PIPE,
-             is_slow = c->pump.found_bytes /
-                                       MAX_OF(n_ticks * c->tick_nsec / shortest, (uint64_t)1) <=
-                       most;
+        bool has_waiter = c->has_sink && !c->queue.spool && c->queue.kind == OUTLET_OWN_PIPE;
 
-        c->tick_nsec = has_waiter && is_slow ? MIN_OF(shortest, FLUSH_NSEC) : FLUSH_NSEC;
+        c->tick_nsec = has_waiter ? tick_choose(c->pump.rings.n_cpus,
+                                                    c->pump.subbuf_size,
+                                                    c->pump.found_bytes,
+                                                    n_ticks * c->tick_nsec)
+                                  : TICK_NSEC;
         c->pump.found_bytes = 0;
 }
 
@@ -184,7 +177,7 @@ static void release_rings(Consumer *c) {
                 return;
         c->is_released = true;
         watch_rings(c, false);
-        c->tick_nsec = FLUSH_NSEC;
+        c->tick_nsec = TICK_NSEC;
         set_tick(c, true); /* counts how long the reader takes nothing */
         bool is_broken = c->pump.window.is_on && !c->pump.window.is_whole;
         view_close(&c->pump.view);

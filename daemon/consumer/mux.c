@@ -28,15 +28,9 @@
 #include "consumer/records/ring.h"
 #include "consumer/records/rings.h"
 #include "consumer/sandbox.h"
+#include "consumer/tick.h"
 #include "consumer/title.h"
 #include "interfaces/frame.h"
-
-#define CPUS_MAX        8192
-#define TICK_NSEC       ((uint64_t)100 * 1000 * 1000)
-#define TICK_SHORT_NSEC ((uint64_t)10 * 1000 * 1000)
-#define TICK_CPU_NSEC   ((uint64_t)100 * 1000)
-/* The most data of a short tick, for each CPU. */
-#define TICK_SHORT_SUBBUFS 2
 
 typedef enum MuxSource {
         MUX_CONTROL = 1,
@@ -63,16 +57,6 @@ static void mux_set_tick(const Mux *mux, bool on) {
         const struct itimerspec spec = { interval, interval };
 
         (void)timerfd_settime(mux->timer_fd, 0, &spec, NULL); /* cannot fail with a valid spec */
-}
-
-/* A little data comes soon, much data in whole sub-buffers. */
-static void mux_choose_tick(Mux *mux) {
-        uint64_t shortest = TICK_SHORT_NSEC + TICK_CPU_NSEC * mux->rings.n_cpus;
-        uint64_t most = TICK_SHORT_SUBBUFS * mux->rings.n_cpus * mux->subbuf_size;
-        bool is_slow = mux->found_bytes * shortest <= most * mux->tick_nsec;
-
-        mux->tick_nsec = is_slow ? MIN_OF(shortest, TICK_NSEC) : TICK_NSEC;
-        mux->found_bytes = 0;
 }
 
 static void mux_set_active(Mux *mux, bool active) {
@@ -146,8 +130,7 @@ static int mux_read_ring(Mux *mux, Ring *ring, bool only_full) {
                 return r;
         mux_count_lost(mux, ring);
         uint64_t held = ring->last.read + ring->last.entries;
-        size_t n_left = only_full ? (size_t)(ring->last.bytes + mux->subbuf_size / 4) /
-                                                        mux->subbuf_size
+        size_t n_left = only_full ? ring_count_full(ring, mux->subbuf_size)
                                   : SIZE_MAX / mux->subbuf_size;
         while (n_left > 0 && bytes < mux->ring_bytes && (only_full || ring->last.read < held)) {
                 ssize_t n = ring_read(ring,
@@ -210,7 +193,9 @@ static int mux_on_tick(Mux *mux) {
                 return r;
         bool has_found = mux->found_bytes > found || found > 0;
         mux_collect(mux);
-        mux_choose_tick(mux);
+        mux->tick_nsec = tick_choose(
+                        mux->rings.n_cpus, mux->subbuf_size, mux->found_bytes, count * tick_nsec);
+        mux->found_bytes = 0;
         if (!has_found)
                 mux_set_active(mux, false);
         else if (mux->is_resting)
@@ -253,11 +238,8 @@ static int mux_on_viewer(Mux *mux, const ControlMessage *message, int *fds, size
                         class >= SHARE_VIEWERS_MAX || !mux->classes[class])
                 return -EBADMSG;
         const MuxViewerFiles files = { TAKE_FD(fds[0]), TAKE_FD(fds[1]), TAKE_FD(fds[2]) };
-        return mux_viewer_new(mux->classes[class],
-                        &files,
-                        mux->rings.n_cpus,
-                        message->viewer.bytes,
-                        &mux->viewers[number]);
+        return mux_viewer_new(
+                        mux->classes[class], &files, mux->rings.n_cpus, &mux->viewers[number]);
 }
 
 /* The last viewer of a class takes the class with it. */
@@ -361,7 +343,7 @@ static int mux_init(Mux *mux, const ControlMessage *order) {
         uint32_t n_cpus = order->share.n_cpus;
 
         mux->subbuf_size = order->share.subbuf_size;
-        if (n_cpus == 0 || n_cpus > CPUS_MAX || mux->subbuf_size < SHARE_BLOCK_SIZE ||
+        if (n_cpus == 0 || n_cpus > SHARE_CPUS_MAX || mux->subbuf_size < SHARE_BLOCK_SIZE ||
                         SHARE_ENTRY_MAX % mux->subbuf_size != 0)
                 return -EBADMSG;
         mux->marker_id = order->share.marker_id;

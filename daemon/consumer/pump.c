@@ -233,12 +233,6 @@ static void note_level(Pump *pump, const Ring *ring, PumpReach reach) {
                 pump->is_behind = true;
 }
 
-/* Returns the number of full sub-buffers in a ring, by its counters. They do not count the unused
- * end of a sub-buffer. So three quarters count as a full one, as in ring_read(). */
-static size_t count_full(const Pump *pump, const Ring *ring) {
-        return (size_t)(ring->last.bytes + pump->subbuf_size / 4) / pump->subbuf_size;
-}
-
 /* Reads one ring. It stops at the number of records that the ring held at the beginning, unless
  * everything is wanted. So a writer that is faster than the consumer cannot keep the other rings or
  * the daemon waiting.
@@ -254,7 +248,8 @@ static int run_ring(Pump *pump, Ring *ring, PumpReach reach) {
                 return r;
         note_level(pump, ring, reach);
         uint64_t held = ring->last.read + ring->last.entries;
-        size_t n_left = reach == PUMP_FULL ? count_full(pump, ring) : SIZE_MAX / pump->subbuf_size;
+        size_t n_left = reach == PUMP_FULL ? ring_count_full(ring, pump->subbuf_size)
+                                           : SIZE_MAX / pump->subbuf_size;
         do {
                 ssize_t n = ring_read(ring,
                                 pump->batch,

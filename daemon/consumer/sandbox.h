@@ -11,6 +11,7 @@ typedef enum SandboxRole {
         SANDBOX_HIST_READER,
         SANDBOX_SPOOL_READER,
         SANDBOX_MUX, /* one instance for several sessions */
+        _SANDBOX_ROLE_N,
 } SandboxRole;
 
 /* Changes to the user (NULL: the process already runs as another user than root), gives up all

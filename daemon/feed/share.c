@@ -69,8 +69,7 @@ struct Share {
         bool is_reading; /* it has the rings */
         bool has_failed, is_over;
         bool is_orphan; /* freed when the plan of the rings is over */
-        unsigned subbuf_size, n_cpus;
-        uint32_t marker_id;
+        unsigned n_cpus;
         ShareViewer *viewers[SHARE_VIEWERS_MAX];
         ShareClass classes[SHARE_VIEWERS_MAX];
         unsigned n_viewers, n_active; /* places taken; those that have not ended */
@@ -159,12 +158,10 @@ static void share_tell_class(Share *share, const ShareViewer *viewer) {
 }
 
 static void share_tell(Share *share, ShareViewer *viewer) {
-        const Trace *trace = viewer->trace;
         const ControlMessage message = {
                 .type = CONTROL_VIEWER,
                 .viewer = { .number = viewer->number,
-                                .class = (uint32_t)(viewer->class - share->classes),
-                                .bytes = trace->spec->buffer_kb * 1024 * trace->n_cpus },
+                                .class = (uint32_t)(viewer->class - share->classes) },
         };
 
         share_tell_class(share, viewer);
@@ -306,8 +303,6 @@ static int share_start(Share *share, const Trace *trace, Reason *reason) {
         if (share->link.consumer)
                 return 0;
         share->n_cpus = trace->n_cpus;
-        share->subbuf_size = (unsigned)trace->subbuf_size;
-        share->marker_id = trace->marker_id;
         int r = consumer_spawn(share->launcher, &handlers, share, &share->link.consumer, reason);
         if (r != 0)
                 return r;
@@ -315,8 +310,8 @@ static int share_start(Share *share, const Trace *trace, Reason *reason) {
                         &(ControlMessage){
                                         .type = CONTROL_SHARE,
                                         .share = { .n_cpus = share->n_cpus,
-                                                        .subbuf_size = share->subbuf_size,
-                                                        .marker_id = share->marker_id,
+                                                        .subbuf_size = (uint32_t)trace->subbuf_size,
+                                                        .marker_id = trace->marker_id,
                                                         .buffer_bytes = share->shared->buffer_kb *
                                                                         1024 },
                         },

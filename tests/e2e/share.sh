@@ -166,6 +166,16 @@ case_share_slow() { # a session without a reader keeps its first events and coun
         ktracectl destroy unread
 }
 
+case_share_small() { # a session with a small buffer gets everything beside one with a large buffer
+        viewer large -b 8192 -e raw_syscalls:sys_enter
+        viewer small -b 64 -e raw_syscalls:sys_enter
+        same 1 "$(instances)" "instances"
+        "$TARGET" calls 50000 1000
+        viewer_ends small
+        viewer_ends large
+        same '50000 50000' "$(calls_in small.kts sys_enter) $(calls_in large.kts sys_enter)" "calls"
+}
+
 case_share_killed() { # the reader of the instance is killed: its sessions end with the reason, and nothing is left
         viewer one -e raw_syscalls:sys_enter
         viewer two -e raw_syscalls:sys_enter

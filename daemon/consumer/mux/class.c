@@ -92,11 +92,15 @@ static Extract class_extract(const Class *class,
         return extract;
 }
 
-/* The pool is full, because viewers do not keep up: the records are only counted. */
+/* The pool is full, because viewers do not keep up: the records are only counted. Without memory
+ * for that, those of other classes count as well. */
 static void count_lost(const Class *class, const Source *source, uint32_t viewer, Piece *ret) {
         uint8_t *scratch = malloc(get_full_size(source));
 
         ret->is_lost = true;
+        for (size_t at = 0; !scratch && at < source->size; at += source->subbuf_size)
+                ret->n_records += page_count(
+                                source->bytes + at, MIN_OF(source->subbuf_size, source->size - at));
         if (!scratch)
                 return;
         Extract extract = class_extract(class, source, viewer, scratch);

@@ -18,11 +18,7 @@
 /* A worker sends one number for several entries, and the entries of one reading are few. */
 #define COLLECT_READS_MAX 4
 
-int mux_viewer_new(Class *class,
-                const MuxViewerFiles *files,
-                unsigned n_cpus,
-                uint64_t bytes,
-                MuxViewer **ret) {
+int mux_viewer_new(Class *class, const MuxViewerFiles *files, unsigned n_cpus, MuxViewer **ret) {
         _cleanup_close_ int counters = files->counters;
         _cleanup_(mux_viewer_free_cleanup) MuxViewer *viewer = calloc(1, sizeof(*viewer));
 
@@ -34,7 +30,6 @@ int mux_viewer_new(Class *class,
         viewer->entries_fd = files->entries;
         viewer->finished_fd = files->finished;
         viewer->n_cpus = n_cpus;
-        viewer->n_blocks_max = (uint32_t)(MIN_OF(bytes, SHARE_BYTES_MAX) / SHARE_BLOCK_SIZE);
         void *mapped = mmap(NULL,
                         n_cpus * sizeof(ShareCounters),
                         PROT_READ | PROT_WRITE,
@@ -104,7 +99,7 @@ void mux_viewer_lose(MuxViewer *viewer, unsigned cpu, uint64_t n) {
 
 static bool mux_viewer_has_room(const MuxViewer *viewer, uint32_t n_blocks) {
         return !viewer->is_broken && viewer->n_sent - viewer->n_finished < SHARE_PIECES_MAX &&
-               viewer->n_blocks + n_blocks <= viewer->n_blocks_max;
+               viewer->n_blocks + n_blocks <= SHARE_BYTES_MAX / SHARE_BLOCK_SIZE;
 }
 
 static bool mux_viewer_send(const MuxViewer *viewer, unsigned cpu, const Piece *piece) {

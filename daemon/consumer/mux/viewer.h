@@ -12,9 +12,8 @@ typedef struct MuxViewer {
         int entries_fd, finished_fd; /* pipes: to the worker, and back */
         ShareCounters *counters;     /* n_cpus of them, shared with the daemon and the worker */
         unsigned n_cpus;
-        bool is_joined; /* it gets what is recorded */
-        bool is_broken; /* its worker has sent nonsense: it gets nothing more */
-        uint32_t n_blocks_max;
+        bool is_joined;                    /* it gets what is recorded */
+        bool is_broken;                    /* its worker has sent nonsense: it gets nothing more */
         uint32_t n_blocks;                 /* in use */
         uint64_t n_sent, n_finished;       /* entries */
         uint32_t pieces[SHARE_PIECES_MAX]; /* a ring: entry i at i % SHARE_PIECES_MAX */
@@ -26,11 +25,7 @@ typedef struct MuxViewerFiles {
         int entries, finished, counters;
 } MuxViewerFiles;
 
-int mux_viewer_new(Class *class,
-                const MuxViewerFiles *files,
-                unsigned n_cpus,
-                uint64_t bytes,
-                MuxViewer **ret);
+int mux_viewer_new(Class *class, const MuxViewerFiles *files, unsigned n_cpus, MuxViewer **ret);
 /* Drops what it holds. */
 MuxViewer *mux_viewer_free(MuxViewer *viewer);
 DEFINE_CLEANUP(MuxViewer, mux_viewer_free);

@@ -33,6 +33,8 @@ ssize_t ring_read_one(Ring *ring, uint8_t *page, size_t subbuf_size);
 ssize_t ring_read(Ring *ring, uint8_t *batch, size_t batch_size, size_t subbuf_size);
 /* Reads the counters into ring->last. */
 int ring_read_statistics(Ring *ring);
+/* Returns the number of full sub-buffers, by the counters in ring->last. */
+size_t ring_count_full(const Ring *ring, size_t subbuf_size);
 /* Returns the events that the kernel could not keep so far, by the counters in ring->last. */
 uint64_t ring_get_lost(const Ring *ring);
 /* Returns the events that the kernel could not keep and those that were cut, since the last call.
