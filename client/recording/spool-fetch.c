@@ -16,12 +16,9 @@
 #include "interfaces/descriptor.h"
 #include "recording/input.h"
 #include "recording/output.h"
+#include "recording/spool-list.h"
 #include "recording/spool-text.h"
 #include "recording/target.h"
-
-static int spool_fetch_list(Proxy *proxy, json_object **ret, Reason *reason) {
-        return proxy_get(proxy, NULL, "ListSpool", NULL, ret, reason);
-}
 
 static const char *spool_fetch_text_of(json_object *object, const char *key) {
         return json_object_get_string(json_object_object_get(object, key)) ?: "";
@@ -55,7 +52,7 @@ int spool_resolve(Proxy *proxy,
                 Reason *reason) {
         _cleanup_json_ json_object *rows = NULL;
 
-        int r = spool_fetch_list(proxy, &rows, reason);
+        int r = spool_list_read(proxy, &rows, reason);
         if (r != 0)
                 return r;
         json_object *row = spool_fetch_find(rows, name);
@@ -266,7 +263,7 @@ int spool_fetch(Context *context, Proxy *proxy, const SpoolFetch *fetch, Reason 
         _cleanup_json_ json_object *rows = NULL;
         struct stat status;
 
-        int r = spool_fetch_list(proxy, &rows, reason);
+        int r = spool_list_read(proxy, &rows, reason);
         if (r != 0)
                 return r;
         json_object *row = spool_fetch_find(rows, fetch->name);

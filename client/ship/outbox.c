@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* What is to be shipped: the list of ktraced, which knows what was acknowledged. So this program
- * keeps no state of its own, and a kill at any time loses nothing. Files are shipped in their
+ * keeps no state of its own, and a kill at any time loses nothing. The list is read in pages, one
+ * at a time: a long backlog needs no more memory than a short one. Files are shipped in their
  * order, when nothing is written to them any more. The end of a recording follows its last file. */
 
 #include "ship/outbox.h"
@@ -10,18 +11,6 @@
 #include <string.h>
 
 #include "interfaces/stream-name.h"
-
-struct Outbox {
-        json_object *recordings; /* only marked ones */
-};
-
-Outbox *outbox_free(Outbox *outbox) {
-        if (!outbox)
-                return NULL;
-        json_object_put(outbox->recordings);
-        free(outbox);
-        return NULL;
-}
 
 static const char *outbox_get_text(json_object *object, const char *key) {
         json_object *value = json_object_object_get(object, key);
@@ -39,44 +28,6 @@ static bool outbox_get_flag(json_object *object, const char *key) {
         return json_object_get_boolean(json_object_object_get(object, key));
 }
 
-static int outbox_take_marked(Outbox *outbox, json_object *list) {
-        outbox->recordings = json_object_new_array();
-        if (!outbox->recordings)
-                return -ENOMEM;
-        for (size_t i = 0; i < json_object_array_length(list); i++) {
-                json_object *entry = json_object_array_get_idx(list, i);
-
-                if (!outbox_get_flag(entry, "ship") || outbox_get_flag(entry, "shipped"))
-                        continue;
-                if (json_object_array_add(outbox->recordings, json_object_get(entry)) < 0) {
-                        json_object_put(entry);
-                        return -ENOMEM;
-                }
-        }
-        return 0;
-}
-
-int outbox_read(ktrace *connection, Outbox **ret, Reason *reason) {
-        _cleanup_(outbox_free_cleanup) Outbox *outbox = calloc(1, sizeof(*outbox));
-        _cleanup_json_ json_object *answer = NULL;
-        _cleanup_free_ char *text = NULL;
-        ktrace_error error = {};
-
-        if (!outbox)
-                return -ENOMEM;
-        int r = ktrace_call(connection, NULL, "ListSpool", NULL, &text, &error);
-        if (r < 0)
-                return reason_set(reason, KT_E_FAILED, "ktraced: %s", error.text);
-        answer = json_tokener_parse(text);
-        json_object *list = json_object_object_get(answer, "recordings");
-        if (!json_object_is_type(list, json_type_array))
-                return reason_set(reason, KT_E_FAILED, "ktraced: expected a list of recordings");
-        r = outbox_take_marked(outbox, list);
-        if (r == 0)
-                *ret = TAKE_PTR(outbox);
-        return r;
-}
-
 /* Returns true if nobody writes the file, it has data, and it was not acknowledged. */
 static bool outbox_fill_file(OutboxItem *item, json_object *file) {
         const char *name = outbox_get_text(file, "name"), *state = outbox_get_text(file, "state");
@@ -90,9 +41,7 @@ static bool outbox_fill_file(OutboxItem *item, json_object *file) {
                (strcmp(state, "whole") == 0 || strcmp(state, "cut") == 0);
 }
 
-static int outbox_visit_recording(json_object *entry,
-                int (*visit)(const OutboxItem *item, void *userdata),
-                void *userdata) {
+static int outbox_visit_recording(json_object *entry, OutboxHandler visit, void *userdata) {
         json_object *files = json_object_object_get(entry, "files");
         OutboxItem item = {
                 .uid = outbox_get_number(entry, "uid"),
@@ -117,15 +66,78 @@ static int outbox_visit_recording(json_object *entry,
         return visit(&item, userdata);
 }
 
-int outbox_visit(const Outbox *outbox,
-                int (*visit)(const OutboxItem *item, void *userdata),
-                void *userdata) {
+static bool outbox_is_waiting(json_object *entry) {
+        return outbox_get_flag(entry, "ship") && !outbox_get_flag(entry, "shipped");
+}
+
+/* next: "" for the first page; then the one after it. Each page must go on, or this would never
+ * end. */
+static int outbox_read_page(ktrace *connection,
+                char next[static KT_ID_DIGITS + 1],
+                json_object **ret,
+                Reason *reason) {
+        _cleanup_json_ json_object *answer = NULL;
+        char parameters[KT_ID_DIGITS + 32];
+        _cleanup_free_ char *text = NULL;
+        ktrace_error error = {};
+
+        (void)snprintf(parameters, sizeof(parameters), "{\"after\": \"%s\"}", next);
+        if (ktrace_call(connection, NULL, "ListSpool", parameters, &text, &error) < 0)
+                return reason_set(reason, KT_E_FAILED, "ktraced: %s", error.text);
+        answer = json_tokener_parse(text);
+        const char *follows = outbox_get_text(answer, "next");
+        json_object *page = json_object_object_get(answer, "recordings");
+        if (!json_object_is_type(page, json_type_array) || strlen(follows) > KT_ID_DIGITS ||
+                        (*follows && strcmp(follows, next) <= 0))
+                return reason_set(reason, KT_E_FAILED, "ktraced: expected a list of recordings");
+        (void)snprintf(next, KT_ID_DIGITS + 1, "%s", follows);
+        *ret = json_object_get(page);
+        return 0;
+}
+
+typedef int (*OutboxEntryHandler)(json_object *entry, void *userdata);
+
+/* Returns what the first handler returned that stopped it, or an error with a reason. */
+static int outbox_visit_waiting(ktrace *connection,
+                OutboxEntryHandler visit,
+                void *userdata,
+                Reason *reason) {
+        char next[KT_ID_DIGITS + 1] = "";
         int r = 0;
 
-        for (size_t i = 0; r == 0 && i < json_object_array_length(outbox->recordings); i++)
-                r = outbox_visit_recording(
-                                json_object_array_get_idx(outbox->recordings, i), visit, userdata);
+        do {
+                _cleanup_json_ json_object *page = NULL;
+
+                r = outbox_read_page(connection, next, &page, reason);
+                for (size_t i = 0; r == 0 && i < json_object_array_length(page); i++) {
+                        json_object *entry = json_object_array_get_idx(page, i);
+
+                        if (outbox_is_waiting(entry))
+                                r = visit(entry, userdata);
+                }
+        } while (r == 0 && *next);
         return r;
+}
+
+typedef struct OutboxVisit {
+        OutboxHandler handler;
+        void *userdata;
+        bool is_stopped;
+} OutboxVisit;
+
+static int outbox_visit_entry(json_object *entry, void *userdata) {
+        OutboxVisit *visit = userdata;
+
+        int r = outbox_visit_recording(entry, visit->handler, visit->userdata);
+        visit->is_stopped = r != 0;
+        return r;
+}
+
+int outbox_visit(ktrace *connection, OutboxHandler handler, void *userdata, Reason *reason) {
+        OutboxVisit visit = { handler, userdata, false };
+
+        int r = outbox_visit_waiting(connection, outbox_visit_entry, &visit, reason);
+        return visit.is_stopped ? 0 : r;
 }
 
 static int outbox_add_bytes(const OutboxItem *item, void *userdata) {
@@ -133,13 +145,14 @@ static int outbox_add_bytes(const OutboxItem *item, void *userdata) {
         return 0;
 }
 
-uint64_t outbox_count_bytes(const Outbox *outbox) {
-        uint64_t bytes = 0;
+static int outbox_count_entry(json_object *entry, void *userdata) {
+        OutboxCount *count = userdata;
 
-        (void)outbox_visit(outbox, outbox_add_bytes, &bytes);
-        return bytes;
+        count->n_recordings++;
+        return outbox_visit_recording(entry, outbox_add_bytes, &count->n_bytes);
 }
 
-bool outbox_is_empty(const Outbox *outbox) {
-        return json_object_array_length(outbox->recordings) == 0;
+int outbox_count(ktrace *connection, OutboxCount *ret, Reason *reason) {
+        *ret = (OutboxCount){};
+        return outbox_visit_waiting(connection, outbox_count_entry, ret, reason);
 }

@@ -20,17 +20,17 @@ typedef struct OutboxItem {
         json_object *description; /* for the end: the entry without its files; borrowed */
 } OutboxItem;
 
-typedef struct Outbox Outbox;
+/* Stops the visit if it returns other than 0. */
+typedef int (*OutboxHandler)(const OutboxItem *item, void *userdata);
 
-/* Asks ktraced. Returns 0, or -errno or KT_E_* with a reason. */
-int outbox_read(ktrace *connection, Outbox **ret, Reason *reason);
-Outbox *outbox_free(Outbox *outbox);
-DEFINE_CLEANUP(Outbox, outbox_free);
-/* Calls visit with each thing that is to be shipped, in the order of a recording, until it returns
- * other than 0. */
-int outbox_visit(const Outbox *outbox,
-                int (*visit)(const OutboxItem *item, void *userdata),
-                void *userdata);
-/* How many bytes of whole files are to be shipped, and whether there are marked recordings. */
-uint64_t outbox_count_bytes(const Outbox *outbox);
-bool outbox_is_empty(const Outbox *outbox);
+/* Calls handler with each thing that is to be shipped, in the order of a recording. ktraced is
+ * asked again for each page of its list. Returns 0, also when stopped, or -errno or KT_E_* with a
+ * reason. */
+int outbox_visit(ktrace *connection, OutboxHandler handler, void *userdata, Reason *reason);
+
+typedef struct OutboxCount {
+        uint64_t n_recordings; /* that are marked, and have not arrived whole */
+        uint64_t n_bytes;      /* of whole files that are to be shipped */
+} OutboxCount;
+
+int outbox_count(ktrace *connection, OutboxCount *ret, Reason *reason);

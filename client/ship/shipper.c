@@ -354,27 +354,28 @@ static int shipper_visit(const OutboxItem *item, void *userdata) {
 
 /* Returns the time until the next turn. */
 static uint64_t shipper_turn(Shipper *shipper) {
-        _cleanup_(outbox_free_cleanup) Outbox *outbox = NULL;
+        OutboxCount count = {};
         Reason reason = {};
 
         shipper->has_failed = shipper->has_lost_broker = false;
         shipper->failed_id[0] = '\0';
         int r = shipper_connect(shipper, &reason);
-        r = r ?: outbox_read(shipper->connection, &outbox, &reason);
+        r = r ?: outbox_count(shipper->connection, &count, &reason);
+        if (r == 0) {
+                shipper_report(shipper, count.n_bytes);
+                r = outbox_visit(shipper->connection, shipper_visit, shipper, &reason);
+                shipper_report(shipper, 0);
+        }
         if (r != 0) {
                 shipper_log(shipper, r, &reason);
                 shipper->has_failed = true;
-        } else {
-                shipper_report(shipper, outbox_count_bytes(outbox));
-                (void)outbox_visit(outbox, shipper_visit, shipper);
-                shipper_report(shipper, 0);
         }
         if (shipper->has_failed) {
                 ktrace_close(shipper->connection);
                 shipper->connection = NULL;
                 return backoff_next_usec(&shipper->backoff);
         }
-        return shipper->settings->interval_usec * (outbox_is_empty(outbox) ? IDLE_TIMES : 1);
+        return shipper->settings->interval_usec * (count.n_recordings > 0 ? 1 : IDLE_TIMES);
 }
 
 int shipper_run(const ShipSettings *settings, const char *credentials_dir) {

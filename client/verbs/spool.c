@@ -11,6 +11,7 @@
 
 #include "export/export.h"
 #include "recording/spool-fetch.h"
+#include "recording/spool-list.h"
 #include "remote/near.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
@@ -90,7 +91,7 @@ static int list_entries(Context *context,
                 Reason *reason) {
         _cleanup_json_ json_object *list = NULL;
 
-        int r = proxy_get(proxy, NULL, "ListSpool", NULL, &list, reason);
+        int r = spool_list_read(proxy, &list, reason);
         return r ?: print_list(context, list);
 }
 

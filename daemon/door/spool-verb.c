@@ -6,6 +6,7 @@
 #include "door/parameter.h"
 #include "session/registry.h"
 #include "spool/spool-fetch.h"
+#include "spool/spool-list.h"
 #include "spool/spool-ship.h"
 
 static Spool *spool_verb_get_spool(const MethodCall *call) {
@@ -14,9 +15,10 @@ static Spool *spool_verb_get_spool(const MethodCall *call) {
 
 int verb_list_spool(MethodCall *call, Reason *reason) {
         SessionReach reach = desk_get_reach(call->peer);
+        const char *after = method_call_get_text(call, "after");
 
         int r = method_call_wait(call, reason);
-        return r ?: spool_list(spool_verb_get_spool(call), call->request, reach, reason);
+        return r ?: spool_list(spool_verb_get_spool(call), call->request, reach, after, reason);
 }
 
 int verb_open_spool(MethodCall *call, Reason *reason) {

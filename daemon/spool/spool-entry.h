@@ -73,12 +73,12 @@ struct Spool {
         const Policy *policy; /* borrowed; NULL: none */
         const SpoolHandlers *handlers;
         void *userdata;
-        Worker *worker; /* its own thread; NULL until first needed */
-        SpoolDisk disk; /* used by the thread only */
-        struct SpoolEntries entries;
-        struct SpoolJobs jobs;   /* submitted to the thread */
-        struct SpoolJobs asking; /* until loaded */
-        struct SpoolJobs ending; /* until an entry has ended */
+        Worker *worker;              /* its own thread; NULL until first needed */
+        SpoolDisk disk;              /* used by the thread only */
+        struct SpoolEntries entries; /* in the order of their ids */
+        struct SpoolJobs jobs;       /* submitted to the thread */
+        struct SpoolJobs asking;     /* until loaded */
+        struct SpoolJobs ending;     /* until an entry has ended */
         struct SpoolFetches fetches;
         bool is_loaded, is_loading, is_leaving, is_closing;
         sd_event_source *timer; /* for entries that wait for space */

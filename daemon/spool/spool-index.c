@@ -22,6 +22,19 @@
 
 #define SPOOL_VERSION 1
 
+/* The entries are in the order of their ids, for the pages of the list. */
+static void spool_entry_insert(Spool *spool, SpoolEntry *entry) {
+        SpoolEntry *next;
+
+        TAILQ_FOREACH(next, &spool->entries, entries)
+                if (strcmp(next->id, entry->id) > 0)
+                        break;
+        if (next)
+                TAILQ_INSERT_BEFORE(next, entry, entries);
+        else
+                TAILQ_INSERT_TAIL(&spool->entries, entry, entries);
+}
+
 SpoolEntry *spool_entry_new(Spool *spool, const char *id) {
         SpoolEntry *entry = calloc(1, sizeof(*entry));
 
@@ -30,7 +43,7 @@ SpoolEntry *spool_entry_new(Spool *spool, const char *id) {
         entry->spool = spool;
         entry->worker_fd = -1;
         memcpy(entry->id, id, sizeof(entry->id));
-        TAILQ_INSERT_TAIL(&spool->entries, entry, entries);
+        spool_entry_insert(spool, entry);
         return entry;
 }
 

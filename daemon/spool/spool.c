@@ -336,40 +336,6 @@ bool spool_is_visible(const SpoolEntry *entry, const Subject *subject, SessionRe
                (is_there(entry) && spool_may_ship(entry, subject));
 }
 
-static void spool_answer_list(SpoolJob *job, int result, const Reason *reason) {
-        SessionReach reach = job->number ? REACH_ALL : REACH_OWN;
-        Request *request = TAKE_PTR(job->request);
-        json_object *list = json_object_new_array();
-        const SpoolEntry *entry;
-        int r = result ?: list ? 0 : -ENOMEM;
-
-        TAILQ_FOREACH(entry, &job->spool->entries, entries) {
-                json_object *object = NULL;
-
-                if (r != 0 || !spool_is_visible(entry, &request->subject, reach))
-                        continue;
-                r = spool_entry_describe(entry, &object);
-                r = r ?: describe_append(list, object);
-        }
-        request->list = list;
-        spool_job_free(job);
-        request->done(request, r, reason);
-}
-
-int spool_list(Spool *spool, Request *request, SessionReach reach, Reason *reason) {
-        SpoolJob *job = NULL;
-
-        if (!spool)
-                return reason_set(reason, KT_E_FAILED, "this ktraced has no spool");
-        job = spool_job_new(spool, NULL);
-        if (!job)
-                return -ENOMEM;
-        job->request = request;
-        job->number = reach == REACH_ALL;
-        job->begin = spool_answer_list;
-        return spool_job_when_loaded(job);
-}
-
 static void spool_on_removed(SpoolJob *job, int result, const Reason *reason) {
         SpoolEntry *entry = spool_find(job->spool, job->id);
         Request *request = TAKE_PTR(job->request);

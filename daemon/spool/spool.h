@@ -123,12 +123,7 @@ typedef struct SpoolNote {
 } SpoolNote;
 
 /* The methods of clients. spool: NULL if this daemon has no spool. A return value other than 0 is
- * the answer, and `done` is not called. spool_list() answers with request->list:
- * [{"id","name","uid","kind",
- * "state","bytes","created-usec","ended-usec","code","reason","lost","dropped-files",
- * "dropped-bytes","files":[{"name","bytes","state"}]}], and "ship", "shipped-file" and "shipped" of
- * a marked one. KT_E_FAILED: the disk failed. */
-int spool_list(Spool *spool, Request *request, SessionReach reach, Reason *reason);
+ * the answer, and `done` is not called. */
 /* KT_E_NO_SUCH_SESSION, KT_E_BUSY while its session exists. */
 int spool_remove(Spool *spool,
                 Request *request,

@@ -205,7 +205,7 @@ case_false_acknowledgement() { # acknowledge a recording that a rule lets anothe
         attack "$id" <<'EOS'
 from attack import *
 import sys
-for recording in manager.ListSpool():
+for recording in manager.ListSpool("")[0]:
     for file in recording["files"]:
         manager.AcknowledgeSpool(sys.argv[1], file["name"])
 EOS

@@ -277,6 +277,30 @@ case_spool_links() { # symbolic links in the spool directory are neither followe
         rm "$SPOOL_DIR/00000000deadbeef"
 }
 
+case_spool_pages() { # a list of more recordings than one answer holds is whole, and sorted by time
+        spool_begin
+        ktracectl spool list
+        spool_daemon
+        local i id
+        for i in $(seq 1 300); do
+                id=$(printf '%016x' $((0x9e3779b97f4a7c15 * i)))
+                mkdir -m 700 "$SPOOL_DIR/$id"
+                echo "{\"version\": 1, \"uid\": 0, \"name\": \"n$i\", \"kind\": \"session\", \"created-usec\": $i,
+                        \"ended-usec\": 400, \"code\": \"x\", \"reason\": \"planted\"}" >"$SPOOL_DIR/$id/session.json"
+        done
+        same "$(seq 1 300)" "$(spooled | jq -r '.[]["created-usec"]')" "the list"
+        same "$(seq 1 300)" "$(ktracectl --varlink spool list --json=short | jq -r '.[]["created-usec"]')" "over Varlink"
+        busctl --json=short call org.ktrace1 /org/ktrace1 org.ktrace1.Manager ListSpool s '' >page.json
+        same 256 "$(jq '.data[0] | length' page.json)" "recordings of a page"
+        busctl --json=short call org.ktrace1 /org/ktrace1 org.ktrace1.Manager ListSpool s "$(jq -r '.data[1]' page.json)" \
+                >rest.json
+        same '44 ""' "$(jq -r '"\(.data[0] | length) \(.data[1] | tojson)"' rest.json)" "the last page"
+        refused 1 'after: \"x\" is not an id' busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager ListSpool s x
+        # One of the last page is found by its name.
+        expect 0 ktracectl spool remove "$(jq -r '.data[0][-1].name.data' rest.json)"
+        same 299 "$(spooled | jq length)" "recordings afterwards"
+}
+
 case_spool_fetch_nothing() { # a fetch that gets no frame of a recording fails, and leaves no file
         spool_begin
         spool_recorder box '{"max-bytes": 1048576}'
