@@ -286,14 +286,15 @@ case_spool_pages() { # a list of more recordings than one answer holds is whole,
                 id=$(printf '%016x' $((0x9e3779b97f4a7c15 * i)))
                 mkdir -m 700 "$SPOOL_DIR/$id"
                 echo "{\"version\": 1, \"uid\": 0, \"name\": \"n$i\", \"kind\": \"session\", \"created-usec\": $i,
-                        \"ended-usec\": 400, \"code\": \"x\", \"reason\": \"planted\"}" >"$SPOOL_DIR/$id/session.json"
+                        \"ended-usec\": 400, \"code\": \"x\", \"reason\": \"planted\"}" \
+                        >"$SPOOL_DIR/$id/session.json"
         done
         same "$(seq 1 300)" "$(spooled | jq -r '.[]["created-usec"]')" "the list"
         same "$(seq 1 300)" "$(ktracectl --varlink spool list --json=short | jq -r '.[]["created-usec"]')" "over Varlink"
         busctl --json=short call org.ktrace1 /org/ktrace1 org.ktrace1.Manager ListSpool s '' >page.json
         same 256 "$(jq '.data[0] | length' page.json)" "recordings of a page"
-        busctl --json=short call org.ktrace1 /org/ktrace1 org.ktrace1.Manager ListSpool s "$(jq -r '.data[1]' page.json)" \
-                >rest.json
+        busctl --json=short call org.ktrace1 /org/ktrace1 org.ktrace1.Manager \
+                ListSpool s "$(jq -r '.data[1]' page.json)" >rest.json
         same '44 ""' "$(jq -r '"\(.data[0] | length) \(.data[1] | tojson)"' rest.json)" "the last page"
         refused 1 'after: \"x\" is not an id' busctl call org.ktrace1 /org/ktrace1 org.ktrace1.Manager ListSpool s x
         # One of the last page is found by its name.
