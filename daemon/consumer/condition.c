@@ -11,9 +11,9 @@
 #include "consumer/condition.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <string.h>
 
+#include "consumer/condition-glob.h"
 #include "consumer/records/count-field.h"
 
 #define DEPTH_MAX 64
@@ -189,15 +189,12 @@ static bool condition_compare_numbers(const Condition *c, uint64_t number) {
 }
 
 static bool compare_text(const Condition *c, const uint8_t *record, size_t size) {
-        char text[COUNT_TEXT_MAX + 1];
         size_t n;
 
-        const char *found = count_field_read_text(&c->field, record, size, &n);
-        memcpy(text, found, n);
-        text[n] = '\0';
-        if (c->comparison == COMPARISON_EQUAL)
-                return strcmp(text, c->text) == 0;
-        return fnmatch(c->text, text, 0) == 0;
+        const char *text = count_field_find_text(&c->field, record, size, &n);
+        if (c->comparison == COMPARISON_GLOB)
+                return condition_glob_match(c->text, text, n);
+        return n == strlen(c->text) && memcmp(text, c->text, n) == 0;
 }
 
 bool condition_holds(const Condition *condition, const uint8_t *record, size_t size, unsigned cpu) {

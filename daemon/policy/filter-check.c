@@ -12,6 +12,10 @@
  * - char arrays are strings; so is the target of a `char *`, read while the event is recorded: from
  *   kernel memory, or from the process's memory with .ustring after the name;
  * - a glob that starts with a digit is compared literally, one that starts with '!' is negated;
+ * - "*x" is compared with the end of the whole char array, and not of the string in it, so it never
+ *   holds; "*x*" is also searched for behind the end of the string, where the ring may have bytes
+ * of older records, which can be those of others. With any other special character in it, the glob
+ *   is compared with the string only;
  * - a string has 255 bytes at most.
  *
  * If callers could make the kernel follow pointers, they could read kernel memory byte by byte, by
@@ -245,21 +249,35 @@ static bool is_equality(const FilterNode *node) {
         return node->op.op == OPERATOR_EQUAL || node->op.op == OPERATOR_NOT_EQUAL;
 }
 
-/* Parses a glob by the kernel's rules: a leading ! negates the comparison. A leading digit, or a
- * second !, would be misread by the kernel and is escaped when it is printed. */
+static FilterEscape find_escape(const FilterNode *node) {
+        const char *p = node->string, *end = p + node->string_size;
+
+        if (p < end && *p >= '0' && *p <= '9')
+                return ESCAPE_DIGIT;
+        if (p < end && *p == '!')
+                return ESCAPE_EXCLAMATION;
+        if (node->string_size < 2 || *p != '*')
+                return ESCAPE_NONE;
+        for (p++; p < end; p++)
+                if (strchr("?[\\", *p) || (*p == '*' && p + 1 < end))
+                        return ESCAPE_NONE;
+        return p[-1] == '*' && node->string_size == 2 ? ESCAPE_NONE : ESCAPE_STAR;
+}
+
+/* Parses a glob by the kernel's rules: a leading ! negates the comparison. What the kernel would
+ * then misread is escaped when it is printed. */
 static void take_glob(FilterNode *node) {
         if (node->string_size > 0 && node->string[0] == '!') {
                 node->negated = !node->negated;
                 node->string++;
                 node->string_size--;
         }
+        node->escape = find_escape(node);
 }
 
-/* The bytes that printing adds to a glob: brackets around a digit, or a backslash. */
+/* The bytes that printing adds to a glob. */
 static size_t count_escapes(const FilterNode *node) {
-        char first = node->string_size > 0 ? node->string[0] : '\0';
-
-        return first >= '0' && first <= '9' ? 2 : first == '!' ? 1 : 0;
+        return node->escape == ESCAPE_DIGIT ? 2 : node->escape != ESCAPE_NONE;
 }
 
 static int check_string(FilterTree *tree, FilterNode *node, size_t size) {
@@ -281,6 +299,7 @@ static int check_string(FilterTree *tree, FilterNode *node, size_t size) {
         node->value_type = VALUE_STRING;
         node->string = value->p;
         node->string_size = value->size;
+        node->escape = ESCAPE_NONE;
         if (is_glob)
                 take_glob(node);
         size_t max = STRING_MAX - (is_glob ? count_escapes(node) : 0);

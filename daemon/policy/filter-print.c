@@ -57,12 +57,16 @@ static void print_string(FilterText *out, const FilterNode *node) {
         const char *quote = memchr(p, '"', node->string_size) ? "'" : "\"";
 
         filter_print_text(out, quote);
-        if (node->op.op == OPERATOR_GLOB && p < end && *p >= '0' && *p <= '9') {
+        if (node->escape == ESCAPE_DIGIT) {
                 filter_print_text(out, "[");
                 filter_print_bytes(out, p++, 1);
                 filter_print_text(out, "]");
-        } else if (node->op.op == OPERATOR_GLOB && p < end && *p == '!')
+        } else if (node->escape == ESCAPE_EXCLAMATION)
                 filter_print_text(out, "\\");
+        else if (node->escape == ESCAPE_STAR) {
+                filter_print_bytes(out, p++, 1);
+                filter_print_text(out, "\\");
+        }
         filter_print_bytes(out, p, (size_t)(end - p));
         filter_print_text(out, quote);
 }

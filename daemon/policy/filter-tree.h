@@ -57,6 +57,14 @@ typedef enum FilterValueType {
         VALUE_FUNCTION,
 } FilterValueType;
 
+/* What printing adds to a glob, so that the kernel does not misread it. */
+typedef enum FilterEscape {
+        ESCAPE_NONE,
+        ESCAPE_DIGIT,       /* brackets around a digit in front */
+        ESCAPE_EXCLAMATION, /* a backslash before a ! in front */
+        ESCAPE_STAR,        /* a backslash after a * in front */
+} FilterEscape;
+
 typedef struct FilterNode {
         FilterNodeType type;
         bool negated;
@@ -71,6 +79,7 @@ typedef struct FilterNode {
         uint64_t number; /* two's complement when signed */
         const char *string;
         size_t string_size;
+        FilterEscape escape;
 } FilterNode;
 
 typedef struct FilterTree {

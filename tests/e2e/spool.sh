@@ -290,7 +290,7 @@ case_spool_pages() { # a list of more recordings than one answer holds is whole,
                         >"$SPOOL_DIR/$id/session.json"
         done
         same "$(seq 1 300)" "$(spooled | jq -r '.[]["created-usec"]')" "the list"
-        same "$(seq 1 300)" "$(ktracectl --varlink spool list --json=short | jq -r '.[]["created-usec"]')" "over Varlink"
+        same "$(seq 1 300)" "$(ktracectl --varlink spool list --json=short | jq -r '.[]["created-usec"]')" Varlink
         busctl --json=short call org.ktrace1 /org/ktrace1 org.ktrace1.Manager ListSpool s '' >page.json
         same 256 "$(jq '.data[0] | length' page.json)" "recordings of a page"
         busctl --json=short call org.ktrace1 /org/ktrace1 org.ktrace1.Manager \

@@ -204,6 +204,15 @@ static void test_globs(void) {
         assert_compiles("name ~ '!2'", "!(name ~ \"[2]\")");
         assert_compiles("name ~ '2!a'", "name ~ \"[2]!a\"");
         assert_compiles("name ~ '!!a*'", "!(name ~ \"\\!a*\")");
+        /* With a * in front and no other in the middle, it does not stop at the string's end. */
+        assert_compiles("name ~ '*ab'", "name ~ \"*\\ab\"");
+        assert_compiles("name ~ '!*a'", "!(name ~ \"*\\a\")");
+        assert_compiles("name ~ '*ab*'", "name ~ \"*\\ab*\"");
+        assert_compiles("name ~ '*a*b'", "name ~ \"*a*b\"");
+        assert_compiles("name ~ '**'", "name ~ \"**\"");
+        assert_compiles("name ~ '*a?'", "name ~ \"*a?\"");
+        assert_compiles("name ~ '*'", "name ~ \"*\"");
+        assert_compiles("name ~ \"*\\ab\"", "name ~ \"*\\ab\"");
 }
 
 static void test_string_length(void) {

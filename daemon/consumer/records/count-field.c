@@ -68,7 +68,7 @@ static bool find_payload(const CountField *field,
         return *ret_begin <= size && *ret_size <= size - *ret_begin;
 }
 
-const char *count_field_read_text(const CountField *field,
+const char *count_field_find_text(const CountField *field,
                 const uint8_t *record,
                 size_t size,
                 size_t *ret_size) {
@@ -78,6 +78,16 @@ const char *count_field_read_text(const CountField *field,
         if (!find_payload(field, record, size, &begin, &room))
                 return "";
         const char *text = (const char *)record + begin;
-        *ret_size = strnlen(text, MIN_OF(room, (size_t)COUNT_TEXT_MAX));
+        *ret_size = strnlen(text, room);
+        return text;
+}
+
+const char *count_field_read_text(const CountField *field,
+                const uint8_t *record,
+                size_t size,
+                size_t *ret_size) {
+        const char *text = count_field_find_text(field, record, size, ret_size);
+
+        *ret_size = MIN_OF(*ret_size, (size_t)COUNT_TEXT_MAX);
         return text;
 }

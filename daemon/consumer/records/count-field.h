@@ -17,7 +17,12 @@ typedef struct CountField {
 int count_field_find(const Format *format, const char *name, CountField *ret);
 /* Returns the number, sign-extended to 64 bits. Returns 0 when the record is too short. */
 uint64_t count_field_read_number(const CountField *field, const uint8_t *record, size_t size);
-/* Returns the text up to the NUL, at most COUNT_TEXT_MAX bytes. It is borrowed from the record. */
+/* Returns the text up to the NUL. It is borrowed from the record. */
+const char *count_field_find_text(const CountField *field,
+                const uint8_t *record,
+                size_t size,
+                size_t *ret_size);
+/* The same, at most COUNT_TEXT_MAX bytes of it. */
 const char *count_field_read_text(const CountField *field,
                 const uint8_t *record,
                 size_t size,
