@@ -7,7 +7,7 @@
 # tests/e2e/tap.sh). A deep run that was interrupted continues: parts that have ended on the same sources are not
 # run again; their results are in build/deep. `test.sh list` prints the suites and their parts.
 #
-# All suites but tree, unit and tsan require root. Parts that run in a guest run beside the other parts.
+# All suites but tree, unit and tsan require root. Parts that run in a guest, and most programs, run beside the others.
 # The end of the output names the time of each part and the slowest cases. The last line sums up. The exit status is 0
 # only if nothing failed.
 set -eu
@@ -134,30 +134,31 @@ build_part() {
         esac
 }
 
-# programs DIR ARGUMENT...: runs meson's tests and prints their TAP, with a line for the time of each program.
+# programs DIR NAME ARGUMENT...: runs meson's tests and prints their TAP, with a line for the time of each program.
+# NAME: of the logs, because parts may run at the same time.
 programs() {
-        local dir=$1 testlog=$1/meson-logs/testlog.json
-        shift
+        local dir=$1 name=$2 testlog=$1/meson-logs/$2.json
+        shift 2
         rm -f "$testlog"
-        meson test -C "$dir" --no-rebuild --timeout-multiplier 4 "$@" >"$temporary/meson" 2>&1 || true
-        [ -s "$testlog" ] || { tail -n 1 "$temporary/meson"; return 1; }
+        meson test -C "$dir" --logbase "$name" --no-rebuild --timeout-multiplier 4 "$@" >"$temporary/$name" 2>&1 || true
+        [ -s "$testlog" ] || { tail -n 1 "$temporary/$name"; return 1; }
         jq -rf tests/meson-tap.jq "$testlog"
 }
 
 run_part() {
         case $1 in
-        tree | unit) programs build --suite "$1" ;;
-        native-programs) programs build --suite native ;;
+        tree | unit) programs build "$1" --suite "$1" ;;
+        native-programs) programs build native --suite native ;;
         native-cases) tests/native/run.sh build ;;
         native-upgrade) tests/native/upgrade.sh build ;;
         # The suite slow tests time limits, mostly with peers in Python. With sanitizers it runs only with deep.
         asan-programs)
                 # shellcheck disable=SC2046 # several words
-                programs build-asan --suite unit $([ -n "$deep" ] && echo --suite native || echo --no-suite slow) \
+                programs build-asan asan --suite unit $([ -n "$deep" ] && echo --suite native || echo --no-suite slow) \
                         --timeout-multiplier 12
                 ;;
         asan-cases) TAP_TAG=asan tests/native/run.sh build-asan ;;
-        tsan) programs build-tsan work-worker client-print-jobs ;;
+        tsan) programs build-tsan tsan work-worker client-print-jobs ;;
         trixie-unit) tests/trixie/unit.sh ;;
         trixie-smoke) GUEST_SUITE=trixie TAP_TAG=smoke tests/guest/suite.sh build ;;
         trixie-boots) GUEST_SUITE=trixie tests/guest/boots.sh build ;;
@@ -204,7 +205,9 @@ show_part() {
         passed=$((passed + ok)) failed=$((failed + not_ok)) skipped=$((skipped + skip))
 }
 
-# in_background PART: an emulated guest needs one CPU and no more, so as many run at a time as there are CPUs.
+# in_background PART: as many parts run at a time as there are CPUs, beside the one in the foreground. They are parts in
+# a guest, which needs one CPU and no more, and programs that do not trace this machine. Only one part at a time may do
+# that, because the tests would see what others record.
 background=()
 mkfifo "$temporary/free"
 exec 8<>"$temporary/free"
@@ -252,7 +255,15 @@ for part in "${built[@]}"; do
         fi
         case $part in
         trixie-unit) record_part "$part" 8>&- && show_part "$part" ;;
-        *guest* | attack* | trixie*) in_background "$part" ;;
+        *guest* | attack* | trixie* | unit | tsan) in_background "$part" ;;
+        asan-programs) # with deep, also those of the suite native
+                if [ -n "$deep" ]; then
+                        record_part "$part" 8>&-
+                        show_part "$part"
+                else
+                        in_background "$part"
+                fi
+                ;;
         *)
                 record_part "$part" 8>&-
                 show_part "$part"

@@ -415,7 +415,7 @@ typedef struct ControlMessage {
                 struct {
                         uint32_t number;   /* below SHARE_VIEWERS_MAX */
                         uint32_t redacted; /* clean the records by the metadata */
-                } class;                   /* fds: metadata JSON, the pool */
+                } class;                   /* fds: metadata JSON, conditions JSON, the pool */
 
                 struct {
                         uint32_t number; /* below SHARE_VIEWERS_MAX */

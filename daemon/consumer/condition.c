@@ -55,6 +55,7 @@ struct Condition {
         Comparison comparison;
         uint64_t number;
         char *text;
+        size_t least_size; /* of a record with all fields; only in the root */
 };
 
 static void clear(Condition *condition) {
@@ -152,6 +153,14 @@ static int condition_parse(json_object *object,
         return parse_comparison(object, format, ret);
 }
 
+static size_t condition_find_size(const Condition *condition) {
+        size_t size = (size_t)condition->field.offset + condition->field.size;
+
+        for (size_t i = 0; i < condition->n_parts; i++)
+                size = MAX_OF(size, condition_find_size(&condition->parts[i]));
+        return size;
+}
+
 int condition_new(json_object *object, const Format *format, Condition **ret) {
         _cleanup_(condition_free_cleanup) Condition *condition = calloc(1, sizeof(*condition));
 
@@ -160,6 +169,7 @@ int condition_new(json_object *object, const Format *format, Condition **ret) {
         int r = condition_parse(object, format, 0, condition);
         if (r < 0)
                 return r;
+        condition->least_size = condition_find_size(condition);
         *ret = TAKE_PTR(condition);
         return 0;
 }
@@ -197,17 +207,18 @@ static bool compare_text(const Condition *c, const uint8_t *record, size_t size)
         return n == strlen(c->text) && memcmp(text, c->text, n) == 0;
 }
 
-bool condition_holds(const Condition *condition, const uint8_t *record, size_t size, unsigned cpu) {
+static bool condition_evaluate(const Condition *condition,
+                const uint8_t *record,
+                size_t size,
+                unsigned cpu) {
         bool holds = false;
 
-        if (!condition)
-                return true;
         switch (condition->kind) {
         case CONDITION_AND:
         case CONDITION_OR:
                 holds = condition->kind == CONDITION_AND;
                 for (size_t i = 0; i < condition->n_parts; i++)
-                        if (condition_holds(&condition->parts[i], record, size, cpu) != holds) {
+                        if (condition_evaluate(&condition->parts[i], record, size, cpu) != holds) {
                                 holds = !holds;
                                 break;
                         }
@@ -224,4 +235,10 @@ bool condition_holds(const Condition *condition, const uint8_t *record, size_t s
                 break;
         }
         return holds != condition->is_negated;
+}
+
+bool condition_holds(const Condition *condition, const uint8_t *record, size_t size, unsigned cpu) {
+        if (!condition)
+                return true;
+        return size >= condition->least_size && condition_evaluate(condition, record, size, cpu);
 }

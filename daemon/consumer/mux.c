@@ -105,7 +105,7 @@ static void mux_pass_to(Mux *mux, Class *class, unsigned cpu, const Source *sour
 }
 
 static void mux_pass(Mux *mux, unsigned cpu, size_t size) {
-        const Source source = { mux->batch, size, mux->subbuf_size };
+        const Source source = { cpu, mux->batch, size, mux->subbuf_size };
 
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
                 if (mux->classes[i] && mux_has_viewers(mux, mux->classes[i]))
@@ -217,18 +217,20 @@ static int mux_on_rings(Mux *mux, const ControlMessage *message, int *fds, size_
 
 static int mux_on_class(Mux *mux, const ControlMessage *message, int *fds, size_t n_fds) {
         uint32_t number = message->class.number;
-        _cleanup_free_ char *metadata = NULL;
+        _cleanup_free_ char *metadata = NULL, *conditions = NULL;
 
-        if (n_fds != 2 || number >= SHARE_VIEWERS_MAX || mux->classes[number])
+        if (n_fds != 3 || number >= SHARE_VIEWERS_MAX || mux->classes[number])
                 return -EBADMSG;
         int r = fd_read_all(fds[0], FRAME_SIZE_MAX, &metadata, NULL);
+        r = r ?: fd_read_all(fds[1], FRAME_SIZE_MAX, &conditions, NULL);
         const ClassSetup setup = {
                 .id = number,
                 .metadata = metadata,
+                .conditions = conditions,
                 .is_redacted = message->class.redacted,
                 .marker_id = mux->marker_id,
         };
-        return r ?: class_new(&setup, TAKE_FD(fds[1]), &mux->classes[number]);
+        return r ?: class_new(&setup, TAKE_FD(fds[2]), &mux->classes[number]);
 }
 
 static int mux_on_viewer(Mux *mux, const ControlMessage *message, int *fds, size_t n_fds) {

@@ -146,13 +146,14 @@ static void share_tell_class(Share *share, const ShareViewer *viewer) {
                 .class = { .number = (uint32_t)(class - share->classes),
                                 .redacted = viewer->trace->grant->redacted },
         };
-        _cleanup_close_ int metadata = -1, pool = TAKE_FD(class->pool);
+        _cleanup_close_ int metadata = -1, conditions = -1, pool = TAKE_FD(class->pool);
 
         if (pool < 0)
                 return;
         int r = fd_reopen(viewer->trace->metadata_fd, &metadata);
+        r = r ?: fd_reopen(viewer->trace->conditions_fd, &conditions);
         if (r == 0)
-                share_send(share, &message, (int[]){ metadata, pool }, 2);
+                share_send(share, &message, (int[]){ metadata, conditions, pool }, 3);
         else
                 feed_link_set_timer(&share->link, 1);
 }

@@ -223,6 +223,22 @@ static int grant_filter_join(Decision *d, GrantEvent *event, const char *operato
         return check_length(d, event);
 }
 
+/* A session that may share an instance needs filters that its reader can evaluate. */
+static int note_needs_kernel(Decision *d, GrantEvent *event, const char *compiled) {
+        FilterContext context = { .event = event->name };
+        _cleanup_json_ json_object *described = NULL;
+        Reason why;
+
+        if (!d->spec->shares)
+                return 0;
+        int r = decision_get_format(d, event, &context.format);
+        r = r ?: filter_describe(&context, compiled, &described, &why);
+        if (r != KT_E_INVALID_SPEC)
+                return r;
+        event->needs_kernel = true;
+        return 0;
+}
+
 int decision_add_filter(Decision *d, Choice *choice, const char *text) {
         _cleanup_free_ char *compiled = NULL;
         GrantEvent *event = &choice->event;
@@ -232,10 +248,14 @@ int decision_add_filter(Decision *d, Choice *choice, const char *text) {
                 return r;
         if (!text) {
                 choice->is_unfiltered = true;
+                event->needs_kernel = false;
                 free(event->filter);
                 event->filter = NULL;
                 return 0;
         }
+        r = note_needs_kernel(d, event, compiled);
+        if (r != 0)
+                return r;
         if (event->filter && strcmp(event->filter, compiled) == 0)
                 return 0;
         return grant_filter_join(d, event, "||", compiled);
@@ -245,6 +265,7 @@ int decision_add_where(Decision *d, Choice *choice, const char *where) {
         _cleanup_free_ char *compiled = NULL;
 
         int r = decision_compile(d, choice, "where", where, &compiled);
+        r = r ?: note_needs_kernel(d, &choice->event, compiled);
         return r ?: grant_filter_join(d, &choice->event, "&&", compiled);
 }
 
@@ -266,5 +287,5 @@ int decision_add_policy_filter(Decision *d, Choice *choice, const char *text) {
                                 event->system,
                                 event->name,
                                 d->grant->rule);
-        return r;
+        return r ?: note_needs_kernel(d, event, event->policy_filter);
 }

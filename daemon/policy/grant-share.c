@@ -4,17 +4,18 @@
  *
  * All records of a shared instance are read by one process and passed to all viewers. So a session
  * shares only if nothing of what it wants belongs to an instance as a whole, and if no record would
- * be missing for the others: a kernel filter, a trigger or a tracer affects every viewer, and the
- * removal of a probe empties the ring of all. The fence of a trace of own processes stands in its
- * own instance, always. */
+ * be missing for the others: a trigger or a tracer affects every viewer, and the removal of a probe
+ * empties the ring of all. The process that reads the instance evaluates the filters of each
+ * viewer, but only the kernel knows what is not in the record, such as the name of the task. The
+ * fence of a trace of own processes stands in its own instance, always. */
 
 #include "policy/grant-share.h"
 
-static bool has_filter(const Spec *spec, const Grant *grant) {
+static bool needs_kernel(const Grant *grant) {
         for (size_t i = 0; i < grant->n_events; i++)
-                if (grant->events[i].filter || grant->events[i].policy_filter)
+                if (grant->events[i].needs_kernel)
                         return true;
-        return spec->where;
+        return false;
 }
 
 const char *grant_find_exclusive(const Spec *spec, const Grant *grant) {
@@ -22,7 +23,7 @@ const char *grant_find_exclusive(const Spec *spec, const Grant *grant) {
                : spec->mode != MODE_STREAM                  ? "mode"
                : spec->n_probes > 0                         ? "probes"
                : spec->n_triggers > 0                       ? "triggers"
-               : has_filter(spec, grant)                    ? "filter"
+               : needs_kernel(grant)                        ? "filter"
                : spec->cpus                                 ? "cpus"
                : spec->stacktrace                           ? "stacktrace"
                : spec->tracer                               ? "tracer"

@@ -99,6 +99,7 @@ typedef struct GrantEvent {
         char *name;
         char *filter;          /* the caller's own, canonical; NULL: none */
         char *policy_filter;   /* joined to it by &&; shown only to root; NULL: none */
+        bool needs_kernel;     /* only the kernel can evaluate its filters (grant-share.h) */
         bool speaks_of_others; /* only `keep` and `members` survive */
         bool is_of_program;    /* a probe in a program: contains no kernel addresses */
         bool is_unrecorded;    /* granted only for triggers: never turned on */

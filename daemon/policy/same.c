@@ -31,6 +31,7 @@ static bool event_is_same(const GrantEvent *a, const GrantEvent *b) {
         if (!text_is_same(a->system, b->system) || !text_is_same(a->name, b->name) ||
                         !text_is_same(a->filter, b->filter) ||
                         !text_is_same(a->policy_filter, b->policy_filter) ||
+                        a->needs_kernel != b->needs_kernel ||
                         a->speaks_of_others != b->speaks_of_others ||
                         a->is_of_program != b->is_of_program || a->is_off != b->is_off ||
                         a->is_unrecorded != b->is_unrecorded ||

@@ -5,9 +5,12 @@
  * own plans (trace.c); this file counts who wants which event. On the worker thread, which runs one
  * step at a time, so that no lock is needed.
  *
- * An event has no filter here, and nothing changes the size, the clock or the options of the
- * instance after its creation: what a trace wants beyond that needs an instance of its own
- * (policy/grant-share.c). */
+ * The reader of the instance evaluates the filters of each viewer. The kernel has the filter of an
+ * event only while all viewers of the event agree on it, so that less is recorded. It is only ever
+ * widened while the event is on.
+ *
+ * Nothing changes the size, the clock or the options of the instance after its creation: what a
+ * trace wants beyond that needs an instance of its own (policy/grant-share.c). */
 
 #include "trace/shared.h"
 
@@ -15,6 +18,9 @@
 #include <string.h>
 
 #include "base/random-id.h"
+#include "interfaces/text-same.h"
+#include "kernel/filter.h"
+#include "trace/trace-fence.h"
 #include "trace/trace-size.h"
 #include "trace/trace.h"
 
@@ -40,6 +46,7 @@ Shared *shared_free(Shared *shared) {
         for (size_t i = 0; i < shared->n_events; i++) {
                 free(shared->events[i].system);
                 free(shared->events[i].name);
+                free(shared->events[i].filter);
         }
         free(shared->events);
         instance_free(shared->instance);
@@ -50,6 +57,11 @@ Shared *shared_free(Shared *shared) {
 
 bool trace_is_shared(const Trace *trace) {
         return trace->shared;
+}
+
+static void shared_forget_filter(SharedEvent *event) {
+        free(event->filter);
+        event->filter = NULL;
 }
 
 /* While a process holds one of its files, the instance stays, and another trace may still enter. */
@@ -63,8 +75,10 @@ static int shared_remove(Shared *shared) {
                 (void)instance_open(shared->tracefs, name, &shared->instance);
                 return r;
         }
-        for (size_t i = 0; i < shared->n_events; i++)
+        for (size_t i = 0; i < shared->n_events; i++) {
                 shared->events[i].n = 0;
+                shared_forget_filter(&shared->events[i]);
+        }
         return 0;
 }
 
@@ -141,7 +155,7 @@ static int shared_add(Shared *shared, const char *system, const char *name, Shar
         if (!grown)
                 return -ENOMEM;
         shared->events = grown;
-        SharedEvent event = { strdup(system), strdup(name), 0 };
+        SharedEvent event = { .system = strdup(system), .name = strdup(name) };
         if (!event.system || !event.name) {
                 free(event.system);
                 free(event.name);
@@ -149,6 +163,45 @@ static int shared_add(Shared *shared, const char *system, const char *name, Shar
         }
         *ret = &shared->events[shared->n_events++];
         **ret = event;
+        return 0;
+}
+
+const char *shared_get_filter(const Shared *shared, const char *system, const char *name) {
+        const SharedEvent *event = shared_find(shared, system, name);
+
+        return event ? event->filter : NULL;
+}
+
+static int shared_widen(const Shared *shared, SharedEvent *event) {
+        char path[512];
+
+        if (!event->filter)
+                return 0;
+        (void)snprintf(path, sizeof(path), "events/%s/%s/filter", event->system, event->name);
+        int r = tracefs_write(shared->instance->fd, path, "0");
+        if (r == 0 || r == -ENOENT) /* the event was removed */
+                shared_forget_filter(event);
+        return r == -ENOENT ? 0 : r;
+}
+
+/* Chooses the kernel's filter before one more trace enables the event. If the kernel does not take
+ * it, the event has none. */
+static int shared_choose_filter(const Trace *trace, const GrantEvent *granted, SharedEvent *event) {
+        _cleanup_free_ char *wanted = NULL;
+        Reason ignored;
+
+        int r = trace_join_filter(trace, granted, &wanted);
+        if (r < 0 || text_is_same(event->filter, wanted))
+                return r;
+        r = shared_widen(trace->shared, event);
+        if (r < 0 || event->n > 0 || !wanted)
+                return r;
+        if (instance_set_filter(trace->shared->instance,
+                            event->system,
+                            event->name,
+                            wanted,
+                            &ignored) == 0)
+                event->filter = TAKE_PTR(wanted);
         return 0;
 }
 
@@ -162,6 +215,9 @@ int trace_switch_shared(Trace *trace, size_t i, bool on) {
                 return 0;
         if (!event)
                 r = shared_add(shared, granted->system, granted->name, &event);
+        if (r < 0)
+                return r;
+        r = on ? shared_choose_filter(trace, granted, event) : 0;
         if (r < 0)
                 return r;
         unsigned n = on ? event->n + 1 : event->n - 1;

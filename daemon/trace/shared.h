@@ -9,7 +9,8 @@ typedef struct Trace Trace;
 /* An event that viewers have enabled in a shared instance. */
 typedef struct SharedEvent {
         char *system, *name;
-        unsigned n; /* viewers that want it */
+        unsigned n;   /* viewers that want it */
+        char *filter; /* in the kernel; NULL: none */
 } SharedEvent;
 
 /* One instance of the kernel for several traces. The worker thread owns it after its creation;
@@ -41,6 +42,8 @@ int trace_leave_shared(Trace *trace);
 int trace_switch_shared(Trace *trace, size_t i, bool on);
 /* Takes back all events that the trace has enabled. */
 int trace_return_shared(Trace *trace);
+/* Returns the kernel's filter of the event; NULL: none. Borrowed. */
+const char *shared_get_filter(const Shared *shared, const char *system, const char *name);
 /* Returns whether any viewer wants the event. */
 bool shared_has_event(const Shared *shared, const char *system, const char *name);
 /* For the end of the daemon: disables all events. */

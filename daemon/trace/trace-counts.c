@@ -31,6 +31,7 @@
 #include "policy/filter.h"
 #include "policy/grant-sink.h"
 #include "trace/metadata.h"
+#include "trace/trace-condition.h"
 #include "trace/trace-fence.h"
 #include "trace/trace-locate.h"
 #include "trace/trace-pairs.h"
@@ -246,37 +247,19 @@ static int put_new_array(json_object *object, const char *key, json_object **ret
         return describe_put(object, key, *ret);
 }
 
-static int trace_counts_read_format(const Trace *trace,
-                const GrantEvent *event,
-                Format **ret,
-                Reason *reason) {
-        _cleanup_free_ char *text = NULL;
-        const char *system, *name;
-        size_t size;
-
-        trace_locate(trace, event, &system, &name);
-        int r = event_read_format(trace->tracefs, system, name, &text, &size);
-        return r ?: format_parse(text, size, ret, reason);
-}
-
 /* Describes the filter, if the kernel records more than this filter allows. */
 static int put_condition(json_object *object,
                 const Trace *trace,
                 const GrantEvent *event,
                 const char *filter,
                 Reason *reason) {
-        _cleanup_(format_free_cleanup) Format *format = NULL;
         json_object *condition = NULL;
-        char full[512];
         bool is_needed;
 
         int r = needs_condition(trace, event, filter, &is_needed);
         if (r != 0 || !is_needed)
                 return r;
-        (void)snprintf(full, sizeof(full), "%s:%s", event->system, event->name);
-        r = trace_counts_read_format(trace, event, &format, reason);
-        const FilterContext about = { .event = full, .format = format };
-        r = r ?: filter_describe(&about, filter, &condition, reason);
+        r = trace_describe_filter(trace, event, filter, &condition, reason);
         return r ?: describe_put(object, "condition", condition);
 }
 
@@ -373,7 +356,7 @@ static int trace_counts_put_table(json_object *tables,
         json_object *table;
 
         int r = put_new_object(tables, &table);
-        r = r ?: trace_counts_read_format(trace, event, &format, reason);
+        r = r ?: trace_read_format(trace, event, &format, reason);
         r = r ?: trace_counts_put_number(table, "trigger", i);
         r = r ?: trace_counts_put_number(table, "event", format->id);
         r = r ?: describe_put(table, "notify", json_object_new_boolean(is_notify));
@@ -406,7 +389,7 @@ static int trace_counts_put_filter(json_object *filters,
         if (r != 0 || !is_needed)
                 return r;
         r = put_new_object(filters, &entry);
-        r = r ?: trace_counts_read_format(trace, event, &format, reason);
+        r = r ?: trace_read_format(trace, event, &format, reason);
         r = r ?: trace_counts_put_number(entry, "event", format->id);
         return r ?: put_condition(entry, trace, event, event->filter, reason);
 }
@@ -418,7 +401,7 @@ static int put_hidden(json_object *hidden,
                 Reason *reason) {
         _cleanup_(format_free_cleanup) Format *format = NULL;
 
-        int r = trace_counts_read_format(trace, event, &format, reason);
+        int r = trace_read_format(trace, event, &format, reason);
         return r ?: describe_append(hidden, json_object_new_uint64(format->id));
 }
 

@@ -98,6 +98,19 @@ static void wrong_clear(Wrong *wrong) {
         free(wrong->wanted_filter);
 }
 
+static int read_wanted_filter(const Trace *trace,
+                const GrantEvent *event,
+                const char *system,
+                const char *name,
+                char **ret) {
+        if (!trace_is_shared(trace))
+                return trace_join_filter(trace, event, ret);
+        const char *filter = shared_get_filter(trace->shared, system, name);
+
+        *ret = filter ? strdup(filter) : NULL;
+        return filter && !*ret ? -ENOMEM : 0;
+}
+
 static int read_event(const Trace *trace,
                 size_t i,
                 const char *system,
@@ -109,7 +122,7 @@ static int read_event(const Trace *trace,
 
         snprintf(path, sizeof(path), "events/%s/%s/filter", system, name);
         int r = trigger_read_enabled(trace->instance, system, name, &ret->is_on);
-        r = r ?: trace_join_filter(trace, event, &ret->wanted_filter);
+        r = r ?: read_wanted_filter(trace, event, system, name, &ret->wanted_filter);
         r = r ?: tracefs_read(trace->instance->fd, path, &ret->now_filter, NULL);
         r = r ?: trigger_read(trace->instance, system, name, &triggers);
         if (r < 0)

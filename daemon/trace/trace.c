@@ -42,6 +42,7 @@
 #include "trace/shared.h"
 #include "trace/trace-borrow.h"
 #include "trace/trace-change.h"
+#include "trace/trace-condition.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-fence.h"
 #include "trace/trace-kernel.h"
@@ -56,6 +57,7 @@ void trace_init(Trace *trace) {
         *trace = (Trace){ .pipe_fd = -1,
                 .metadata_fd = -1,
                 .counts_fd = -1,
+                .conditions_fd = -1,
                 .marker_fd = -1,
                 .names_fd = -1,
                 .taken_names_fd = -1,
@@ -87,6 +89,7 @@ void trace_clear(Trace *trace) {
         trace_forget_switch(trace);
         close_cleanup(&trace->metadata_fd);
         close_cleanup(&trace->counts_fd);
+        close_cleanup(&trace->conditions_fd);
         close_cleanup(&trace->names_fd);
         close_cleanup(&trace->taken_names_fd);
         close_cleanup(&trace->window_fd);
@@ -315,6 +318,7 @@ static const PlanStep create_steps[] = {
         { "marker", trace_step_marker, NULL },
         { "metadata", trace_step_metadata, NULL },
         { "counts", trace_step_counts, NULL },
+        { "conditions", trace_step_conditions, NULL },
 };
 
 /* Steps of start */
@@ -392,7 +396,7 @@ static int step_filters(void *context, Reason *reason) {
         const char *system, *name;
         Reason hidden = {};
 
-        if (trace->is_armed || trace->next == trace->grant->n_events) {
+        if (trace->is_armed || trace_is_shared(trace) || trace->next == trace->grant->n_events) {
                 trace->next = 0;
                 return 0;
         }
@@ -429,6 +433,8 @@ static void undo_filters(void *context) {
                 trace_return_filters(trace);
                 return;
         }
+        if (trace_is_shared(trace))
+                return;
         /* "0" removes a filter. The events are disabled. A filter that cannot be removed is
          * replaced before the event is enabled again. */
         for (size_t i = 0; !trace->is_armed && i < trace->grant->n_events; i++) {

@@ -81,7 +81,8 @@ struct Trace {
         int *stats_fds; /* per_cpu/cpuN/stats of n_cpus; reading takes no kernel lock */
         int pipe_fd;    /* trace_pipe, only to be polled (activity.c); -1: must not be open */
         int metadata_fd;
-        int counts_fd; /* plan for a counting consumer; -1: none */
+        int counts_fd;     /* plan for a counting consumer; -1: none */
+        int conditions_fd; /* filters, for the reader of a shared instance; -1: none */
         int marker_fd;
         uint32_t marker_id; /* id of the event of marks */
         bool has_list;      /* the pid list has entries, with the sentinel */

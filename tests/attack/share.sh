@@ -2,12 +2,13 @@
 # Attacks on an instance that the attacker's session shares with one of root. The attacker may trace the calls of all
 # processes, without kernel addresses.
 
-# shared EVENT SCRIPT: root records EVENT as the kernel wrote it, and the user the calls, in one instance, while the
+# shared EVENT SCRIPT, $FILTER of the rule: root records EVENT as the kernel wrote it, and the user the calls, in one instance, while the
 # script runs. The user's stream is t.kts.
 shared() {
         local users
         rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"system\"],
-                \"processes\": \"any\", \"addresses\": \"zero\", \"events\": [\"raw_syscalls:sys_enter\"]}"
+                \"processes\": \"any\", \"addresses\": \"zero\",
+                \"events\": [{\"name\": \"raw_syscalls:sys_enter\", \"filter\": \"${FILTER:-id >= 0}\"}]}"
         ktracectl record -q -a --share --unredacted -o root.kts -e "$1" &
         started+=($!)
         within 20 is_running || fail "root's session did not start"
@@ -37,6 +38,16 @@ case_share_cuts() { # get the kernel addresses that root's session shows
         defended_by share-owner share-cuts
         shared raw_syscalls:sys_enter kernel_argument
         verdict "$(ktracectl report t.kts | grep -c ffffffff81234560 || true)" "addresses"
+}
+
+both_numbers() {
+        "$TARGET" calls 50 $OWN_CALL
+        "$TARGET" calls 50 $VICTIM_CALL
+}
+case_share_filters() { # get records that the filter of the rule excludes, beside a session without a filter
+        defended_by share-owner share-filters
+        FILTER="id == $OWN_CALL" shared raw_syscalls:sys_enter both_numbers
+        verdict "$(calls_in t.kts $VICTIM_CALL)" "calls that the rule excludes"
 }
 
 marks_secret() { ktracectl mark "$(ktracectl list --json=short | jq -r '.[] | select(.uid == 0) | .id')" root-secret; }

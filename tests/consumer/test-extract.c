@@ -52,6 +52,13 @@ static uint16_t get_id(const Seen *seen) {
         return id;
 }
 
+static bool has_passed(const ExtractChoice *choice, const Seen *seen) {
+        uint16_t id = get_id(seen);
+        const int32_t *words = g_bytes_get_data(seen->record, NULL);
+
+        return id >= choice->n_conditions || !choice->conditions[id] || words[1] < 50;
+}
+
 /* `got` has the chosen records of `all`, and nothing else. */
 static void assert_chosen(const GArray *all, const ExtractChoice *choice, const GArray *got) {
         guint at = 0;
@@ -59,7 +66,7 @@ static void assert_chosen(const GArray *all, const ExtractChoice *choice, const 
         for (guint i = 0; i < all->len; i++) {
                 const Seen *seen = &g_array_index(all, Seen, i);
 
-                if (!extract_keeps(choice, get_id(seen)))
+                if (!extract_keeps(choice, get_id(seen)) || !has_passed(choice, seen))
                         continue;
                 g_assert_cmpuint(at, <, got->len);
                 const Seen *other = &g_array_index(got, Seen, at++);
@@ -108,6 +115,23 @@ static size_t extract_pages(const ExtractChoice *choice,
         return extract_end(extract);
 }
 
+/* Only records of tasks below 50. */
+static void filter_id(ExtractChoice *choice, uint16_t id) {
+        static const char text[] =
+                        "name: try\nID: 300\nformat:\n"
+                        "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+                        "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+                        "print fmt: \"\"\n";
+        _cleanup_json_ json_object *object = json_tokener_parse(
+                        "{\"and\":[{\"field\":\"common_pid\",\"op\":\"<\",\"number\":50}]}");
+        _cleanup_(format_free_cleanup) Format *format = NULL;
+        Condition *condition = NULL;
+
+        g_assert_cmpint(format_parse(text, strlen(text), &format, NULL), ==, 0);
+        g_assert_cmpint(condition_new(object, format, &condition), ==, 0);
+        g_assert_cmpint(extract_add_condition(choice, id, condition), ==, 0);
+}
+
 /* For random records and viewers: each gets what an instance of its own would have recorded. */
 static void test_random(void) {
         for (unsigned round = 0; round < 300; round++) {
@@ -121,12 +145,16 @@ static void test_random(void) {
                 for (uint16_t i = 0; i < 8; i++)
                         if (chosen >> i & 1)
                                 extract_keep(choice, 300 + i);
+                for (uint16_t i = 0; i < 8; i++)
+                        if (pick(4) == 0)
+                                filter_id(choice, 300 + i);
                 for (unsigned i = 0; i < PAGES; i++)
                         fill_page(pages + i * PAGE_SIZE_TEST, &nsec, n_ids);
                 g_autoptr(GArray) all = read_pages(pages, sizeof(pages));
                 size_t size = extract_pages(choice, EXTRACT_NO_VIEWER, pages, PAGES, out, &extract);
                 g_autoptr(GArray) got = read_pages(out, size);
                 assert_chosen(all, choice, got);
+                extract_clear_choice(choice);
                 g_assert_cmpuint(extract.n_records, ==, got->len);
                 g_assert_cmpuint(extract.n_unparsed, ==, 0);
         }

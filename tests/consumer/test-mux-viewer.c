@@ -25,7 +25,7 @@ typedef struct Rig {
 
 static void rig_init(Rig *rig) {
         g_autofree char *metadata = page_metadata_new();
-        const ClassSetup setup = { .metadata = metadata };
+        const ClassSetup setup = { .metadata = metadata, .conditions = "[]" };
         int entries[2], finished[2];
 
         *rig = (Rig){ .view = VIEW_NONE };
@@ -59,7 +59,7 @@ static void put_page(Rig *rig, uint32_t number) {
         page_begin(&builder, page);
         memcpy(page_add_record(&builder, EVENT_ID, 1, 2000) + 1996, &number, sizeof(number));
         page_end(&builder, 0);
-        const Source source = { page, page_get_used(page, sizeof(page)), PAGE_SIZE_TEST };
+        const Source source = { 0, page, page_get_used(page, sizeof(page)), PAGE_SIZE_TEST };
         class_fill(rig->class, &source, EXTRACT_NO_VIEWER, &piece);
         mux_viewer_put(rig->viewer, 1, &piece);
         class_settle(rig->class, &piece);

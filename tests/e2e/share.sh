@@ -73,7 +73,8 @@ for _ in range(50): ctypes.CDLL(None).syscall(1000, ctypes.c_ulong(0xffffffff812
 
 case_share_exclusive() { # what belongs to an instance as a whole gets an instance of its own, and says why
         viewer one -e raw_syscalls:sys_enter
-        ktracectl create filtered -a --share --lifetime linger -e raw_syscalls:sys_enter -f 'id == 1'
+        # Only the kernel knows the name of the task.
+        ktracectl create filtered -a --share --lifetime linger -e raw_syscalls:sys_enter -f 'comm == "x"'
         same filter "$(ktracectl show --json=short filtered | jq -r .exclusive)" "the reason"
         ktracectl create own --scope own --share --lifetime linger -e raw_syscalls:sys_enter
         same scope "$(ktracectl show --json=short own | jq -r .exclusive)" "the reason"
@@ -90,6 +91,27 @@ case_share_exclusive() { # what belongs to an instance as a whole gets an instan
                 <<<'{"scope": "system", "events": ["raw_syscalls:sys_enter"], "share": "often"}'
         for name in filtered own flight clock large small; do ktracectl destroy $name; done
         viewer_ends one
+}
+
+ids_in() { ktracectl report --json=short "$1" | jq 'select(.event == "sys_enter").fields.id' | sort | uniq -c | xargs; } # FILE
+case_share_filters() { # each session gets what its own filter lets through, whatever filters the others have
+        local events=raw_syscalls/sys_enter
+        viewer narrow -e raw_syscalls:sys_enter -f 'id == 1000'
+        viewer same -e raw_syscalls:sys_enter -f 'id == 1000'
+        same 'id == 1000' "$(cat "$TRACEFS"/instances/ktrace-[0-9a-f]*/events/$events/filter)" "the kernel's filter"
+        "$TARGET" calls 30 1000
+        viewer other -e raw_syscalls:sys_enter -f 'id >= 1001 && !(id > 1002)'
+        same none "$(cat "$TRACEFS"/instances/ktrace-[0-9a-f]*/events/$events/filter)" "the kernel's filter of two that differ"
+        same 1 "$(instances)" "instances"
+        ktracectl verify
+        for id in 1000 1001 1002 1003; do "$TARGET" calls 20 $id; done
+        viewer_ends narrow
+        "$TARGET" calls 10 1000
+        viewer_ends same
+        viewer_ends other
+        same '50 1000' "$(ids_in narrow.kts)" "calls of narrow"
+        same '60 1000' "$(ids_in same.kts)" "calls of same"
+        same '20 1001 20 1002' "$(ids_in other.kts)" "calls of other"
 }
 
 case_share_switched() { # stops, starts and switched events of one session do not touch the others

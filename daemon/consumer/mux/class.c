@@ -26,15 +26,56 @@ static int read_ids(ExtractChoice *choice, json_object *events) {
         return 0;
 }
 
-static int read_events(Class *class, const char *metadata, bool is_redacted) {
-        _cleanup_json_ json_object *object = json_tokener_parse(metadata);
+/* The layout of an event's records, by its id. */
+static int find_format(json_object *events, uint16_t id, Format **ret) {
+        for (size_t i = 0; i < json_object_array_length(events); i++) {
+                json_object *event = json_object_array_get_idx(events, i);
+                const char *text = json_object_get_string(json_object_object_get(event, "format"));
+
+                if (text && json_object_get_int64(json_object_object_get(event, "id")) == id)
+                        return format_parse(text, strlen(text), ret, NULL) == 0 ? 0 : -EBADMSG;
+        }
+        return -EBADMSG;
+}
+
+static int read_condition(ExtractChoice *choice, json_object *events, json_object *entry) {
+        _cleanup_(format_free_cleanup) Format *format = NULL;
+        Condition *condition = NULL;
+        json_object *number = json_object_object_get(entry, "id");
+        int64_t id = json_object_is_type(number, json_type_int) ? json_object_get_int64(number)
+                                                                : -1;
+
+        if (id < 0 || id >= EXTRACT_IDS)
+                return -EBADMSG;
+        int r = find_format(events, (uint16_t)id, &format);
+        r = r ?: condition_new(json_object_object_get(entry, "condition"), format, &condition);
+        if (r < 0)
+                return r;
+        r = extract_add_condition(choice, (uint16_t)id, condition);
+        if (r < 0)
+                condition_free(condition);
+        return r;
+}
+
+static int read_conditions(ExtractChoice *choice, json_object *events, const char *text) {
+        _cleanup_json_ json_object *list = json_tokener_parse(text);
+        int r = json_object_is_type(list, json_type_array) ? 0 : -EBADMSG;
+
+        for (size_t i = 0; r == 0 && i < json_object_array_length(list); i++)
+                r = read_condition(choice, events, json_object_array_get_idx(list, i));
+        return r;
+}
+
+static int read_events(Class *class, const ClassSetup *setup) {
+        _cleanup_json_ json_object *object = json_tokener_parse(setup->metadata);
         json_object *events = NULL;
 
         if (!object || !json_object_object_get_ex(object, "events", &events) ||
                         !json_object_is_type(events, json_type_array))
                 return -EBADMSG;
         int r = read_ids(&class->choice, events);
-        return r ?: is_redacted ? masks_new(events, false, &class->masks) : 0;
+        r = r ?: read_conditions(&class->choice, events, setup->conditions);
+        return r ?: setup->is_redacted ? masks_new(events, false, &class->masks) : 0;
 }
 
 int class_new(const ClassSetup *setup, int blocks_fd, Class **ret) {
@@ -46,7 +87,7 @@ int class_new(const ClassSetup *setup, int blocks_fd, Class **ret) {
         class->id = setup->id;
         class->blocks.fd = -1;
         class->choice.marker_id = setup->marker_id;
-        int r = read_events(class, setup->metadata, setup->is_redacted);
+        int r = read_events(class, setup);
         r = r ?: blocks_open(&class->blocks, TAKE_FD(fd), SHARE_POOL_BLOCKS);
         if (r == 0)
                 *ret = TAKE_PTR(class);
@@ -58,6 +99,7 @@ Class *class_free(Class *class) {
                 return NULL;
         blocks_close(&class->blocks);
         masks_free(class->masks);
+        extract_clear_choice(&class->choice);
         free(class);
         return NULL;
 }
@@ -80,6 +122,7 @@ static Extract class_extract(const Class *class,
         Extract extract = {
                 .choice = &class->choice,
                 .viewer = viewer,
+                .cpu = source->cpu,
                 .out = out,
                 .out_size = get_full_size(source),
                 .subbuf_size = source->subbuf_size,

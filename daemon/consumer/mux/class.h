@@ -17,6 +17,7 @@ typedef struct Class {
 
 /* The sub-buffers of one CPU, as they were read. */
 typedef struct Source {
+        unsigned cpu;
         const uint8_t *bytes;
         size_t size; /* the last sub-buffer may end after its records */
         size_t subbuf_size;
@@ -33,7 +34,8 @@ typedef struct Piece {
 
 typedef struct ClassSetup {
         uint32_t id;
-        const char *metadata; /* of a viewer's stream, as text */
+        const char *metadata;   /* of a viewer's stream, as text */
+        const char *conditions; /* its filters, as text (trace/trace-condition.c) */
         bool is_redacted;
         uint32_t marker_id;
 } ClassSetup;

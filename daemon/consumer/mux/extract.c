@@ -15,6 +15,7 @@
 
 #include "consumer/mux/extract.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "consumer/records/page-walk.h"
@@ -155,6 +156,46 @@ static void take_mark(Extract *extract, const Record *record, uint64_t nsec, uin
                 extract->mark_viewers |= UINT64_C(1) << viewer;
 }
 
+int extract_add_condition(ExtractChoice *choice, uint16_t id, Condition *condition) {
+        size_t n = (size_t)id + 1;
+
+        if (n > choice->n_conditions) {
+                Condition **grown = reallocarray(choice->conditions, n, sizeof(*grown));
+
+                if (!grown)
+                        return -ENOMEM;
+                memset(grown + choice->n_conditions,
+                                0,
+                                (n - choice->n_conditions) * sizeof(*grown));
+                choice->conditions = grown;
+                choice->n_conditions = n;
+        }
+        if (choice->conditions[id])
+                return -EBADMSG;
+        choice->conditions[id] = condition;
+        return 0;
+}
+
+void extract_clear_choice(ExtractChoice *choice) {
+        for (size_t i = 0; i < choice->n_conditions; i++)
+                condition_free(choice->conditions[i]);
+        free(choice->conditions);
+        choice->conditions = NULL;
+        choice->n_conditions = 0;
+}
+
+/* Whether the viewers of the class get the record. */
+static bool is_chosen(const Extract *extract, uint16_t id, const Record *record) {
+        const ExtractChoice *choice = extract->choice;
+
+        if (!extract_keeps(choice, id) && defence_is_on("share-events"))
+                return false;
+        if (id >= choice->n_conditions || !choice->conditions[id] ||
+                        !defence_is_on("share-filters"))
+                return true;
+        return condition_holds(choice->conditions[id], record->body, record->size, extract->cpu);
+}
+
 void extract_page(Extract *extract, const uint8_t *page, size_t size) {
         const ExtractChoice *choice = extract->choice;
         Walk walk = page_walk_begin(page, size, false);
@@ -169,7 +210,7 @@ void extract_page(Extract *extract, const uint8_t *page, size_t size) {
                                 find_viewer(&record, &viewer)) {
                         put_run(extract, &run);
                         take_mark(extract, &record, walk.nsec, viewer);
-                } else if (!extract_keeps(choice, id) && defence_is_on("share-events"))
+                } else if (!is_chosen(extract, id, &record))
                         put_run(extract, &run);
                 else {
                         if (!run.begin)
