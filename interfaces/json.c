@@ -22,6 +22,9 @@
 #include "interfaces/json-cursor.h"
 #include "interfaces/json-scalar.h"
 
+/* A filter has up to 32 levels of parentheses, each with an object and a list. */
+#define OWN_DEPTH_MAX 256
+
 static int json_parse_value(JsonCursor *cursor, json_object **ret);
 
 static int enter(JsonCursor *cursor) {
@@ -258,4 +261,14 @@ int json_parse_strict(const char *source,
                 json_object **ret,
                 Reason *reason) {
         return json_parse_message(source, text, size, JSON_MAX_VALUES, ret, reason);
+}
+
+json_object *json_parse_own(const char *text) {
+        json_tokener *tokener = json_tokener_new_ex(OWN_DEPTH_MAX);
+
+        if (!tokener)
+                return NULL;
+        json_object *object = json_tokener_parse_ex(tokener, text, -1);
+        json_tokener_free(tokener);
+        return object;
 }

@@ -33,10 +33,14 @@ static int spool_list_read_page(Proxy *proxy, json_object *list, char **after, R
         if (!json_object_is_type(page, json_type_array) || !next ||
                         (*next && strcmp(next, *after) <= 0))
                 return proxy_refuse_answer("ListSpool", reason);
-        for (size_t i = 0; i < json_object_array_length(page); i++)
-                if (json_object_array_add(
-                                    list, json_object_get(json_object_array_get_idx(page, i))) < 0)
+        for (size_t i = 0; i < json_object_array_length(page); i++) {
+                json_object *row = json_object_get(json_object_array_get_idx(page, i));
+
+                if (json_object_array_add(list, row) < 0) {
+                        json_object_put(row);
                         return -ENOMEM;
+                }
+        }
         free(*after);
         *after = strdup(next);
         return *after ? 0 : -ENOMEM;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Evaluates the condition of a histogram for one record. The kernel evaluates conditions where it
- * can. But it records an event only once. When a stream and a histogram, or two histograms, need
- * different records of one event, the kernel records all records that any of them needs, and this
- * module separates them. Used by counts.c. Compares values as kernel/trace/trace_events_filter.c
- * does.
+/* Evaluates a filter for one record, where the kernel cannot. The kernel records an event only
+ * once. If several readers of one instance need different records of it, the kernel records all
+ * that any of them needs, and this module separates them: the stream and the histograms of a
+ * session (counts.c), and the viewers of a shared instance (mux/extract.c). It compares values as
+ * kernel/trace/trace_events_filter.c does.
  *
  * A condition is a tree. policy/filter-parse.c limits its depth, so the recursion is bounded. */
 

@@ -11,6 +11,6 @@ typedef struct Condition Condition;
 int condition_new(json_object *object, const Format *format, Condition **ret);
 Condition *condition_free(Condition *condition);
 DEFINE_CLEANUP(Condition, condition_free);
-/* condition: NULL holds for every record; no other one does for a record that is too short for its
- * fields. cpu: of the record's ring. */
+/* condition: NULL holds for every record. A record that is too short for the fields never passes
+ * any other condition. cpu: of the record's ring. */
 bool condition_holds(const Condition *condition, const uint8_t *record, size_t size, unsigned cpu);

@@ -29,7 +29,7 @@
 #define KEPT_BYTES_MAX ((uint64_t)1024 * 1024 * 1024)
 
 int pump_set_counts(Pump *pump, const char *plan) {
-        pump->counts_plan = json_tokener_parse(plan);
+        pump->counts_plan = json_parse_own(plan);
         return json_object_is_type(pump->counts_plan, json_type_object) ? 0 : -EBADMSG;
 }
 

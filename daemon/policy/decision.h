@@ -25,7 +25,9 @@ struct Decision {
         const PolicyEvents *events;
         Choice *choices; /* one per entry of events */
         size_t n_choices, n_glob_bytes, n_pairs;
-        size_t step, next_entry, next_name, next_choice; /* where decision_advance continues */
+        size_t n_filter_bytes; /* that the reader of a shared instance evaluates */
+        size_t step, next_entry, next_name, next_choice, next_shared; /* where decision_advance
+                                                                         continues */
         int64_t work;      /* work left before other requests get their turn; below 0: used up */
         bool is_probe;     /* the current entry is a probe that the subject may use */
         PolicyProbe probe; /* that probe */

@@ -12,10 +12,12 @@
  * - char arrays are strings; so is the target of a `char *`, read while the event is recorded: from
  *   kernel memory, or from the process's memory with .ustring after the name;
  * - a glob that starts with a digit is compared literally, one that starts with '!' is negated;
- * - "*x" is compared with the end of the whole char array, and not of the string in it, so it never
- *   holds; "*x*" is also searched for behind the end of the string, where the ring may have bytes
- * of older records, which can be those of others. With any other special character in it, the glob
- *   is compared with the string only;
+ * - "*x" is compared with the end of the whole char array, not of its string, so it never holds;
+ * - "*x*" is also searched for behind the end of the string, where the ring may have bytes of older
+ *   records, which can be those of others. With any other special character in it, a glob is
+ *   compared with the string only;
+ * - before Linux 6.12, a set such as [!a] also matches the end of the string, and the comparison
+ *   goes on behind it;
  * - a string has 255 bytes at most.
  *
  * If callers could make the kernel follow pointers, they could read kernel memory byte by byte, by
@@ -280,6 +282,10 @@ static size_t count_escapes(const FilterNode *node) {
         return node->escape == ESCAPE_DIGIT ? 2 : node->escape != ESCAPE_NONE;
 }
 
+static bool has_inverted_set(const FilterNode *node) {
+        return memmem(node->string, node->string_size, "[!", 2);
+}
+
 static int check_string(FilterTree *tree, FilterNode *node, size_t size) {
         const FilterToken *value = &node->value;
         bool is_glob = node->op.op == OPERATOR_GLOB;
@@ -302,6 +308,12 @@ static int check_string(FilterTree *tree, FilterNode *node, size_t size) {
         node->escape = ESCAPE_NONE;
         if (is_glob)
                 take_glob(node);
+        if (is_glob && tree->context->may_read && has_inverted_set(node))
+                return filter_refuse(tree,
+                                KT_E_INVALID_SPEC,
+                                value->p - 1,
+                                "a set with [! can match old bytes of the ring on some kernels: "
+                                "name the characters that you want");
         size_t max = STRING_MAX - (is_glob ? count_escapes(node) : 0);
         if (node->string_size <= max)
                 return 0;

@@ -23,6 +23,12 @@
 #include "policy/grant-sink.h"
 #include "policy/grant.h"
 
+/* The reader of a shared instance needs a kilobyte for each comparison. */
+#define FILTER_BYTES_MAX 65536
+
+/* The work of describing one byte of a filter. */
+#define WORK_BYTE 4
+
 /* The maximum that the kernel accepts in one write, less what the fence adds and the parentheses. A
  * user's filter is also reduced by the maximum size of a rule's filter, whether the rule has one or
  * not: a limit on the sum would reveal the size of the rule's filter. */
@@ -223,22 +229,6 @@ static int grant_filter_join(Decision *d, GrantEvent *event, const char *operato
         return check_length(d, event);
 }
 
-/* A session that may share an instance needs filters that its reader can evaluate. */
-static int note_needs_kernel(Decision *d, GrantEvent *event, const char *compiled) {
-        FilterContext context = { .event = event->name };
-        _cleanup_json_ json_object *described = NULL;
-        Reason why;
-
-        if (!d->spec->shares)
-                return 0;
-        int r = decision_get_format(d, event, &context.format);
-        r = r ?: filter_describe(&context, compiled, &described, &why);
-        if (r != KT_E_INVALID_SPEC)
-                return r;
-        event->needs_kernel = true;
-        return 0;
-}
-
 int decision_add_filter(Decision *d, Choice *choice, const char *text) {
         _cleanup_free_ char *compiled = NULL;
         GrantEvent *event = &choice->event;
@@ -248,14 +238,10 @@ int decision_add_filter(Decision *d, Choice *choice, const char *text) {
                 return r;
         if (!text) {
                 choice->is_unfiltered = true;
-                event->needs_kernel = false;
                 free(event->filter);
                 event->filter = NULL;
                 return 0;
         }
-        r = note_needs_kernel(d, event, compiled);
-        if (r != 0)
-                return r;
         if (event->filter && strcmp(event->filter, compiled) == 0)
                 return 0;
         return grant_filter_join(d, event, "||", compiled);
@@ -265,7 +251,6 @@ int decision_add_where(Decision *d, Choice *choice, const char *where) {
         _cleanup_free_ char *compiled = NULL;
 
         int r = decision_compile(d, choice, "where", where, &compiled);
-        r = r ?: note_needs_kernel(d, &choice->event, compiled);
         return r ?: grant_filter_join(d, &choice->event, "&&", compiled);
 }
 
@@ -287,5 +272,44 @@ int decision_add_policy_filter(Decision *d, Choice *choice, const char *text) {
                                 event->system,
                                 event->name,
                                 d->grant->rule);
-        return r ?: note_needs_kernel(d, event, event->policy_filter);
+        return r;
+}
+
+/* Tries what trace-condition.c will do. */
+static int can_describe(Decision *d, const GrantEvent *event, const char *filter, bool *ret) {
+        FilterContext context = { .event = event->name };
+        _cleanup_json_ json_object *described = NULL;
+        Reason why;
+
+        *ret = true;
+        if (!filter)
+                return 0;
+        d->n_filter_bytes += strlen(filter);
+        d->work -= WORK_BYTE * (int64_t)strlen(filter);
+        int r = decision_get_format(d, event, &context.format);
+        r = r ?: filter_describe(&context, filter, &described, &why);
+        if (r != KT_E_INVALID_SPEC && d->n_filter_bytes <= FILTER_BYTES_MAX)
+                return r;
+        *ret = false;
+        return 0;
+}
+
+int decision_find_kernel_filters(Decision *d) {
+        int r = 0;
+
+        if (!d->spec->shares)
+                return 0;
+        while (r == 0 && d->next_shared < d->n_choices) {
+                GrantEvent *event = &d->choices[d->next_shared].event;
+                bool has_own = true, has_rule = true;
+
+                if (d->work <= 0)
+                        return DECISION_AGAIN;
+                if (d->choices[d->next_shared++].is_granted) {
+                        r = can_describe(d, event, event->filter, &has_own);
+                        r = r ?: can_describe(d, event, event->policy_filter, &has_rule);
+                }
+                event->needs_kernel = !has_own || !has_rule;
+        }
+        return r;
 }

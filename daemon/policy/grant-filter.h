@@ -25,3 +25,6 @@ int decision_compile_hist(Decision *d,
                 char **filter);
 /* Adds the rule's filter. */
 int decision_add_policy_filter(Decision *d, Choice *choice, const char *text);
+/* A step of the decision, after all filters are known: finds the events whose filters only the
+ * kernel can evaluate. */
+int decision_find_kernel_filters(Decision *d);

@@ -617,6 +617,7 @@ int decision_advance(Decision *d, int64_t work, Reason *reason) {
                 decision_add_triggers,
                 decide_sources,
                 decide_joins,
+                decision_find_kernel_filters,
                 collect_events,
         };
         int r = 0;

@@ -20,7 +20,6 @@
 #include "base/random-id.h"
 #include "interfaces/text-same.h"
 #include "kernel/filter.h"
-#include "trace/trace-fence.h"
 #include "trace/trace-size.h"
 #include "trace/trace.h"
 
@@ -166,17 +165,18 @@ static int shared_add(Shared *shared, const char *system, const char *name, Shar
         return 0;
 }
 
-const char *shared_get_filter(const Shared *shared, const char *system, const char *name) {
+bool shared_has_filter(const Shared *shared,
+                const char *system,
+                const char *name,
+                const char *filter) {
         const SharedEvent *event = shared_find(shared, system, name);
 
-        return event ? event->filter : NULL;
+        return event && text_is_same(event->filter, filter);
 }
 
 static int shared_widen(const Shared *shared, SharedEvent *event) {
         char path[512];
 
-        if (!event->filter)
-                return 0;
         (void)snprintf(path, sizeof(path), "events/%s/%s/filter", event->system, event->name);
         int r = tracefs_write(shared->instance->fd, path, "0");
         if (r == 0 || r == -ENOENT) /* the event was removed */
@@ -184,28 +184,31 @@ static int shared_widen(const Shared *shared, SharedEvent *event) {
         return r == -ENOENT ? 0 : r;
 }
 
+int shared_widen_event(const Shared *shared, const char *system, const char *name) {
+        SharedEvent *event = shared_find(shared, system, name);
+
+        return event ? shared_widen(shared, event) : 0;
+}
+
 /* Chooses the kernel's filter before one more trace enables the event. If the kernel does not take
  * it, the event has none. */
-static int shared_choose_filter(const Trace *trace, const GrantEvent *granted, SharedEvent *event) {
-        _cleanup_free_ char *wanted = NULL;
+static int shared_choose_filter(const Shared *shared, SharedEvent *event, const char *wanted) {
         Reason ignored;
 
-        int r = trace_join_filter(trace, granted, &wanted);
-        if (r < 0 || text_is_same(event->filter, wanted))
-                return r;
-        r = shared_widen(trace->shared, event);
+        if (text_is_same(event->filter, wanted))
+                return 0;
+        int r = event->filter ? shared_widen(shared, event) : 0;
         if (r < 0 || event->n > 0 || !wanted)
                 return r;
-        if (instance_set_filter(trace->shared->instance,
-                            event->system,
-                            event->name,
-                            wanted,
-                            &ignored) == 0)
-                event->filter = TAKE_PTR(wanted);
+        if (instance_set_filter(shared->instance, event->system, event->name, wanted, &ignored) ==
+                        0) {
+                event->filter = strdup(wanted);
+                return event->filter ? 0 : shared_widen(shared, event);
+        }
         return 0;
 }
 
-int trace_switch_shared(Trace *trace, size_t i, bool on) {
+int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter) {
         const GrantEvent *granted = &trace->grant->events[i];
         Shared *shared = trace->shared;
         SharedEvent *event = shared_find(shared, granted->system, granted->name);
@@ -217,7 +220,7 @@ int trace_switch_shared(Trace *trace, size_t i, bool on) {
                 r = shared_add(shared, granted->system, granted->name, &event);
         if (r < 0)
                 return r;
-        r = on ? shared_choose_filter(trace, granted, event) : 0;
+        r = on ? shared_choose_filter(shared, event, filter) : 0;
         if (r < 0)
                 return r;
         unsigned n = on ? event->n + 1 : event->n - 1;
@@ -237,7 +240,7 @@ int trace_return_shared(Trace *trace) {
         int result = 0;
 
         for (size_t i = 0; trace->is_wanted && i < trace->grant->n_events; i++) {
-                int r = trace_switch_shared(trace, i, false);
+                int r = trace_switch_shared(trace, i, false, NULL);
 
                 result = result ?: r;
         }

@@ -38,12 +38,18 @@ bool trace_is_shared(const Trace *trace);
 int trace_enter_shared(Trace *trace, Reason *reason);
 /* The last trace removes the instance; -EBUSY: a process holds it. */
 int trace_leave_shared(Trace *trace);
-/* Counts the viewers of the grant's event i. It is disabled when none is left. */
-int trace_switch_shared(Trace *trace, size_t i, bool on);
+/* Counts the viewers of the grant's event i. It is disabled when none is left. filter: what this
+ * trace needs of the event; NULL: all of it, or it is disabled. */
+int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter);
 /* Takes back all events that the trace has enabled. */
 int trace_return_shared(Trace *trace);
-/* Returns the kernel's filter of the event; NULL: none. Borrowed. */
-const char *shared_get_filter(const Shared *shared, const char *system, const char *name);
+/* Returns whether the viewers agreed on this filter for the kernel. */
+bool shared_has_filter(const Shared *shared,
+                const char *system,
+                const char *name,
+                const char *filter);
+/* Removes the kernel's filter, whoever wrote it. */
+int shared_widen_event(const Shared *shared, const char *system, const char *name);
 /* Returns whether any viewer wants the event. */
 bool shared_has_event(const Shared *shared, const char *system, const char *name);
 /* For the end of the daemon: disables all events. */

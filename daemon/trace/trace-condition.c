@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Filters that the kernel does not evaluate for this trace alone, as the processes want them that
- * do: the stream worker for its histograms (trace-counts.c), and the reader of a shared instance
- * for each of its viewers. The rule's filter of an event is one of them, so the text goes to these
- * processes only, and not into the metadata of the stream. */
+/* Describes filters for the processes that evaluate them in place of the kernel: the stream worker
+ * for its histograms (trace-counts.c), and the reader of a shared instance for each of its viewers.
+ * Users must not see the filters that a rule adds. So they are not in the metadata of the
+ * stream. */
 
 #include "trace/trace-condition.h"
 
@@ -63,8 +63,17 @@ static int put_event(json_object *list, const Trace *trace, const GrantEvent *ev
         Reason reason;
 
         int r = describe_append(list, entry);
-        r = describe_put(entry, "condition", condition) ?: r;
-        r = describe_put(condition, "and", parts) ?: r;
+        if (r < 0) {
+                json_object_put(condition);
+                json_object_put(parts);
+                return r;
+        }
+        r = describe_put(entry, "condition", condition);
+        if (r < 0) {
+                json_object_put(parts);
+                return r;
+        }
+        r = describe_put(condition, "and", parts);
         r = r ?: trace_read_format(trace, event, &format, &reason);
         if (r > 0)
                 return -EBADMSG;

@@ -98,17 +98,11 @@ static void wrong_clear(Wrong *wrong) {
         free(wrong->wanted_filter);
 }
 
-static int read_wanted_filter(const Trace *trace,
-                const GrantEvent *event,
-                const char *system,
-                const char *name,
-                char **ret) {
-        if (!trace_is_shared(trace))
-                return trace_join_filter(trace, event, ret);
-        const char *filter = shared_get_filter(trace->shared, system, name);
-
-        *ret = filter ? strdup(filter) : NULL;
-        return filter && !*ret ? -ENOMEM : 0;
+/* The reader of a shared instance evaluates the filters: what belongs there is none, or what the
+ * viewers agreed on. */
+static int read_wanted_filter(const Trace *trace, const GrantEvent *event, char **ret) {
+        *ret = NULL;
+        return trace_is_shared(trace) ? 0 : trace_join_filter(trace, event, ret);
 }
 
 static int read_event(const Trace *trace,
@@ -122,7 +116,7 @@ static int read_event(const Trace *trace,
 
         snprintf(path, sizeof(path), "events/%s/%s/filter", system, name);
         int r = trigger_read_enabled(trace->instance, system, name, &ret->is_on);
-        r = r ?: read_wanted_filter(trace, event, system, name, &ret->wanted_filter);
+        r = r ?: read_wanted_filter(trace, event, &ret->wanted_filter);
         r = r ?: tracefs_read(trace->instance->fd, path, &ret->now_filter, NULL);
         r = r ?: trigger_read(trace->instance, system, name, &triggers);
         if (r < 0)
@@ -135,6 +129,8 @@ static int read_event(const Trace *trace,
                 ret->wants_on = ret->is_on;
         ret->enable = ret->is_on != ret->wants_on;
         ret->filter = strcmp(ret->now_filter, ret->wanted_filter ?: "none") != 0;
+        if (trace_is_shared(trace) && ret->filter)
+                ret->filter = !shared_has_filter(trace->shared, system, name, ret->now_filter);
         ret->trigger = !trace_triggers_stand(trace, system, name, triggers);
         return 0;
 }
@@ -147,6 +143,8 @@ static int put_back_filter(const Trace *trace,
         char path[512];
         int r = 0;
 
+        if (trace_is_shared(trace)) /* the event stays on for the others */
+                return shared_widen_event(trace->shared, system, name);
         if (wrong->is_on)
                 r = instance_enable_event(trace->instance, system, name, false);
         if (r < 0)
@@ -271,7 +269,7 @@ static int look_at_event(Trace *trace, TraceLedger *ledger, size_t i, Reason *re
         }
         if (ledger->is_given_up[i])
                 return 0;
-        if (wrong.filter && event->policy_filter) {
+        if (wrong.filter && event->policy_filter && !trace_is_shared(trace)) {
                 snprintf(path, sizeof(path), "events/%s/%s/filter", system, name);
                 return trace_ledger_end_session(
                                 reason, path, "the rules grant the event with its filter only");

@@ -449,11 +449,18 @@ static void undo_filters(void *context) {
         }
 }
 
+static int trace_enable_shared(Trace *trace, size_t i, bool on) {
+        _cleanup_free_ char *filter = NULL;
+
+        int r = on ? trace_join_filter(trace, &trace->grant->events[i], &filter) : 0;
+        return r < 0 ? r : trace_switch_shared(trace, i, on, filter);
+}
+
 int trace_enable(Trace *trace, size_t i, bool on) {
         const char *system, *name;
 
         if (trace_is_shared(trace))
-                return trace_switch_shared(trace, i, on);
+                return trace_enable_shared(trace, i, on);
         if (trace_is_borrowed(trace))
                 return trace_switch_borrowed(trace, i, on);
         trace_locate(trace, &trace->grant->events[i], &system, &name);

@@ -2,8 +2,8 @@
 # Attacks on an instance that the attacker's session shares with one of root. The attacker may trace the calls of all
 # processes, without kernel addresses.
 
-# shared EVENT SCRIPT, $FILTER of the rule: root records EVENT as the kernel wrote it, and the user the calls, in one instance, while the
-# script runs. The user's stream is t.kts.
+# shared EVENT SCRIPT, $FILTER: the rule's. Root records EVENT as the kernel wrote it, and the user the calls, in one
+# instance, while the script runs. The user's stream is t.kts.
 shared() {
         local users
         rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"system\"],

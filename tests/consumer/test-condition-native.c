@@ -131,13 +131,17 @@ static void add_text(GString *filter) {
         g_string_append_c(filter, '\'');
 }
 
+static const char *pick_operator(void) {
+        static const char *const operators[] = { "==", "!=", "<", "<=", ">", ">=" };
+
+        return operators[g_test_rand_int_range(0, G_N_ELEMENTS(operators))];
+}
+
 static void add_number(GString *filter, bool is_signed) {
-        static const char *const operators[] = { "==", "!=", "<", "<=", ">", ">=", "&" };
         uint64_t number = pick_number();
 
-        g_string_append_printf(filter,
-                        " %s ",
-                        operators[g_test_rand_int_range(0, G_N_ELEMENTS(operators))]);
+        g_string_append_printf(
+                        filter, " %s ", g_test_rand_int_range(0, 7) == 0 ? "&" : pick_operator());
         if (is_signed)
                 g_string_append_printf(filter, "%" PRId64, (int64_t)number);
         else
@@ -152,6 +156,10 @@ static void add_comparison(GString *filter, const Format *format) {
                 if (field->is_common || (!field->is_string && g_test_rand_int_range(0, 3) > 0))
                         continue;
                 g_string_append(filter, g_test_rand_bit() ? "!" : "");
+                if (g_test_rand_int_range(0, 10) == 0) {
+                        g_string_append_printf(filter, "CPU %s -1", pick_operator());
+                        return;
+                }
                 g_string_append(filter, field->name);
                 if (field->is_string)
                         add_text(filter);

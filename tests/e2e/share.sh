@@ -93,25 +93,48 @@ case_share_exclusive() { # what belongs to an instance as a whole gets an instan
         viewer_ends one
 }
 
-ids_in() { ktracectl report --json=short "$1" | jq 'select(.event == "sys_enter").fields.id' | sort | uniq -c | xargs; } # FILE
+# ids_in FILE: how often each number was called.
+ids_in() { ktracectl report --json=short "$1" | jq 'select(.event == "sys_enter").fields.id' | sort | uniq -c | xargs; }
+share_id() { ktracectl status --json=short | jq -r '.daemon.shares[0].id'; }
+share_filter() { echo "$TRACEFS/instances/ktrace-$(share_id)/events/raw_syscalls/sys_enter/filter"; }
+kernel_filter() { cat "$(share_filter)"; }
 case_share_filters() { # each session gets what its own filter lets through, whatever filters the others have
-        local events=raw_syscalls/sys_enter
         viewer narrow -e raw_syscalls:sys_enter -f 'id == 1000'
         viewer same -e raw_syscalls:sys_enter -f 'id == 1000'
-        same 'id == 1000' "$(cat "$TRACEFS"/instances/ktrace-[0-9a-f]*/events/$events/filter)" "the kernel's filter"
+        same 'id == 1000' "$(kernel_filter)" "the kernel's filter"
         "$TARGET" calls 30 1000
         viewer other -e raw_syscalls:sys_enter -f 'id >= 1001 && !(id > 1002)'
-        same none "$(cat "$TRACEFS"/instances/ktrace-[0-9a-f]*/events/$events/filter)" "the kernel's filter of two that differ"
+        same none "$(kernel_filter)" "the kernel's filter of two that differ"
         same 1 "$(instances)" "instances"
         ktracectl verify
         for id in 1000 1001 1002 1003; do "$TARGET" calls 20 $id; done
         viewer_ends narrow
+        # A filter of many levels.
+        nested=$(printf '(id == 2001 || id == 2002 && %.0s' $(seq 20))'id == 2003'$(printf ')%.0s' $(seq 20))
+        viewer nested -e raw_syscalls:sys_enter -f "$nested || id == 1001"
+        same 1 "$(ktracectl status --json=short | jq '.daemon.shares | length')" "shares"
+        "$TARGET" calls 10 1001
+        viewer_ends nested
         "$TARGET" calls 10 1000
         viewer_ends same
         viewer_ends other
         same '50 1000' "$(ids_in narrow.kts)" "calls of narrow"
         same '60 1000' "$(ids_in same.kts)" "calls of same"
-        same '20 1001 20 1002' "$(ids_in other.kts)" "calls of other"
+        same '30 1001 20 1002' "$(ids_in other.kts)" "calls of other"
+        same '10 1001' "$(ids_in nested.kts)" "calls of nested"
+}
+
+kernel_filter_is() { [ "$(kernel_filter)" = "$1" ]; }
+case_share_tampered() { # a filter that another program writes is removed and reported, and the session goes on
+        viewer one -e raw_syscalls:sys_enter -f 'id == 1000'
+        viewer two -e raw_syscalls:sys_enter
+        echo 'id == 5' >"$(share_filter)"
+        within 20 kernel_filter_is none || fail "the foreign filter stays"
+        "$TARGET" calls 10 1000
+        kill -INT "${viewers[one]}"
+        wait "${viewers[one]}" || same 4 $? "the status"
+        unset "viewers[one]"
+        same '10 1000' "$(ids_in one.kts)" "calls of one"
 }
 
 case_share_switched() { # stops, starts and switched events of one session do not touch the others

@@ -356,6 +356,22 @@ static void test_pointer_of_a_system_call(void) {
         g_assert_cmpstr(one, ==, two);
 }
 
+/* Some kernels compare such a set with what lies behind the text. */
+static void test_inverted_set(void) {
+        FilterContext context = { .event = "try:try",
+                .format = format,
+                .may_read = is_not_secret,
+                .userdata = (void *)"delay" };
+        char *result = NULL;
+        Reason reason;
+
+        g_assert_cmpint(filter_compile(&context, "name ~ 'a[!b]'", &result, &reason),
+                        ==,
+                        KT_E_INVALID_SPEC);
+        g_assert_nonnull(strstr(reason.text, "filter column 8: a set with [! can match"));
+        assert_compiles("name ~ 'a[!b]'", "name ~ \"a[!b]\""); /* by root */
+}
+
 static void test_cut_field(void) {
         FilterContext context = { .event = "try:try",
                 .key = "where",
@@ -446,6 +462,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/filter/only-root", test_only_root);
         g_test_add_func("/filter/pointer-of-a-system-call", test_pointer_of_a_system_call);
         g_test_add_func("/filter/cut-field", test_cut_field);
+        g_test_add_func("/filter/inverted-set", test_inverted_set);
         g_test_add_func("/filter/limits", test_limits);
         g_test_add_func("/filter/result-too-long", test_result_too_long);
 

@@ -58,7 +58,7 @@ static int read_condition(ExtractChoice *choice, json_object *events, json_objec
 }
 
 static int read_conditions(ExtractChoice *choice, json_object *events, const char *text) {
-        _cleanup_json_ json_object *list = json_tokener_parse(text);
+        _cleanup_json_ json_object *list = json_parse_own(text);
         int r = json_object_is_type(list, json_type_array) ? 0 : -EBADMSG;
 
         for (size_t i = 0; r == 0 && i < json_object_array_length(list); i++)

@@ -12,7 +12,7 @@ int count_field_find(const Format *format, const char *name, CountField *ret) {
         const FormatField *field = format_field_find(format, name);
 
         if (!field && strcmp(name, "common_cpu") == 0) {
-                *ret = (CountField){ .is_cpu = true };
+                *ret = (CountField){ .is_cpu = true, .is_signed = true };
                 return 0;
         }
         if (!field)
