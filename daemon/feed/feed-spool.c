@@ -29,7 +29,7 @@ static void feed_spool_on_file(SpoolEntry *entry _unused_,
 
         switch (news) {
         case SPOOL_FILE:
-                spool->wants_file = false;
+                spool->wants_file = spool->has_no_room = false;
                 spool->handlers->on_file(number, fd, spool->userdata);
                 close(fd); /* a regular file without data: close cannot block */
                 break;
@@ -40,6 +40,7 @@ static void feed_spool_on_file(SpoolEntry *entry _unused_,
                 feed_spool_report_full(spool);
                 break;
         case SPOOL_WAIT:
+                spool->has_no_room = true;
                 spool->handlers->on_news(FEED_SPOOL_WAITS, text, spool->userdata);
                 break;
         }

@@ -19,7 +19,8 @@ typedef struct FeedSpoolHandlers {
 typedef struct FeedSpool {
         SpoolEntry *entry; /* NULL: none */
         bool wants_file, is_full;
-        int error; /* as the consumer reported it */
+        bool has_no_room; /* for the next file, for now */
+        int error;        /* as the consumer reported it */
         char full_text[64];
         const FeedSpoolHandlers *handlers;
         void *userdata;

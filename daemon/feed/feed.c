@@ -36,6 +36,7 @@
 /* Reading the largest rings takes well under a second. */
 #define RELEASE_TIMEOUT_USEC (10 * USEC_PER_SEC)
 #define ATTACH_TIMEOUT_USEC  (10 * USEC_PER_SEC)
+#define FILE_TIMEOUT_USEC    (60 * USEC_PER_SEC)
 
 struct Feed {
         Worker *worker;
@@ -46,6 +47,7 @@ struct Feed {
         int client_fd; /* open until ready */
         Plan rings;
         bool rings_in_flight;
+        bool has_started; /* the consumer is ready; the feed may still wait for a file */
         bool is_ready, is_released, is_closed, is_given_up;
         bool has_gone;                         /* the consumer has said that it ends */
         bool is_judged;                        /* the consumer removes records of non-members */
@@ -70,11 +72,13 @@ static void feed_end_turn(Feed *feed, bool is_whole) {
 }
 
 static void feed_end_spool(Feed *feed) {
-        bool has_failed = feed->error != 0 || !feed->finish.type;
+        bool has_no_file = feed->finish.type && !feed->is_attached;
+        bool has_failed = feed->error != 0 || !feed->finish.type || has_no_file;
 
         feed_spool_end(&feed->spool,
                         has_failed ? "failed" : feed->finish.finish.code,
                         feed->error != 0 ? feed->text
+                        : has_no_file    ? "there was no room for a file until its end"
                         : has_failed     ? "the stream worker ended without warning"
                                          : feed->finish.finish.text);
 }
@@ -239,6 +243,26 @@ static void feed_on_ready(Feed *feed) {
         feed->handlers->on_ready(feed, 0, NULL, TAKE_FD(feed->client_fd), feed->userdata);
 }
 
+/* A session that is recorded on disk can start when its first file is there. Else a short one would
+ * end before the consumer has a file, and all its records would be lost. Without room for a file
+ * the session records as soon as there is some, so this is not waited for. */
+static bool feed_awaits_file(const Feed *feed) {
+        return feed->spool.entry && !feed->is_attached && !feed->spool.has_no_room;
+}
+
+static void feed_check_ready(Feed *feed) {
+        if (feed->has_started && !feed_awaits_file(feed))
+                feed_on_ready(feed);
+}
+
+static void feed_on_started(Feed *feed) {
+        /* The disk may be busy with other recordings. */
+        if (!feed->has_started && feed_awaits_file(feed))
+                feed_link_set_timer(&feed->link, FILE_TIMEOUT_USEC);
+        feed->has_started = true;
+        feed_check_ready(feed);
+}
+
 static void feed_on_status(Feed *feed, const ControlMessage *message) {
         feed->counters.written_bytes = message->status.written_bytes;
         feed->counters.discarded_bytes = message->status.discarded_bytes;
@@ -372,7 +396,7 @@ static void feed_on_message(Consumer *consumer _unused_,
 
         switch (message->type) {
         case CONTROL_READY:
-                feed_on_ready(feed);
+                feed_on_started(feed);
                 break;
         case CONTROL_EXAMINING:
                 if (!feed_is_due(feed))
@@ -381,6 +405,7 @@ static void feed_on_message(Consumer *consumer _unused_,
         case CONTROL_ATTACHED:
                 feed_on_examined(feed, message);
                 feed->is_attached = true;
+                feed_check_ready(feed);
                 feed_open_rings(feed);
                 break;
         case CONTROL_REFUSED:
@@ -501,6 +526,7 @@ static void feed_on_spool_news(FeedSpoolNews news, const char *text, void *userd
 
         if (feed->handlers->on_spool)
                 feed->handlers->on_spool(feed, news, text, feed->userdata);
+        feed_check_ready(feed);
 }
 
 static const FeedSpoolHandlers spool_handlers = { feed_on_spool_file, feed_on_spool_news };

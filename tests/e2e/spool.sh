@@ -302,6 +302,24 @@ case_spool_pages() { # a list of more recordings than one answer holds is whole,
         same 299 "$(spooled | jq length)" "recordings afterwards"
 }
 
+case_spool_short() { # [deep] of a hundred short recordings, ten at the same time, each has all its records
+        local i id pids=()
+        spool_begin
+        for i in $(seq 100); do
+                ktracectl record -q --spool=1M -e raw_syscalls:sys_enter -f 'id == 1000' -- "$TARGET" calls "$i" 1000 &
+                pids+=("$!")
+                [ $((i % 10)) = 0 ] || continue
+                wait "${pids[@]}" || fail "a recording fails"
+                pids=()
+        done
+        ended
+        for id in $(spooled | jq -r '.[].id'); do
+                ktracectl spool fetch "$id" -o t.kts || fail "$(spooled | jq -c ".[] | select(.id == \"$id\")")"
+                has t.kts 1000
+        done >counts
+        same "$(seq 100)" "$(sort -n counts)" "the calls of each recording"
+}
+
 case_spool_fetch_nothing() { # a fetch that gets no frame of a recording fails, and leaves no file
         spool_begin
         spool_recorder box '{"max-bytes": 1048576}'
