@@ -28,8 +28,9 @@ fleet_begin() {
         chmod 600 fleet.json
         fleet add "$MACHINE_ID" web1
 }
-# nats_configuration: the shipped example, for this case's places.
-nats_configuration() {
+# nats_example: the shipped example, for this case's places. nats_configuration may add accounts to it.
+nats_configuration() { nats_example; }
+nats_example() {
         sed -e "s|127.0.0.1:4222|127.0.0.1:$NATS_PORT|" -e "s|/var/lib/nats|$T/nats|" \
                 -e 's/max_file_store: 100G/max_file_store: 2G/' "$here/../../units/nats/ktrace.conf"
 }

@@ -85,7 +85,10 @@ for file in "$@"; do
                 [ "$try" = 1 ] || echo "# try $try of $TAP_TRIES"
                 tenths=$(((${EPOCHREALTIME/[.,]/} - began) / 100000))
                 case $status in
-                0) echo "ok $n - $title" ;;
+                0)
+                        echo "ok $n - $title"
+                        grep '^# ' "$log"
+                        ;;
                 77) echo "ok $n - $title # SKIP $(tail -n 1 "$log")" ;;
                 *)
                         failed=1

@@ -79,6 +79,9 @@ within() {
         done
 }
 
+# figure TEXT...: a measured value, which is printed also when the case passes.
+figure() { echo "# $*"; }
+
 same() { [ "$1" = "$2" ] || fail "${3:-values}: '$1' and '$2' differ"; }
 
 # background COMMAND...: runs the command until the end of the case. Its pid is in $BACKGROUND.
