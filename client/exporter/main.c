@@ -5,10 +5,14 @@
  * without rights of its own.
  *
  * The main thread handles signals: SIGTERM and SIGINT end the service, SIGHUP reads the settings
- * again. The collector's thread counts, and each output has a thread, see outputs.c. */
+ * again. The collector's thread counts, and each output has a thread, see outputs.c.
+ *
+ * The main thread also tells systemd's watchdog that the service works. It does so only while the
+ * collector's thread works: without it, the outputs would serve the same old numbers for ever. */
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -47,6 +51,8 @@ static const struct option options[] = {
 };
 
 #define LISTEN_MAX      8
+#define WATCHDOG_LOOKS  4 /* in the time of the watchdog */
+#define USEC_PER_SEC    UINT64_C(1000000)
 #define HEADERS_NAME    "otlp-headers" /* the credential with the headers of the push */
 #define CREDENTIALS_DIR "CREDENTIALS_DIRECTORY"
 
@@ -61,6 +67,8 @@ typedef struct Service {
         Board *board;
         Outputs *outputs;
         Collector *collector;
+        uint64_t watchdog_usec; /* 0: no watchdog */
+        bool is_stuck;          /* the collector's thread, at the last look */
 } Service;
 
 static void metrics_print_help(void) {
@@ -199,11 +207,37 @@ static int metrics_watch_signals(Service *service) {
         return r;
 }
 
+static int metrics_on_watchdog(sd_event_source *source, uint64_t usec, void *userdata) {
+        Service *service = userdata;
+        uint64_t silence_usec = collector_get_silence_usec(service->collector);
+        bool is_stuck = silence_usec >= service->watchdog_usec;
+
+        if (is_stuck && !service->is_stuck)
+                log_print(LOG_ERR,
+                                "the thread that counts hangs since %" PRIu64
+                                " s: the watchdog will end the service",
+                                silence_usec / USEC_PER_SEC);
+        service->is_stuck = is_stuck;
+        if (!is_stuck)
+                (void)sd_notify(0, "WATCHDOG=1");
+        int r = sd_event_source_set_time(source, usec + service->watchdog_usec / WATCHDOG_LOOKS);
+        return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int metrics_start_watchdog(Service *service) {
+        int r = sd_watchdog_enabled(0, &service->watchdog_usec);
+
+        if (r <= 0)
+                return r;
+        return sd_event_add_time_relative(
+                        service->event, NULL, CLOCK_MONOTONIC, 0, 0, metrics_on_watchdog, service);
+}
+
 static int metrics_run(Service *service) {
         int r = metrics_watch_signals(service);
 
         if (r >= 0)
-                r = sd_event_set_watchdog(service->event, true);
+                r = metrics_start_watchdog(service);
         if (r < 0)
                 return r;
         (void)sd_notify(0, "READY=1");

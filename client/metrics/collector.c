@@ -4,6 +4,9 @@
  * own, because calls of ktraced block: however slow ktraced is, the main thread serves the last
  * snapshot. main hands over settings under the lock; everything else belongs to the thread.
  *
+ * Calls of ktraced have a time limit, so the thread always goes on. It notes the time of each step.
+ * main tells systemd's watchdog only while the steps go on.
+ *
  * When settings are read again, the sets that have not changed keep their sessions. The others are
  * read a last time. Their metrics go on with the same counts in the new sets. */
 
@@ -13,6 +16,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
@@ -26,6 +30,7 @@
 #define CALL_TIMEOUT_USEC UINT64_C(30000000)
 #define USEC_PER_SEC      UINT64_C(1000000)
 #define NSEC_PER_SEC      1000000000L
+#define NSEC_PER_USEC     1000
 /* At its end, the service waits this long for a call that ktraced does not answer. */
 #define END_TIMEOUT_SEC 2
 #define STALE_MAX       SET_METRICS_MAX
@@ -36,6 +41,8 @@ struct Collector {
         pthread_cond_t changed;
         bool ends;      /* under the lock */
         Settings *next; /* under the lock; NULL: no new ones */
+        /* When the thread began its current step, or when its sleep ends: CLOCK_MONOTONIC. */
+        _Atomic uint64_t step_usec;
 
         CollectorOptions options;
         Settings *settings;
@@ -50,6 +57,32 @@ struct Collector {
         char status[128];          /* as systemd has it */
 };
 
+static struct timespec collector_get_now(void) {
+        struct timespec now = {};
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+        return now;
+}
+
+static uint64_t collector_to_usec(const struct timespec *time) {
+        return (uint64_t)time->tv_sec * USEC_PER_SEC + (uint64_t)time->tv_nsec / NSEC_PER_USEC;
+}
+
+/* Before each step that calls ktraced. */
+static void collector_step(Collector *collector) {
+        struct timespec now = collector_get_now();
+
+        atomic_store(&collector->step_usec, collector_to_usec(&now));
+}
+
+uint64_t collector_get_silence_usec(const Collector *collector) {
+        uint64_t step_usec = atomic_load(&collector->step_usec);
+        struct timespec now = collector_get_now();
+        uint64_t now_usec = collector_to_usec(&now);
+
+        return now_usec > step_usec ? now_usec - step_usec : 0;
+}
+
 /* The connection */
 
 static void collector_close(Collector *collector) {
@@ -62,6 +95,7 @@ static void collector_close(Collector *collector) {
 static void collector_open(Collector *collector) {
         ktrace_error error = {};
 
+        collector_step(collector);
         int r = ktrace_open(0, &collector->connection, &error);
         if (r == 0) {
                 ktrace_set_timeout(collector->connection, CALL_TIMEOUT_USEC);
@@ -89,6 +123,7 @@ static void collector_lose(Collector *collector) {
 
 /* Returns false if the connection has ended, or ktraced does not answer. */
 static bool collector_read(Collector *collector, SetRun *run) {
+        collector_step(collector);
         bool is_reached = set_run_read(
                         run, collector->connection, collector->settings->interval_usec);
 
@@ -128,6 +163,7 @@ static int collector_remove_probe(Collector *collector, const char *name) {
         if (!arguments ||
                         json_object_object_add(arguments, "name", json_object_new_string(name)) < 0)
                 return -ENOMEM;
+        collector_step(collector);
         return ktrace_call(collector->connection,
                         NULL,
                         "RemoveProbe",
@@ -169,6 +205,7 @@ static void collector_end_runs(Collector *collector, SetRun **runs, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 if (!runs[i])
                         continue;
+                collector_step(collector);
                 if (collector->connection)
                         set_run_end(runs[i], collector->connection);
                 collector_note_probes(collector, runs[i]->set);
@@ -301,13 +338,6 @@ static void collector_report_status(Collector *collector) {
 
 /* The thread */
 
-static struct timespec collector_get_now(void) {
-        struct timespec now = {};
-
-        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
-        return now;
-}
-
 static void collector_publish(Collector *collector) {
         MetricSnapshot *snapshot = NULL;
 
@@ -369,12 +399,14 @@ static void collector_schedule(const Collector *collector, struct timespec *due)
 static bool collector_wait(Collector *collector, const struct timespec *due, Settings **ret) {
         int r = 0;
 
+        atomic_store(&collector->step_usec, collector_to_usec(due));
         (void)pthread_mutex_lock(&collector->lock);
         while (r == 0 && !collector->ends && !collector->next)
                 r = pthread_cond_timedwait(&collector->changed, &collector->lock, due);
         *ret = TAKE_PTR(collector->next);
         bool ends = collector->ends;
         (void)pthread_mutex_unlock(&collector->lock);
+        collector_step(collector);
         return !ends;
 }
 
@@ -430,6 +462,7 @@ int collector_new(Settings *settings, const CollectorOptions *options, Collector
         if (!collector)
                 return -ENOMEM;
         *collector = (Collector){ .options = *options, .settings = calloc(1, sizeof(Settings)) };
+        collector_step(collector);
         (void)pthread_mutex_init(&collector->lock, NULL); /* cannot fail on Linux, as the next */
         (void)pthread_condattr_init(&attributes);
         (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

@@ -21,6 +21,9 @@ typedef struct CollectorOptions {
 int collector_new(Settings *settings, const CollectorOptions *options, Collector **ret);
 /* The thread goes on with these settings, which are taken. Does not wait. */
 void collector_reload(Collector *collector, Settings *settings);
+/* How long the thread has not ended a step. A step takes as long as a few calls of ktraced. 0: it
+ * sleeps until its next reading. May be called from another thread. */
+uint64_t collector_get_silence_usec(const Collector *collector);
 /* Ends the thread. The sessions stay for a moment, for a service that starts again. Returns the
  * collector if its thread waits for ktraced: it uses the board until the process ends. */
 Collector *collector_free(Collector *collector);

@@ -10,13 +10,18 @@
  *
  * After a failure the file is read again. Its chunks that are stored already are not sent again,
  * only added to the hash of the file. That is a hash of the hashes of its chunks, so that each byte
- * is hashed once. */
+ * is hashed once.
+ *
+ * The watchdog of systemd gets a sign of life before each step that may wait, so what is between
+ * two of them is one call. The longest is a connection to the broker, which libnats tries with each
+ * of its servers. WatchdogSec= of the unit is longer. */
 
 #include "ship/shipper.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/random.h>
 #include <systemd/sd-daemon.h>
@@ -28,7 +33,8 @@
 #include "ship/rate.h"
 
 #define CALL_TIMEOUT_USEC UINT64_C(30000000)
-#define IDLE_TIMES        12 /* without marked recordings, it looks this many times less often */
+#define READ_TIMEOUT_MSEC 30000 /* of a recording: no data comes */
+#define IDLE_TIMES        12    /* without marked recordings, it looks this many times less often */
 
 /* How far a file has come, over several tries. */
 typedef struct Progress {
@@ -67,6 +73,7 @@ static int shipper_connect(Shipper *shipper, Reason *reason) {
 
         if (shipper->connection)
                 return 0;
+        shipper_on_wait(shipper);
         if (ktrace_open(0, &shipper->connection, &error) < 0) {
                 shipper->connection = NULL;
                 return reason_set(reason, KT_E_FAILED, "cannot reach ktraced: %s", error.text);
@@ -87,6 +94,7 @@ static int shipper_connect_broker(Shipper *shipper, Reason *reason) {
                 .userdata = shipper,
         };
 
+        shipper_on_wait(shipper);
         int r = shipper->broker ? 0 : broker_open(&options, &shipper->broker, reason);
         shipper->has_lost_broker = r != 0;
         return r;
@@ -104,6 +112,7 @@ static int shipper_acknowledge(Shipper *shipper,
                                         0 ||
                         json_object_object_add(arguments, "file", json_object_new_string(file)) < 0)
                 return -ENOMEM;
+        shipper_on_wait(shipper);
         int r = ktrace_call(shipper->connection,
                         NULL,
                         "AcknowledgeSpool",
@@ -140,11 +149,25 @@ static Chunk shipper_make_chunk(const Shipper *shipper, const OutboxItem *item) 
         return chunk;
 }
 
+/* The disk of ktraced may hang, and then its reader does. Returns 0 or -errno. */
+static int shipper_wait_for_data(int fd) {
+        struct pollfd wait = { .fd = fd, .events = POLLIN };
+        int n = poll(&wait, 1, READ_TIMEOUT_MSEC);
+
+        if (n < 0)
+                return errno == EINTR ? 0 : -errno;
+        return n == 0 ? -ETIMEDOUT : 0;
+}
+
 /* Returns how many bytes were read: fewer than a chunk only at the end. */
-static ssize_t shipper_read(int fd, uint8_t *data) {
+static ssize_t shipper_read(Shipper *shipper, int fd, uint8_t *data) {
         size_t used = 0;
 
         while (used < CHUNK_BYTES) {
+                shipper_on_wait(shipper);
+                int r = shipper_wait_for_data(fd);
+                if (r < 0)
+                        return r;
                 ssize_t n = read(fd, data + used, CHUNK_BYTES - used);
 
                 if (n < 0 && errno == EINTR)
@@ -226,9 +249,9 @@ static int shipper_send(Shipper *shipper, const OutboxItem *item, int fd, Reason
         int r = 0;
 
         hash_reset(shipper->file_hash);
-        ssize_t n = shipper_read(fd, current);
+        ssize_t n = shipper_read(shipper, fd, current);
         while (r == 0 && n >= 0 && !chunk.is_last) {
-                ssize_t n_next = (size_t)n == CHUNK_BYTES ? shipper_read(fd, next) : 0;
+                ssize_t n_next = (size_t)n == CHUNK_BYTES ? shipper_read(shipper, fd, next) : 0;
 
                 chunk.data = current;
                 chunk.size = (size_t)n;
@@ -239,6 +262,13 @@ static int shipper_send(Shipper *shipper, const OutboxItem *item, int fd, Reason
                 next = sent;
                 n = n_next;
         }
+        if (n == -ETIMEDOUT)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "%s: %s: ktraced sends no data for %d s: trying again",
+                                item->id,
+                                item->file_name,
+                                READ_TIMEOUT_MSEC / 1000);
         return r ?: n < 0 ? (int)n : shipper_flush(shipper, reason);
 }
 

@@ -342,6 +342,39 @@ case_fleet_more_lies() { # [deep] answers that are wrong, huge, none, and too ma
         lied_to other-stream huge-header huge-answer garbage silent flood no-stream
 }
 
+case_fleet_watchdog() { # [deep] a reader and a daemon that hang delay no sign of life to the watchdog
+        local longest readers daemon
+        fleet_begin
+        fleet_settings '{"max-kb-per-sec": 64}'
+        marked box '{"rotate-bytes": 16777216}' # one file, so that its reader waits for the limit
+        "$TARGET" calls 40000 1000
+        ended box
+        with_manager "$SECRETS/notify"
+        ship_starts
+        within 20 sends_slowly || fail "it sends nothing: $(cat ship.err)"
+        daemon=$(daemon_pid)
+        readers=$({ find /proc/[0-9]*/fd -lname "$SPOOL_DIR/*.kts" 2>/dev/null || true; } | cut -d/ -f3 | sort -u)
+        # shellcheck disable=SC2086 # several pids
+        kill -STOP "$daemon" $readers
+        sleep 70
+        # shellcheck disable=SC2086
+        kill -CONT "$daemon" $readers
+        grep -q 'ktraced sends no data for 30 s: trying again' ship.err || fail "not reported: $(cat ship.err)"
+        longest=$(awk '/WATCHDOG=1/ { if (last && $1 - last > most) most = $1 - last; last = $1 }
+                END { printf "%d", most }' notified)
+        figure "the longest time without a sign of life was $longest s"
+        [ "$longest" -ge 25 ] || fail "nothing hung: the case tests nothing"
+        [ "$longest" -le 40 ] || fail "$longest s without a sign of life"
+        ship_killed
+        fleet_settings '{}'
+        ship_starts
+        arrives
+        same_content
+        same 40000 "$(count out '.fields.id == 1000')" events
+}
+# sends_slowly: whether a worker of ktraced has the recording open for ktrace-ship.
+sends_slowly() { [ -n "$(find /proc/[0-9]*/fd -lname "$SPOOL_DIR/*.kts" 2>/dev/null || true)" ]; }
+
 follows() { [ "$(stat -c %s followed.kts)" -gt "$1" ]; }
 
 case_fleet_follow() { # follow outlives a kill of the broker, continues at its place, and repeats nothing

@@ -19,6 +19,31 @@ case_metrics_exact() { # [guest] ktrace-metrics counts each system call of every
         [ "$(number 'calls_total{call="openat"}')" -gt 0 ] || fail "no names of calls"
 }
 
+case_metrics_watchdog() { # the watchdog ends the service also if only the thread that counts hangs
+        local holder n
+        set_of own "$CALLS"
+        settings '["own"]'
+        choose_sockets
+        with_manager "$DOOR/notify"
+        export WATCHDOG_USEC=2000000
+        start_service
+        n=$(n_signs_of_life)
+        within 10 more_signs_of_life $((n + 4)) || fail "no signs of life: $(cat notified)"
+        python3 "$here/hold-thread.py" "$SERVICE" collector >held 2>&1 &
+        holder=$!
+        started+=("$holder")
+        within 10 grep -q held held || fail "not held: $(cat held)"
+        within 20 grep -q 'the thread that counts hangs since [2-9] s' background.err ||
+                fail "not reported: $(cat background.err)"
+        n=$(n_signs_of_life)
+        sleep 3
+        same "$n" "$(n_signs_of_life)" "signs of life"
+        scrape || fail "the other threads hang, too"
+        kill "$holder"
+        within 10 more_signs_of_life $((n + 1)) || fail "it does not go on: $(cat notified)"
+}
+more_signs_of_life() { [ "$(n_signs_of_life)" -ge "$1" ]; }
+
 case_metrics_prometheus() { # a Prometheus server answers with the exact numbers of ktrace-metrics
         have prometheus promtool
         set_of own "$CALLS" '{"name": "asked_bytes", "help": "Sizes of writes", "type": "histogram",

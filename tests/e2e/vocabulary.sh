@@ -109,6 +109,15 @@ has_become() {
 }
 started=()
 
+# with_manager PATH: for services that are started from now on, $T/notified has what they report to the service manager.
+with_manager() {
+        export NOTIFY_SOCKET=$1
+        python3 "$here/notified.py" "$NOTIFY_SOCKET" >"$T/notified" &
+        started+=("$!")
+        within 10 test -S "$NOTIFY_SOCKET" || fail "no socket"
+}
+n_signs_of_life() { grep -c 'WATCHDOG=1' "$T/notified"; }
+
 # calls_after USER FILE: in the background, a process of USER that waits for the file and makes 70 calls of number 1000,
 # which OWN_CALLS records.
 calls_after() {
