@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -63,6 +65,8 @@ static int fleet_spawn(FleetOptions *o, int out, pid_t *ret, Reason *reason) {
         if (pid < 0)
                 return -errno;
         if (pid == 0) {
+                /* A killed ktracectl leaves nothing that goes on following. */
+                (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
                 if (out == STDOUT_FILENO || dup2(out, STDOUT_FILENO) >= 0)
                         (void)execv(program, o->words);
                 _exit(KT_EXIT_NOT_EXECUTABLE);

@@ -51,7 +51,8 @@ fleet() { "$FLEET" --config="$T/fleet.json" "$@"; }
 # fleet_verb ARGUMENT...: `ktracectl fleet`, with ktrace-fleet in its place.
 fleet_verb() {
         # shellcheck disable=SC2016 # the inner shell expands it
-        FLEET=$FLEET unshare -m --propagation private sh -c 'mount -t tmpfs none /usr/libexec &&
+        export FLEET
+        ${VERB_EXEC:-} unshare -m --propagation private sh -c 'mount -t tmpfs none /usr/libexec &&
                 install -D -t /usr/libexec/ktrace "$FLEET" && exec ktracectl fleet "$@"' fleet_verb "$@"
 }
 ship_starts() {
@@ -398,9 +399,9 @@ case_fleet_follow() { # follow outlives a kill of the broker, continues at its p
         same_content
         cmp out followed.kts || fail "the followed recording differs"
 }
-# follower_of: follows the recording in the background.
+# follower_begins: follows the recording in the background.
 follower_begins() {
-        fleet --follow -- fetch web1 "$id" >followed.kts 2>follow.err &
+        VERB_EXEC=exec fleet_verb follow web1 "$id" --config fleet.json >followed.kts 2>follow.err &
         FOLLOWER=$!
         started+=("$FOLLOWER")
         within 20 follows 0 || fail "it follows nothing: $(cat follow.err)"
@@ -412,7 +413,7 @@ follower_ends() {
                 fail "it goes on: $(cat follow.err)"
         wait "$FOLLOWER" || status=$?
         same "$1" "$status" "the status of: $(cat follow.err)"
-        grep -q "$2" follow.err || fail "not said: $(cat follow.err)"
+        grep -qE "$2" follow.err || fail "not said: $(cat follow.err)"
 }
 
 case_fleet_follow_ends() { # [deep] follow ends when trying again cannot help: no stream, or a wrong password
@@ -441,6 +442,53 @@ case_fleet_follow_ends() { # [deep] follow ends when trying again cannot help: n
         ended box
 }
 one_arrived() { spooled | jq -e '.[0]["shipped-file"] > 0'; }
+
+# broker_begins CERTIFICATE: the broker begins again with this certificate.
+broker_begins() {
+        kill -KILL "$NATS"
+        wait "$NATS" || true
+        sed -i '/^tls /d' nats.conf
+        printf 'tls { cert_file: "%s/%s.pem", key_file: "%s/%s.key" }\n' "$T" "$1" "$T" "$1" >>nats.conf
+        nats_starts
+}
+reads_through() {
+        jq --arg url "tls://$1:$NATS_PORT" '.servers = [$url]' fleet.json >new.json
+        cat new.json >fleet.json
+}
+
+case_fleet_follow_tls() { # follow ends with status 3 when the broker's certificate cannot be trusted or it refuses
+        fleet_begin
+        certificate own localhost -addext subjectAltName=DNS:localhost
+        certificate other localhost -addext subjectAltName=DNS:localhost
+        certificate elsewhere elsewhere -addext subjectAltName=DNS:elsewhere
+        cat own.pem elsewhere.pem >fleet/ktrace-fleet.ca
+        cp own.pem "$SECRETS/ktrace-ship.ca"
+        fleet_settings "{\"servers\": [\"tls://localhost:$NATS_PORT\"]}"
+        broker_begins own
+        marked box
+        "$TARGET" calls 40000 1000
+        ship_starts
+        within 60 one_arrived || fail "nothing arrives: $(cat ship.err)"
+        reads_through 127.0.0.1
+        refused 3 'cannot connect to the broker: .*address mismatch' fleet_verb follow web1 "$id" --config fleet.json
+        reads_through localhost
+        for certificate in other elsewhere; do
+                follower_begins
+                broker_begins "$certificate"
+                refused 3 'cannot connect to the broker: .*(certificate|mismatch)' \
+                        fleet_verb follow web1 "$id" --config fleet.json
+                follower_ends 3 'cannot connect to the broker: .*(certificate|mismatch)'
+                broker_begins own
+        done
+        follower_begins
+        kill "$FOLLOWER"
+        within 10 no_reader || fail "a killed ktracectl leaves ktrace-fleet"
+        printf 'another secret' >fleet/ktrace-fleet.password
+        refused 3 'cannot connect to the broker: .*Authorization Violation' \
+                fleet_verb follow web1 "$id" --config fleet.json
+        ended box
+}
+no_reader() { ! pgrep -f 'ktrace-fleet --config fleet.json --follow'; }
 
 # reads_lies LIE STATUS PATTERN VERB...: ktrace-fleet ends with the status and the text, without control characters.
 reads_lies() {
@@ -649,12 +697,8 @@ case_fleet_tls() { # the broker's certificate must come from the given authority
         fleet_begin
         certificate own localhost -addext subjectAltName=DNS:localhost
         certificate other localhost -addext subjectAltName=DNS:localhost
-        printf 'tls { cert_file: "%s/own.pem", key_file: "%s/own.key" }\n' "$T" "$T" >>nats.conf
-        kill "$NATS"
-        wait "$NATS" || true
-        nats_starts
-        through() { jq --arg url "$1" '.servers = [$url]' fleet.json >new.json && cat new.json >fleet.json; }
-        through "tls://localhost:$NATS_PORT"
+        broker_begins own
+        reads_through localhost
         refused 3 'unable to get local issuer certificate|self.signed certificate' fleet list
         cp other.pem fleet/ktrace-fleet.ca
         refused 3 'certificate' fleet list
@@ -662,10 +706,10 @@ case_fleet_tls() { # the broker's certificate must come from the given authority
         SSL_CERT_FILE=$PWD/own.pem refused 3 'certificate' fleet list
         cp own.pem fleet/ktrace-fleet.ca
         expect 0 fleet list
-        through "tls://127.0.0.1:$NATS_PORT"
+        reads_through 127.0.0.1
         refused 3 'address mismatch' fleet list
         # ktrace-ship checks the same before it sends its password.
-        through "tls://localhost:$NATS_PORT"
+        reads_through localhost
         marked box
         "$TARGET" calls 1000 1000
         ended box
