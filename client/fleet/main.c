@@ -166,6 +166,19 @@ static int fleet_conclude(const FleetFetch *fetch) {
         return result.n_gaps + fetch->n_strange > 0 ? KT_EXIT_LOST : KT_EXIT_OK;
 }
 
+/* A file that is complete is read once more for the output, so two disks can be full. ktracectl
+ * gives a file its name only after a success. */
+static int fleet_refuse_write(const FleetFetch *fetch, int r, Reason *reason) {
+        bool has_no_draft = reassembly_get_result(fetch->reassembly).has_no_draft;
+
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "%s: %s cannot be written: %s: make room there, and fetch it again",
+                        fetch->session,
+                        has_no_draft ? "a temporary file in " P_tmpdir : "the output",
+                        strerror(-r));
+}
+
 static int fleet_fetch(Archive *archive, FleetFetch *fetch, const char *host, bool follows) {
         Reason reason = {};
 
@@ -177,11 +190,7 @@ static int fleet_fetch(Archive *archive, FleetFetch *fetch, const char *host, bo
         int r = archive_resolve(archive, host, fetch->machine_id, &reason);
         r = r ?: fleet_read(archive, fetch, follows, &reason);
         if (r < 0)
-                r = reason_set(&reason,
-                                KT_E_FAILED,
-                                "%s: the output cannot be written: %s; what is there is incomplete",
-                                fetch->session,
-                                strerror(-r));
+                r = fleet_refuse_write(fetch, r, &reason);
         return r == 0 ? fleet_conclude(fetch) : fleet_fail(r, &reason);
 }
 
@@ -251,6 +260,16 @@ static bool fleet_is_verb(int n, char **words) {
                                         (strcmp(words[0], "add") == 0 && (n == 2 || n == 3)));
 }
 
+static int fleet_make_reassembly(FleetFetch *fetch, Reassembly **ret, Reason *reason) {
+        int r = reassembly_new(STDOUT_FILENO, fleet_report, fetch, ret);
+
+        return r == 0 ? 0
+                      : reason_set(reason,
+                                        KT_E_FAILED,
+                                        "cannot make a temporary file in " P_tmpdir ": %s",
+                                        strerror(-r));
+}
+
 static int fleet_run(const FleetOptions *o, int n, char **words) {
         _cleanup_(fleet_settings_free_cleanup) FleetSettings *settings = NULL;
         _cleanup_(reassembly_free_cleanup) Reassembly *reassembly = NULL;
@@ -266,7 +285,7 @@ static int fleet_run(const FleetOptions *o, int n, char **words) {
         int r = fleet_settings_load(o->config, &settings, &reason);
         /* It makes a temporary file, which is no longer possible afterwards. */
         if (r == 0 && is_fetch)
-                r = reassembly_new(STDOUT_FILENO, fleet_report, &fetch, &reassembly);
+                r = fleet_make_reassembly(&fetch, &reassembly, &reason);
         fetch.reassembly = reassembly;
         r = r ?: confinement_enter(settings, &reason);
         r = r ?: archive_open(settings, &archive, &reason);

@@ -20,9 +20,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <unistd.h>
 
+#include "interfaces/descriptor.h"
 #include "interfaces/spec.h"
 
 #define HELD_MAX    32
@@ -152,10 +152,15 @@ static void reassembly_repeat(Reassembly *reassembly, const Chunk *chunk) {
 
 /* Files */
 
+static int reassembly_fail_draft(Reassembly *reassembly, int r) {
+        reassembly->result.has_no_draft = true;
+        return r;
+}
+
 static int reassembly_begin(Reassembly *reassembly, uint32_t file) {
         if (ftruncate(fileno(reassembly->draft), 0) < 0 ||
                         lseek(fileno(reassembly->draft), 0, SEEK_SET) < 0)
-                return -errno;
+                return reassembly_fail_draft(reassembly, -errno);
         hash_reset(reassembly->hash);
         reassembly->file = file;
         reassembly->next = 0;
@@ -164,35 +169,12 @@ static int reassembly_begin(Reassembly *reassembly, uint32_t file) {
         return 0;
 }
 
-static int reassembly_write(int fd, const uint8_t *data, size_t size) {
-        while (size > 0) {
-                ssize_t n = write(fd, data, size);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                data += n;
-                size -= (size_t)n;
-        }
-        return 0;
-}
-
+/* Not sendfile(2): it refuses files that were opened to append (>>), and some devices. */
 static int reassembly_copy(Reassembly *reassembly) {
-        off_t at = 0;
+        int draft = fileno(reassembly->draft);
 
-        while ((uint64_t)at < reassembly->bytes) {
-                ssize_t n = sendfile(reassembly->fd,
-                                fileno(reassembly->draft),
-                                &at,
-                                (size_t)(reassembly->bytes - (uint64_t)at));
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return n < 0 ? -errno : -EIO;
-        }
-        return 0;
+        return lseek(draft, 0, SEEK_SET) < 0 ? reassembly_fail_draft(reassembly, -errno)
+                                             : descriptor_copy(draft, reassembly->fd);
 }
 
 static int reassembly_end_file(Reassembly *reassembly, const Chunk *last) {
@@ -231,9 +213,10 @@ static int reassembly_append(Reassembly *reassembly, const Chunk *chunk) {
                 reassembly->is_open = false;
                 return 0;
         }
-        int r = reassembly_write(fileno(reassembly->draft), chunk->data, chunk->size);
-
-        r = r ?: reassembly_remember(reassembly, chunk);
+        int r = descriptor_write_all(fileno(reassembly->draft), chunk->data, chunk->size);
+        if (r < 0)
+                return reassembly_fail_draft(reassembly, r);
+        r = reassembly_remember(reassembly, chunk);
         if (r < 0)
                 return r;
         hash_add(reassembly->hash, chunk->hash, HASH_DIGITS);

@@ -12,6 +12,7 @@ typedef struct ReassemblyResult {
         uint32_t n_gaps;     /* reported */
         uint32_t n_repeated; /* chunks that were stored more than once */
         bool is_ended;       /* the end of the recording has come */
+        bool has_no_draft;   /* after a failure: of the temporary file, not of the output */
 } ReassemblyResult;
 
 /* fd: gets each file when it is complete and has its hash; borrowed. report: gets a line about each

@@ -231,7 +231,7 @@ static int fleet_fetch_into(Context *context,
                 return message_fail(r, &reason);
         int status = fleet_wait(pid);
         if (status != KT_EXIT_OK && status != KT_EXIT_LOST)
-                return status;
+                return status; /* the new file has no name, and an older one stays */
         r = fleet_finish(context, output, session);
         return r == KT_EXIT_OK ? status : r;
 }

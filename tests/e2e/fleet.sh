@@ -128,6 +128,8 @@ case_fleet_arrives() { # [asan] a marked recording arrives once, in order and un
         same 40000 "$(grep -c sys_enter fetched.txt)" "printed events"
         expect 0 fleet_verb follow web1 "$id" --config fleet.json
         cmp here.kts out || fail "the followed recording differs"
+        fleet_verb follow web1 "$id" --config fleet.json >>appended.kts
+        cmp here.kts appended.kts || fail "the appended recording differs"
         expect 0 fleet_verb fetch web1 --config fleet.json --from 2020-01-01T00:00:00 -o window
         same "window/$id.kts" "$(cat out)" "what was fetched"
         cmp here.kts "window/$id.kts" || fail "the recording of the window differs"
@@ -642,23 +644,35 @@ case_fleet_rate() { # [deep] max-kb-per-sec holds for the whole recording
                 fail "$(stat -c %s here.kts) bytes in $((($(date +%s%N) - began) / 1000000)) ms"
 }
 
-case_fleet_reader_full() { # a full disk where a recording is fetched: one clear line, no file that looks complete
+case_fleet_reader_full() { # a full disk leaves no file of a fetched recording; with space, the same command gets all
+        local full
         fleet_begin
         marked box
         "$TARGET" calls 40000 1000
         ended box
         ship_starts
         arrives
+        ktracectl spool fetch "$id" -o here.kts
         mkdir small
         mount -t tmpfs -o size=512k none small
-        expect 1 fleet_verb fetch web1 "$id" --config fleet.json -o small/t.kts
-        grep -q "^ktracectl: $id: the output cannot be written: No space left on device" err ||
-                fail "not said: $(cat err)"
-        ! ktracectl report small/t.kts 2>/dev/null >&2 || fail "the file looks complete"
-        expect 1 fleet_verb fetch web1 --config fleet.json --from 2020-01-01T00:00:00 -o small/window
+        echo older >small/t.kts
+        full="^ktracectl: $id: the output cannot be written: No space left on device: make room there"
+        refused 1 "$full" fleet_verb fetch web1 "$id" --config fleet.json -o small/t.kts
+        same older "$(cat small/t.kts)" "the older file"
+        refused 1 "$full" fleet_verb fetch web1 "$id" --config fleet.json -o small/t.json
+        refused 1 "$full" fleet_verb fetch web1 --config fleet.json --from 2020-01-01T00:00:00 -o small/window
+        same 'small/t.kts' "$(find small -type f)" "the files that are left"
+        refused 1 "$full" to_full_device fleet_verb fetch web1 "$id" --config fleet.json -o - --to kts
+        mount -o remount,size=64m small
+        expect 0 fleet_verb fetch web1 "$id" --config fleet.json -o small/t.kts
+        cmp here.kts small/t.kts || fail "the recording has changed"
+        expect 0 fleet_verb fetch web1 "$id" --config fleet.json -o small/t.json
+        same 40000 "$(jq -s '[.[] | select(.event != null and .fields.id == 1000)] | length' small/t.json)" events
+        expect 0 fleet_verb fetch web1 --config fleet.json --from 2020-01-01T00:00:00 -o small/window
+        cmp here.kts "small/window/$id.kts" || fail "the recording of the window differs"
         umount small
-        same_content
 }
+to_full_device() { "$@" >/dev/full; }
 
 case_fleet_broker_full() { # [deep] a broker without space takes no more, and loses nothing that it has acknowledged
         fleet_begin

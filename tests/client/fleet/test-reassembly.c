@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Chunks in every order that a broker may have them: what is written, and what is reported. */
+#include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "fleet/reassembly.h"
@@ -286,6 +289,23 @@ static void test_endless(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(reassembly_get_result(f->reassembly).n_files, ==, 1);
 }
 
+/* The disk of the temporary file is full, and not that of the output. */
+static void test_full(Fixture *f, gconstpointer data) {
+        struct rlimit before;
+
+        (void)data;
+        (void)signal(SIGXFSZ, SIG_IGN);
+        g_assert_cmpint(getrlimit(RLIMIT_FSIZE, &before), ==, 0);
+        add(f, 1, 0);
+        add(f, 1, 1);
+        g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 8, before.rlim_max }), ==, 0);
+        Chunk last = make(1, 2);
+        int r = reassembly_add(f->reassembly, &last);
+        g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &before), ==, 0);
+        g_assert_cmpint(r, ==, -EFBIG);
+        g_assert_true(reassembly_get_result(f->reassembly).has_no_draft);
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *name;
@@ -303,6 +323,7 @@ int main(int argc, char **argv) {
                 { "/reassembly/forgotten", test_forgotten },
                 { "/reassembly/many", test_many },
                 { "/reassembly/endless", test_endless },
+                { "/reassembly/full", test_full },
         };
 
         g_test_init(&argc, &argv, NULL);
