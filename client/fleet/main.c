@@ -139,8 +139,8 @@ static int fleet_read(Archive *archive, FleetFetch *fetch, bool follows, Reason 
                 } else if (r == -ENOENT && follows && !reassembly_get_result(reassembly).is_ended) {
                         (void)sleep(FOLLOW_SEC);
                         r = 0;
-                } else if (r == -ENOTCONN && follows) {
-                        r = fleet_reconnect(archive, fetch, reason);
+                } else if (r == -ENOTCONN) {
+                        r = follows ? fleet_reconnect(archive, fetch, reason) : KT_E_FAILED;
                 }
         }
         if (r != 0 && r != -ENOENT)

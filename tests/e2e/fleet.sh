@@ -518,11 +518,13 @@ case_fleet_reader_lies() { # a hostile broker gets no memory, no file and no con
         reads_lies garbage 1 'ktracectl: ' list
 }
 
-case_fleet_reader_endless() { # [deep] a list that a hostile broker never ends is given up
+case_fleet_reader_endless() { # [deep] a list that a hostile broker never ends, and no answer at all, are given up
         fleet_begin
         kill "$NATS"
         wait "$NATS" || true
         reads_lies endless 1 'the list of streams: Timeout' list
+        reads_lies silent 1 'Timeout: the broker does not answer' list
+        reads_lies silent 1 'Timeout: the broker does not answer' fetch "$MACHINE_ID" 0123456789abcdef
 }
 
 # nats_member N: starts server N of a cluster of three. Its port is in ${PORTS[N]}.

@@ -43,6 +43,8 @@ def chunk(position):
 
 def answer(client, sid, subject, reply, data):
     header = b""
+    if lie == "silent":
+        return
     if lie == "garbage":
         body = b"\xff\x00[{"
     elif "STREAM.NAMES" in subject:
