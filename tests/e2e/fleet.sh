@@ -272,6 +272,60 @@ case_fleet_replay() { # messages that a stolen credential stores again change no
         same_content
 }
 
+case_fleet_stream_full() { # with --max-bytes, a stolen credential fills its own stream only, and replaces nothing there
+        local n stored
+        nats_configuration() { nats_example | sed "s/$MACHINE_ID/$OTHER_ID/g"; }
+        fleet_begin
+        fleet add "$OTHER_ID" web2 --max-bytes 500000
+        head -c 100000 /dev/urandom >junk
+        for n in 1 2 3 4 5 6 7; do
+                stored=$(python3 "$here/nats-forger.py" "$NATS_PORT" "$OTHER_ID" 'a secret of this machine' \
+                        "000000000000000$n" junk)
+                # The message with the end is small, and fits all the same.
+                [ "$stored" = $((n <= 4 ? 2 : 1)) ] || fail "recording $n: $stored messages were stored"
+        done
+        expect 0 fleet fetch web2 0000000000000001
+        cmp junk out || fail "the oldest recording has changed"
+}
+
+case_fleet_stolen_reader() { # a stolen credential of the fleet reads, and neither writes nor removes anything
+        fleet_begin
+        fleet add "$OTHER_ID" web2
+        marked box
+        "$TARGET" calls 1000 1000
+        ended box
+        ship_starts
+        arrives
+        expect 0 python3 "$here/nats-thief.py" "$NATS_PORT" "$OTHER_ID" "$MACHINE_ID" \
+                'a secret of the administrators' ktrace-fleet
+        cat out
+        grep -q '^ok read a message of another with DIRECT.GET$' out || fail "it cannot even read"
+        ! grep -q '^THEFT' out || fail "the credential can do too much"
+        same_content
+}
+
+case_fleet_hostile_recording() { # a recording that a thief has forged harms no reader, in any format
+        local input id to n=0 status
+        [ -d "$here/../fuzz/corpus/frames" ] || skip "the hostile recordings are not in the guest"
+        fleet_begin
+        for input in $(find "$here/../fuzz/corpus/frames" -type f | sort | head -n 12); do
+                n=$((n + 1))
+                id=$(printf '%016x' "$n")
+                [ "$(python3 "$here/nats-forger.py" "$NATS_PORT" "$MACHINE_ID" 'a secret of this machine' "$id" \
+                        "$input")" -ge 2 ] || fail "$input: not stored"
+                fleet fetch web1 "$id" >t.kts 2>err || fail "$input: $(cat err)"
+                cmp "$input" t.kts || fail "$input: the forged recording differs"
+                for to in json dat; do
+                        status=0
+                        fleet_verb fetch web1 "$id" --config fleet.json -o "t$n.$to" >out 2>err || status=$?
+                        case $status in 0 | 1 | 4) ;; *) fail "$input as $to: status $status: $(cat err)" ;; esac
+                        [ "$status" != 1 ] || [ ! -e "t$n.$to" ] || fail "$input: a file in spite of an error"
+                        ! grep -q "$(printf '\033')" err || fail "$input: a control character is printed"
+                done
+        done
+        same 12 "$n" "hostile recordings"
+}
+
 case_fleet_secret() { # the fleet's credentials must belong to root and be closed to others
         fleet_begin
         chmod 640 fleet.json

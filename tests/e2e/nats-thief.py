@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""nats-thief.py PORT OWN-ID OTHER-ID PASSWORD: what the credential of one machine can do at nats-server. It speaks the
-protocol itself. Prints `ok`, `refused` or `THEFT` and the deed."""
+"""nats-thief.py PORT OWN-ID OTHER-ID PASSWORD [USER]: what the credential of one machine, or of the reader USER, can do
+at nats-server. It speaks the protocol itself. Prints `ok`, `refused` or `THEFT` and the deed."""
 import json
 import socket
 import sys
 
 port, own, other, password = int(sys.argv[1]), *sys.argv[2:5]
-INBOX = f"_INBOX_{own}.thief"
+user = sys.argv[5] if len(sys.argv) > 5 else own
+reads = user != own
+INBOX = f"_INBOX_{'fleet' if reads else own}.thief"
 
 
 class Connection:
@@ -15,7 +17,7 @@ class Connection:
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.lines = self.socket.makefile("rb")
         self.lines.readline()  # INFO
-        options = {"user": own, "pass": password, "verbose": False, "pedantic": False, "headers": True,
+        options = {"user": user, "pass": password, "verbose": False, "pedantic": False, "headers": True,
                    "no_responders": True, "protocol": 1, "lang": "thief", "version": "0", "name": "thief"}
         self.send(f"CONNECT {json.dumps(options)}\r\nSUB {INBOX} 1\r\nPING\r\n")
         self.socket.settimeout(3)
@@ -64,11 +66,12 @@ def attempt(deed, got, wanted=False):
 
 
 def has(answer, *words):
-    return answer is not None and '"error"' not in answer and "503" not in answer and any(w in answer for w in words)
+    return answer is not None and '"error"' not in answer and "NATS/1.0 503" not in answer and any(
+        w in answer for w in words)
 
 
 API = "$JS.API."
-attempt("publish own", has(Connection().request(f"ktrace.{own}.0123456789abcdef", "x"), '"seq"'), True)
+attempt("publish own", has(Connection().request(f"ktrace.{own}.0123456789abcdef", "x"), '"seq"'), not reads)
 attempt("read own", has(Connection().request(f"{API}DIRECT.GET.ktrace-{own}", '{"seq":1}'), "Nats-Sequence"), True)
 attempt("publish for another", has(Connection().request(f"ktrace.{other}.0123456789abcdef", "x"), '"seq"'))
 attempt("publish elsewhere", has(Connection().request("anything", "x"), '"seq"'))
@@ -79,20 +82,23 @@ for stream in own, other:
             ("purge", f"STREAM.PURGE.{name}", "", '"success"'),
             ("delete a message of", f"STREAM.MSG.DELETE.{name}", '{"seq":1}', '"success"'),
             ("change", f"STREAM.UPDATE.{name}", json.dumps({"name": name, "subjects": ["ktrace.>"]}), '"config"'),
+            ("create", f"STREAM.CREATE.{name}", json.dumps({"name": name, "subjects": [f"ktrace.{stream}.*"],
+                                                            "max_msgs": 1, "storage": "file"}), '"config"'),
             ("describe", f"STREAM.INFO.{name}", "", '"config"'),
             ("consume", f"CONSUMER.CREATE.{name}", json.dumps({"stream_name": name, "config": {
                 "deliver_subject": INBOX, "ack_policy": "none", "deliver_policy": "all"}}), '"config"')):
         attempt(f"{deed} {'its own' if stream == own else 'another'} stream",
-                has(Connection().request(API + subject, data), word))
+                has(Connection().request(API + subject, data), word), reads and deed == "describe")
 for kind, word in (("STREAM.MSG.GET", '"message"'), ("DIRECT.GET", "Nats-Sequence")):
     attempt(f"read a message of another with {kind}",
-            has(Connection().request(f"{API}{kind}.ktrace-{other}", '{"seq":1}'), word))
+            has(Connection().request(f"{API}{kind}.ktrace-{other}", '{"seq":1}'), word),
+            reads and kind == "DIRECT.GET")
 # The server's answer would become a message of the other stream. The caller looks whether it has.
 for subject, data in ((f"ktrace.{own}.0123456789abcdef", "x"), (f"{API}DIRECT.GET.ktrace-{own}", '{"seq":1}')):
     Connection().request(subject, data, inbox=f"ktrace.{other}.0123456789abcdef")
-attempt("list streams", has(Connection().request(f"{API}STREAM.NAMES"), '"streams"'))
+attempt("list streams", has(Connection().request(f"{API}STREAM.NAMES"), '"streams"'), reads)
 attempt("create a stream for all", has(Connection().request(f"{API}STREAM.CREATE.all", json.dumps(
     {"name": "all", "subjects": ["ktrace.>"]})), '"config"'))
 for subject in (">", "ktrace.>", f"ktrace.{own}.*", f"ktrace.{other}.*", f"_INBOX_{other}.>", "_INBOX.>",
                 "_INBOX_fleet.>", "$JS.>"):
-    attempt(f"listen to {subject}", Connection().listen(subject))
+    attempt(f"listen to {subject}", Connection().listen(subject), reads and subject == "_INBOX_fleet.>")

@@ -42,6 +42,10 @@ for path in "$units"/*; do
                 echo "it is more: systemd-analyze security --offline=true $unit")" ;;
         esac
 done
+report "only root reaches the socket of a container" "$(
+        grep -qx SocketMode=0600 "$units/ktraced-container@.socket" || echo "the socket is open to others"
+        grep -qx 'd /run/ktrace-container 0700 root root -' "$root"/usr/lib/tmpfiles.d/ktrace.conf ||
+                echo "its directory is open to others")"
 if command -v journalctl >/dev/null; then
         report "the journal takes the catalogue" "$(journalctl --root="$root" --update-catalog 2>&1)"
         ids=$(sed -n 's/^#define AUDIT_ID_.*"\(.*\)"/\1/p' "$2")
