@@ -23,7 +23,7 @@
 #include <seccomp.h>
 #include <string.h>
 
-#include "consumer/condition.h"
+#include "consumer/records/condition.h"
 #include "consumer/records/count-field.h"
 
 #define ROWS_MAX (1U << 17)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Converts a compiled filter to JSON, for the process that evaluates it when the kernel cannot
- * (consumer/condition.c). Called by filter_describe() on a checked tree.
+ * (consumer/records/condition.c). Called by filter_describe() on a checked tree.
  *
  *   {"and": [...]}, {"or": [...]}
  *   {"field": "id", "op": "==", "number": 1}

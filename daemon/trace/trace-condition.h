@@ -5,7 +5,7 @@
 
 /* Reads the format of an event of the grant. */
 int trace_read_format(const Trace *trace, const GrantEvent *event, Format **ret, Reason *reason);
-/* Describes a compiled filter for a process that evaluates it (consumer/condition.c). */
+/* Describes a compiled filter for a process that evaluates it (consumer/records/condition.c). */
 int trace_describe_filter(const Trace *trace,
                 const GrantEvent *event,
                 const char *filter,

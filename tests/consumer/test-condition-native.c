@@ -17,7 +17,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "consumer/condition.h"
+#include "consumer/records/condition.h"
 #include "consumer/records/count-field.h"
 #include "consumer/records/page.h"
 #include "kernel/buffer.h"

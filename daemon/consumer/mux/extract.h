@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "consumer/condition.h"
+#include "consumer/records/condition.h"
 
 #define EXTRACT_IDS       65536 /* event ids have 16 bits */
 #define EXTRACT_NO_VIEWER UINT32_MAX

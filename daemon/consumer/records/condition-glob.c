@@ -8,7 +8,7 @@
  * Only the last star is retried, because it can match whatever an earlier one left. So the cost is
  * at most glob times text. */
 
-#include "consumer/condition-glob.h"
+#include "consumer/records/condition-glob.h"
 
 /* A set that begins behind its [. Returns the glob behind its ], or NULL if it has none. */
 static const char *match_set(const char *set, unsigned char c, bool *ret_match) {

@@ -8,12 +8,12 @@
  *
  * A condition is a tree. policy/filter-parse.c limits its depth, so the recursion is bounded. */
 
-#include "consumer/condition.h"
+#include "consumer/records/condition.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "consumer/condition-glob.h"
+#include "consumer/records/condition-glob.h"
 #include "consumer/records/count-field.h"
 
 #define DEPTH_MAX 64
