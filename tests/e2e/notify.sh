@@ -148,7 +148,7 @@ case_notify_flood() { # a flood of hits causes about ten notifications a second,
         listening json ktracectl --json stream box --notify
         ktracectl start box
         begin=$(date +%s%N)
-        # Without kernel histograms a process reads the hits. The ring has room for all, so that a busy machine loses none.
+        # Without kernel histograms a process reads the hits. The ring has room for all of them, also on a busy machine.
         for _ in {1..30}; do
                 "$TARGET" calls 10000 1001
                 sleep 0.02
