@@ -95,6 +95,15 @@ static int outbox_read_page(ktrace *connection,
         return 0;
 }
 
+/* The oldest of a page is shipped first. */
+static int outbox_compare(const void *a, const void *b) {
+        json_object *const *first = a, *const *second = b;
+        uint64_t begun = outbox_get_number(*first, "created-usec"),
+                 other = outbox_get_number(*second, "created-usec");
+
+        return (begun > other) - (begun < other);
+}
+
 typedef int (*OutboxEntryHandler)(json_object *entry, void *userdata);
 
 /* Returns what the first handler returned that stopped it, or an error with a reason. */
@@ -109,6 +118,8 @@ static int outbox_visit_waiting(ktrace *connection,
                 _cleanup_json_ json_object *page = NULL;
 
                 r = outbox_read_page(connection, next, &page, reason);
+                if (r == 0)
+                        json_object_array_sort(page, outbox_compare);
                 for (size_t i = 0; r == 0 && i < json_object_array_length(page); i++) {
                         json_object *entry = json_object_array_get_idx(page, i);
 

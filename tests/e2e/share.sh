@@ -124,6 +124,35 @@ case_share_filters() { # each session gets what its own filter lets through, wha
         same '10 1001' "$(ids_in nested.kts)" "calls of nested"
 }
 
+# calls_of FILE: each recorded call of the numbers 1000 to 1003, in order.
+calls_of() {
+        ktracectl report --json=short "$1" | jq -c 'select(.fields.id >= 1000 and .fields.id < 1004) | [.event, .fields.id]'
+}
+case_share_property() { # [deep] random sessions get in a shared instance what they get in one of their own
+        local filters=('id >= 1000' 'id == 1000' 'id & 1 && id >= 1000' 'id > 1000 && !(id == 1002)'
+                'id >= 1000 && common_pid > 1' 'id == 1003 || id == 1001 && CPU >= 0')
+        local i filter events
+        for i in 1 2 3 4 5 6; do
+                filter=${filters[RANDOM % 6]}
+                events=(-e raw_syscalls:sys_enter)
+                [ $((RANDOM % 2)) = 0 ] || events+=(-e raw_syscalls:sys_exit)
+                echo "session $i: $filter ${events[*]}"
+                viewer "shared$i" "${events[@]}" -f "$filter"
+                background ktracectl record -q -a -o "own$i.kts" "${events[@]}" -f "$filter"
+                viewers[own$i]=$BACKGROUND
+                within 30 n_running "${#viewers[@]}" || fail "own$i did not start"
+        done
+        for _ in {1..40}; do "$TARGET" calls $((RANDOM % 20 + 1)) $((1000 + RANDOM % 4)); done
+        for i in 1 2 3 4 5 6; do
+                viewer_ends "shared$i"
+                viewer_ends "own$i"
+                calls_of "own$i.kts" >own
+                [ -s own ] || fail "session $i: no calls"
+                calls_of "shared$i.kts" >shared
+                cmp own shared || fail "session $i"
+        done
+}
+
 kernel_filter_is() { [ "$(kernel_filter)" = "$1" ]; }
 case_share_tampered() { # a filter that another program writes is removed and reported, and the session goes on
         viewer one -e raw_syscalls:sys_enter -f 'id == 1000'
