@@ -21,13 +21,14 @@ readers_memory() {
 }
 are_running() { ktracectl list --json=short | jq -e "[.[] | select(.state == \"running\")] | length == $1" >/dev/null; }
 
-# with_viewers N [OPTION...]: a spin of the workload while N recordings run. Sets time, used and mux_used (us of CPU for
+# with_viewers N [OPTION...], $FILTERED: each viewer has a filter of its own, which all calls pass. A spin of the workload while N recordings run. Sets time, used and mux_used (us of CPU for
 # 1000 events, of all readers and of the one that reads the shared instance), held and lost.
 with_viewers() {
         local n=$1 i pids=()
         shift
         for i in $(seq "$n"); do
-                ktracectl record -q -a -b 4096 "$@" -e raw_syscalls:sys_enter -o "$NATIVE/work/out.$i.kts" &
+                ktracectl record -q -a -b 4096 "$@" -e raw_syscalls:sys_enter ${FILTERED:+-f "id != $((5000 + i))"} \
+                        -o "$NATIVE/work/out.$i.kts" &
                 pids+=($!)
         done
         until are_running "$n"; do sleep 0.05; done
@@ -65,4 +66,9 @@ for _ in $(seq "$RUNS"); do
         fact "$cpu" "each worker of $MANY, --share" "$(calc "($used - $mux_used) / $MANY")"
         fact "$memory" "$MANY, --share" "$held"
         fact 'events lost' "$MANY, --share" "$lost"
+        FILTERED=1 with_viewers "$MANY" --share
+        fact "$call" "$MANY with filters, --share" "$time"
+        fact "$cpu" "$MANY with filters, --share" "$used"
+        fact "$cpu" "the reader of $MANY with filters, --share" "$mux_used"
+        fact 'events lost' "$MANY with filters, --share" "$lost"
 done

@@ -126,7 +126,8 @@ case_share_filters() { # each session gets what its own filter lets through, wha
 
 # calls_of FILE: each recorded call of the numbers 1000 to 1003, in order.
 calls_of() {
-        ktracectl report --json=short "$1" | jq -c 'select(.fields.id >= 1000 and .fields.id < 1004) | [.event, .fields.id]'
+        ktracectl report --json=short "$1" |
+                jq -c 'select(.fields.id >= 1000 and .fields.id < 1004) | [.event, .fields.id]'
 }
 case_share_property() { # [deep] random sessions get in a shared instance what they get in one of their own
         local filters=('id >= 1000' 'id == 1000' 'id & 1 && id >= 1000' 'id > 1000 && !(id == 1002)'
