@@ -21,9 +21,9 @@ readers_memory() {
 }
 are_running() { ktracectl list --json=short | jq -e "[.[] | select(.state == \"running\")] | length == $1" >/dev/null; }
 
-# with_viewers N [OPTION...], $FILTERED: a spin of the workload while N recordings run. FILTERED: each has a filter of its
-# own, which all calls pass. Sets time, used and mux_used (us of CPU for 1000 events, of all readers and of the one that
-# reads the shared instance), held and lost.
+# with_viewers N [OPTION...], $FILTERED: a spin of the workload while N recordings run. FILTERED: each has a filter of
+# its own, which all calls pass. Sets time, used and mux_used (us of CPU for 1000 events, of all readers and of the one
+# that reads the shared instance), held and lost.
 with_viewers() {
         local n=$1 i pids=()
         shift
