@@ -38,6 +38,10 @@
  *                                           (other streams that count by command names) the names
  *                                           of all tasks at each start
  *
+ *   INNER_PIDS {memfd of ControlInnerPid} ->  (sessions that show the pids of a container) further
+ *                                           ones, for the statistics
+ *   INNER_PIDS                           ->  the statistics must have none
+ *
  * A snapshot uses the same messages. FINISH follows RINGS immediately. Before RINGS comes
  *
  *   WINDOW {the state that the last snapshot left, or an empty memfd; an empty memfd for the next}
@@ -144,7 +148,7 @@
  *
  *   VIEW {entries, finished, pool, counters}  -> */
 #define CONTROL_FD       3 /* of the consumer's end; its seccomp filter relies on the number */
-#define CONTROL_VERSION  10
+#define CONTROL_VERSION  11
 #define CONTROL_TEXT_MAX SINK_TEXT_MAX
 #define CONTROL_NAME_MAX 520 /* a marker: "PROVIDER:NAME" and its NUL */
 
@@ -177,6 +181,7 @@ typedef enum ControlType {
         CONTROL_LEAVE,
         CONTROL_UNVIEW,
         CONTROL_VIEW,
+        CONTROL_INNER_PIDS,
         CONTROL_READY = 32,
         CONTROL_EXAMINING,
         CONTROL_ATTACHED,
@@ -218,6 +223,20 @@ typedef struct ControlMember {
         uint64_t since_nsec;      /* 0: from the beginning */
         char comm[TASK_NAME_MAX]; /* its name when it was read; "": unknown */
 } ControlMember;
+
+/* The pid of a task in its container, as /proc showed it between two times of the trace's clock. Or
+ * the task has joined the session after these times, so that its number may have been that of
+ * another one before. */
+#define CONTROL_INNER_PIDS_MAX 8192  /* of one reading, and shown of all */
+#define CONTROL_INNER_LIST_MAX 16384 /* with those that joined, per consumer */
+
+typedef struct ControlInnerPid {
+        uint32_t tid;
+        uint32_t inner;    /* 0: it has joined */
+        uint32_t depth;    /* of its pid namespace: 1: that of the container; more: one inside */
+        uint32_t reserved; /* 0 */
+        uint64_t from_nsec, until_nsec;
+} ControlInnerPid;
 
 /* The place of a text in a record. */
 typedef struct ControlText {
@@ -335,6 +354,10 @@ typedef struct ControlMessage {
                         uint64_t read_until_nsec; /* another consumer has read the records before
                                                      this time; 0: none has */
                 } members;                        /* fd: ControlMember[n] */
+
+                struct {
+                        uint32_t n; /* entries of the memfd */
+                } inner_pids;       /* fd: ControlInnerPid[n] */
 
                 struct {
                         uint32_t kind; /* CONTROL_SINK_PIPE or CONTROL_SINK_SOCKET */

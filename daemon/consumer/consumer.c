@@ -218,6 +218,7 @@ int consumer_put_summary(Consumer *c,
                 .interference_nsec = c->interference_nsec,
                 .names = name_list_read(&c->names),
                 .task_names = c->pump.fence.is_on ? lives_get_names(c->pump.fence.lives) : NULL,
+                .inner = c->inner.n_shown > 0 ? &c->inner : NULL,
                 .names_max = names_max,
                 .code = code,
                 .reason = reason,
@@ -471,6 +472,10 @@ static int on_control(Consumer *c) {
                 r = consumer_on_finish(c, &message, fds, n_fds);
         else if (message.type == CONTROL_MEMBERS && n_fds == 1)
                 r = on_members(c, &message, fds[0]);
+        else if (message.type == CONTROL_INNER_PIDS && n_fds == 0)
+                inner_list_end(&c->inner);
+        else if (message.type == CONTROL_INNER_PIDS && n_fds == 1)
+                r = inner_list_take(&c->inner, &message, fds[0]);
         else if (message.type == CONTROL_GUARD && c->pump.fence.is_on)
                 r = rings_take_guard(&c->pump.rings, fds, n_fds);
         else if (message.type == CONTROL_ADOPT) {
@@ -740,6 +745,7 @@ static void consumer_conclude(Consumer *c, int result) {
         int error = c->queue.error ?: result < 0 ? -result : 0;
 
         release_rings(c);
+        inner_list_clear(&c->inner);
         queue_clear(&c->queue);
         if (c->queue.spool) {
                 consumer_report_spool(c);

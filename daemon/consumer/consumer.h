@@ -2,6 +2,7 @@
 #pragma once
 
 #include "consumer/counts-reply.h"
+#include "consumer/inner-list.h"
 #include "consumer/name-list.h"
 #include "consumer/pump.h"
 #include "consumer/syncer.h"
@@ -44,6 +45,7 @@ typedef struct Consumer {
         uint64_t n_interferences, interference_nsec;
         char end_code[32], end_text[CONTROL_TEXT_MAX];
         NameList names;
+        InnerList inner;
         char *metadata; /* for the next sink of a counted stream */
         size_t metadata_size;
         CountsReply reply;

@@ -50,6 +50,34 @@ static int add_cpu(json_object *cpus, const Ring *ring) {
         return json_object_array_add(cpus, cpu) < 0 ? -ENOMEM : 0;
 }
 
+static int summary_add_inner_pid(json_object *list, const ControlInnerPid *pid) {
+        const uint64_t numbers[] = {
+                pid->tid, pid->inner, pid->depth, pid->from_nsec, pid->until_nsec
+        };
+        json_object *entry = json_object_new_array();
+
+        if (!entry)
+                return -ENOMEM;
+        for (size_t i = 0; i < ELEMENTSOF(numbers); i++)
+                if (json_object_array_add(entry, json_object_new_uint64(numbers[i])) < 0) {
+                        json_object_put(entry);
+                        return -ENOMEM;
+                }
+        return json_object_array_add(list, entry) < 0 ? -ENOMEM : 0;
+}
+
+static int summary_add_inner_pids(json_object *object, const InnerList *inner) {
+        json_object *list = json_object_new_array();
+        int r = 0;
+
+        if (!list)
+                return -ENOMEM;
+        json_object_object_add(object, "inner-pids", list);
+        for (size_t i = 0; r == 0 && i < inner->n; i++)
+                r = summary_add_inner_pid(list, &inner->pids[i]);
+        return r;
+}
+
 static int summary_put_statistics(Queue *queue, const Summary *summary) {
         _cleanup_json_ json_object *object = json_object_new_object();
         json_object *cpus = json_object_new_array();
@@ -75,7 +103,8 @@ static int summary_put_statistics(Queue *queue, const Summary *summary) {
                 summary_add_number(object, "interference", summary->n_interferences);
                 summary_add_number(object, "interference-nsec", summary->interference_nsec);
         }
-        return put_json(queue, FRAME_STATISTICS, object);
+        int r = summary->inner ? summary_add_inner_pids(object, summary->inner) : 0;
+        return r ?: put_json(queue, FRAME_STATISTICS, object);
 }
 
 static bool was_seen(const PageTally *tally, unsigned long pid) {

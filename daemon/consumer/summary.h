@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "consumer/inner-list.h"
 #include "consumer/queue.h"
 #include "consumer/records/page.h"
 #include "consumer/records/ring.h"
@@ -15,6 +16,7 @@ typedef struct Summary {
         uint64_t n_interferences, interference_nsec;
         const char *names;           /* "PID NAME" lines; NULL: no names */
         const TaskNames *task_names; /* for a judged stream, instead of names */
+        const InnerList *inner;      /* NULL: none */
         size_t names_max; /* limit of the frame with the names; names that do not fit are left out
                            */
         const char *code, *reason;

@@ -150,3 +150,23 @@ void feed_link_send_members(FeedLink *link, const FeedMembers *members) {
         for (size_t i = 0; i == 0 || i < members->n; i += CONTROL_MEMBERS_MAX)
                 feed_link_send_some(link, members, i);
 }
+
+void feed_link_send_inner_pids(FeedLink *link, const ControlInnerPid *pids, size_t n) {
+        ControlMessage message = {
+                .type = CONTROL_INNER_PIDS,
+                .version = CONTROL_VERSION,
+                .inner_pids = { .n = (uint32_t)n },
+        };
+
+        _cleanup_close_ int fd = fd_memfd_sealed("inner-pids", pids, n * sizeof(*pids));
+        if (fd < 0) {
+                log_errno(fd, LOG_WARNING, NULL, "cannot send the pids of a container");
+                feed_link_end_inner_pids(link);
+                return;
+        }
+        feed_link_send(link, &message, &fd, 1);
+}
+
+void feed_link_end_inner_pids(FeedLink *link) {
+        feed_link_send_type(link, CONTROL_INNER_PIDS, NULL, 0);
+}

@@ -41,3 +41,7 @@ void feed_link_send_guard(FeedLink *link, const Trace *trace);
 /* fds: as trace_open_ring_fds() returns them. */
 void feed_link_send_rings(FeedLink *link, unsigned n_cpus, const int *fds);
 void feed_link_send_members(FeedLink *link, const FeedMembers *members);
+/* n: at most CONTROL_INNER_LIST_MAX. If it fails, the stream shows none. */
+void feed_link_send_inner_pids(FeedLink *link, const ControlInnerPid *pids, size_t n);
+/* The stream must show none. */
+void feed_link_end_inner_pids(FeedLink *link);

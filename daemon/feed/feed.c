@@ -663,6 +663,17 @@ void feed_name_tasks(Feed *feed, const FeedMembers *tasks) {
                 feed_link_send_members(&feed->link, tasks);
 }
 
+void feed_add_inner_pids(Feed *feed, const ControlInnerPid *pids, size_t n) {
+        if (n > CONTROL_INNER_LIST_MAX)
+                feed_end_inner_pids(feed);
+        else if (n > 0)
+                feed_link_send_inner_pids(&feed->link, pids, n);
+}
+
+void feed_end_inner_pids(Feed *feed) {
+        feed_link_end_inner_pids(&feed->link);
+}
+
 void feed_arm(Feed *feed, const FeedMembers *members) {
         feed_add_members(feed, members);
         feed->is_armed = true;

@@ -108,6 +108,10 @@ void feed_kill(Feed *feed, const char *text);
 void feed_add_members(Feed *feed, const FeedMembers *members);
 /* Sends the names of tasks to a consumer that counts by them and does not judge. */
 void feed_name_tasks(Feed *feed, const FeedMembers *tasks);
+/* Sends further pids of the container, for the stream's statistics. */
+void feed_add_inner_pids(Feed *feed, const ControlInnerPid *pids, size_t n);
+/* The stream must show none of them. */
+void feed_end_inner_pids(Feed *feed);
 /* Reads the rings, including partial sub-buffers. */
 void feed_flush(Feed *feed);
 /* For the stream's statistics: the number of changes by others so far, and how long they lasted. */

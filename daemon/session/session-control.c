@@ -19,6 +19,7 @@
 #include "session/quota.h"
 #include "session/registry.h"
 #include "session/session-run.h"
+#include "session/session-stream.h"
 #include "trace/trace-borrow.h"
 #include "trace/trace-change.h"
 #include "trace/trace-fence.h"
@@ -72,6 +73,7 @@ static int switch_matching(Session *session, const char *pattern, bool on, Reaso
 }
 
 static void session_then_switched(Session *session, int result, const Reason *reason) {
+        session_end_inner_pids(session);
         session_conclude(session, session->state, result, reason);
 }
 

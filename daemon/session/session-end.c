@@ -129,6 +129,7 @@ static void session_then_quiesced(Session *session, int result, const Reason *re
 static void finish_feed(Session *session, const char *code, const char *reason) {
         feed_report_interference(
                         session->feed, session->n_interferences, session->interference_nsec);
+        feed_add_inner_pids(session->feed, session->trace.inner.pids, session->trace.inner.n);
         feed_finish(session->feed, session->trace.names_fd, code, reason);
 }
 

@@ -124,9 +124,22 @@ static void session_on_proof(const ControlMember *members,
                                 &(FeedMembers){ members, n, .until_nsec = until_nsec });
 }
 
+static void session_on_inner_pids(const ControlInnerPid *pids, size_t n, void *userdata) {
+        Session *session = userdata;
+
+        if (!session->feed)
+                return;
+        if (n > 0)
+                feed_add_inner_pids(session->feed, pids, n);
+        else
+                feed_end_inner_pids(session->feed);
+}
+
 /* A failure has no effect on the session: newcomers are not traced. */
 static void session_watch_newcomers(Session *session) {
-        static const NewcomersHandlers handlers = { session_on_newcomers, session_on_proof };
+        static const NewcomersHandlers handlers = {
+                session_on_newcomers, session_on_proof, session_on_inner_pids
+        };
         Registry *registry = session->registry;
         int r = 0;
 
@@ -261,6 +274,9 @@ static void session_then_started(Session *session, int result, const Reason *rea
                 session_leave_share(session, session_then_unjoined);
                 return;
         }
+        if (result == 0 && session->feed)
+                feed_add_inner_pids(
+                                session->feed, session->trace.inner.pids, session->trace.inner.n);
         if (result == 0 && session->end == END_NOT)
                 session_watch(session);
         if (result == 0 && session->spec->lifetime == LIFETIME_CLIENT)
@@ -269,6 +285,8 @@ static void session_then_started(Session *session, int result, const Reason *rea
 }
 
 void session_resume(Session *session, SessionState state) {
+        /* Nobody has seen who joined while no ktraced ran. */
+        session_end_inner_pids(session);
         session_make_notices(session);
         if (state == SESSION_RUNNING)
                 session_watch(session);

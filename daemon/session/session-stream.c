@@ -25,6 +25,7 @@
 #include "session/session-spool.h"
 #include "trace/metadata.h"
 #include "trace/trace-counts.h"
+#include "trace/trace-inner-pids.h"
 #include "trace/trace-names.h"
 
 static void session_on_feed_ready(Feed *feed _unused_,
@@ -200,12 +201,28 @@ void session_arm_feed(Session *session) {
                 members.read_until_nsec = control_nsec(&now);
         feed_arm(session->feed, &members);
         session_add_newcomers(session);
+        if (!trace_may_show_inner_pids(&session->trace))
+                return;
+        if (session->was_read)
+                feed_end_inner_pids(session->feed);
+        else if (session->state == SESSION_RUNNING)
+                feed_add_inner_pids(
+                                session->feed, session->trace.inner.pids, session->trace.inner.n);
+}
+
+void session_end_inner_pids(Session *session) {
+        session->trace.inner_is_over = true;
+        inner_pids_clear(&session->trace.inner);
+        if (session->feed && trace_may_show_inner_pids(&session->trace))
+                feed_end_inner_pids(session->feed);
 }
 
 void session_arm_feed_again(Session *session) {
         uint64_t since_nsec = session->trace.arm.since_nsec;
         FeedMembers names = {};
 
+        if (session->is_armed) /* exits were not recorded since the stop */
+                session_end_inner_pids(session);
         if (!session->feed)
                 return;
         feed_arm(session->feed,

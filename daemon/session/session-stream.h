@@ -15,3 +15,6 @@ int session_begin_counting(Session *session, Reason *reason);
 void session_arm_feed(Session *session);
 /* Informs the current stream at a start: exits are recorded again since the members were proven. */
 void session_arm_feed_again(Session *session);
+/* Some births or exits are not recorded: no stream of the session shows pids of a container. Call
+ * it only while no plan of the session is in flight. */
+void session_end_inner_pids(Session *session);

@@ -45,6 +45,7 @@
 #include "trace/trace-condition.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-fence.h"
+#include "trace/trace-inner-pids.h"
 #include "trace/trace-kernel.h"
 #include "trace/trace-locate.h"
 #include "trace/trace-names.h"
@@ -80,6 +81,7 @@ void trace_clear(Trace *trace) {
         trace_clear_pairs(trace);
         trace_clear_triggers(trace);
         trace_clear_names(trace);
+        inner_pids_clear(&trace->inner);
         arm_clear(&trace->arm);
         unit_place_clear(&trace->unit);
         free(trace->pids);
@@ -345,6 +347,7 @@ static int trace_step_list(void *context, Reason *reason _unused_) {
 
         arm_forget_turns(&trace->arm);
         trace_clear_names(trace);
+        inner_pids_clear(&trace->inner);
         if (!trace_makes_list(trace))
                 return 0;
         if (trace->has_list) /* from a former start: the set of fit processes may have changed */
@@ -580,6 +583,7 @@ static const PlanStep start_steps[] = {
         { "events", trace_step_events, undo_events },
         { "triggers", trace_step_triggers, trace_undo_triggers },
         { "functions", trace_step_run_tracer, undo_events },
+        { "inner-pids", trace_step_inner_pids, NULL },
 };
 
 /* Steps of stop and of the end */
@@ -589,12 +593,14 @@ int trace_step_disable(void *context, Reason *reason _unused_) {
 }
 
 static const PlanStep stop_steps[] = {
+        { "inner-pids", trace_step_inner_pids_again, NULL },
         { "triggers", trace_step_triggers_lifted, NULL },
         { "disable", trace_step_disable, NULL },
         { "dropped", trace_step_dropped, NULL },
 };
 
 static const PlanStep quiesce_steps[] = {
+        { "inner-pids", trace_step_inner_pids_again, NULL },
         { "triggers", trace_step_triggers_lifted, NULL },
         { "disable", trace_step_disable, NULL },
         { "dropped", trace_step_dropped, NULL },

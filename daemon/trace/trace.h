@@ -7,6 +7,7 @@
 #include "policy/digest.h"
 #include "probes/probe-set.h"
 #include "scope/arm.h"
+#include "scope/inner-pids.h"
 #include "scope/pid-namespace.h"
 #include "scope/unit-watch.h"
 #include "trace/shared.h"
@@ -101,6 +102,8 @@ struct Trace {
         size_t next;               /* cursor of the current step */
         int names_fd;              /* saved command names for the stream's end */
         struct TraceNames *names;  /* of all tasks at the last start; NULL: not needed */
+        InnerPids inner;           /* of the tasks at the last start */
+        bool inner_is_over;        /* streams show none anymore */
         int *ring_fds;             /* buffer_percent, then raw and stats of each CPU */
         size_t n_ring_fds;
         bool has_snapshot;  /* flight recorder: the kernel swaps buffers */

@@ -35,6 +35,7 @@
 #include "scope/arm-group.h"
 #include "scope/scope.h"
 #include "trace/metadata.h"
+#include "trace/trace-inner-pids.h"
 #include "trace/trace-rings.h"
 
 #define NEWCOMERS_TICK_USEC 1000000
@@ -55,6 +56,9 @@ struct Newcomers {
         bool is_orphan;   /* freed when no plan is in flight */
         bool is_proof;    /* the plan in flight checks who still exists */
         Arm arm;
+        bool shows_inner; /* the plan in flight reads the pids of the container */
+        uint64_t look_nsec;
+        InnerPids inner;     /* not reported yet */
         KnownTask *reported; /* members before the plan, sorted */
         size_t n_reported;
 
@@ -101,10 +105,24 @@ static int step_prove(void *context, Reason *reason _unused_) {
         return has_to_judge(newcomers) ? arm_prove(&newcomers->arm, newcomers->clock) : 0;
 }
 
+/* Processes that joined are no children of members, so no record shows their pids. */
+static int step_inner_pids(void *context, Reason *reason _unused_) {
+        Newcomers *newcomers = context;
+        InnerPids *inner = &newcomers->inner;
+        int r = 0;
+
+        if (!newcomers->arm.has_news || !newcomers->shows_inner)
+                return 0;
+        if (!inner->tids) /* the first turn */
+                r = inner_pids_add_joined(inner, &newcomers->arm, newcomers->look_nsec);
+        return r ?: inner_pids_read(inner, &newcomers->arm, newcomers->clock);
+}
+
 static const PlanStep steps[] = {
         { "newcomers", newcomers_step_list, NULL },
         { "newcomers-credentials", step_check, NULL },
         { "newcomers-proof", step_prove, NULL },
+        { "newcomers-inner-pids", step_inner_pids, NULL },
 };
 
 static int copy_set(TaskSet *dest, const TaskSet *source) {
@@ -151,6 +169,7 @@ static int newcomers_take_over(Newcomers *newcomers) {
         int r = copy_set(&arm->listed, &source->listed);
         r = r ?: copy_set(&arm->verified, &source->verified);
         r = r ?: copy_set(&arm->left_out, &source->left_out);
+        r = r ?: inner_pids_take_over(&newcomers->inner, arm, &newcomers->trace->inner.seen);
         return r ?: copy_known(newcomers);
 }
 
@@ -223,6 +242,10 @@ static int newcomers_report(Newcomers *newcomers) {
         size_t n_before = newcomers->n_members;
 
         int r = has_to_judge(newcomers) ? newcomers_add_members(newcomers) : 0;
+        if (newcomers->inner.n > 0)
+                newcomers->handlers->on_inner_pids(
+                                newcomers->inner.pids, newcomers->inner.n, newcomers->userdata);
+        newcomers->inner.n = 0;
         newcomers->handlers->on_members(newcomers->members ? newcomers->members + n_before : NULL,
                         newcomers->n_members - n_before,
                         &newcomers->arm.report,
@@ -258,12 +281,20 @@ static void newcomers_on_plan(Plan *plan, int result, const Reason *reason) {
                                 "cannot look for processes that joined later%s%s",
                                 reason->text[0] ? ": " : "",
                                 reason->text);
+        if (r != 0 && newcomers->shows_inner) /* some may have joined */
+                newcomers->handlers->on_inner_pids(NULL, 0, newcomers->userdata);
         newcomers_set_timer(newcomers);
 }
 
 static void newcomers_look(Newcomers *newcomers, bool is_proof) {
+        struct timespec now = {};
+
         newcomers->is_proof = is_proof;
+        newcomers->shows_inner = trace_shows_inner_pids(newcomers->trace) &&
+                                 clock_gettime(newcomers->clock, &now) == 0;
+        newcomers->look_nsec = control_nsec(&now);
         arm_forget_turns(&newcomers->arm); /* of a cancelled look */
+        inner_pids_forget_turns(&newcomers->inner);
         newcomers->plan = (Plan){
                 .uid = newcomers->trace->owner->uid,
                 .context = newcomers,
@@ -332,6 +363,7 @@ Newcomers *newcomers_free(Newcomers *newcomers) {
                 return NULL;
         }
         arm_clear(&newcomers->arm);
+        inner_pids_clear(&newcomers->inner);
         free(newcomers->reported);
         free(newcomers->members);
         free(newcomers);

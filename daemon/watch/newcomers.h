@@ -22,6 +22,9 @@ typedef struct NewcomersHandlers {
                         size_t n,
                         uint64_t until_nsec,
                         void *userdata);
+        /* Tasks that have joined since the start have these pids in their container. None: a look
+         * has failed, so some are unknown. */
+        void (*on_inner_pids)(const ControlInnerPid *pids, size_t n, void *userdata);
 } NewcomersHandlers;
 
 int newcomers_new(sd_event *event,

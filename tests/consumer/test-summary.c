@@ -125,6 +125,31 @@ static void test_hostile_names(void) {
                         "{\"1\":\"??\xc3\xa9?\",\"2\":\"tab?here?\",\"3\":\"\\\"\\\\\",\"4\":\"plus\"}");
 }
 
+/* ktrace-stream(5) has the order of the numbers. */
+static void test_inner_pids(void) {
+        ControlInnerPid pids[] = { { 100, 5, 1, 0, 50, UINT64_MAX }, { 101, 9, 2, 0, 60, 61 } };
+        const InnerList inner = { .pids = pids, .n = 2 };
+        const Summary summary = {
+                .tally = &everybody, .inner = &inner, .code = "stopped", .reason = ""
+        };
+        _cleanup_free_ char *text = NULL;
+        Queue queue;
+        size_t size;
+
+        queue_init(&queue);
+        queue.fd = memfd_create("sink", MFD_CLOEXEC);
+        queue.kind = OUTLET_FILE;
+        g_assert_cmpint(summary_put(&queue, &summary), ==, 0);
+        g_assert_no_errno(lseek(queue.fd, 0, SEEK_SET));
+        g_assert_cmpint(fd_read_all(queue.fd, 65536, &text, &size), ==, 0);
+        queue_clear(&queue);
+        const char *at = text;
+        _cleanup_json_ json_object *statistics = take_frame(&at, text + size, FRAME_STATISTICS);
+        g_assert_cmpstr(to_text(json_object_object_get(statistics, "inner-pids")),
+                        ==,
+                        "[[100,5,1,50,18446744073709551615],[101,9,2,60,61]]");
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/summary/names", test_names);
@@ -132,5 +157,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/summary/no-names", test_no_names);
         g_test_add_func("/summary/only-seen", test_only_seen);
         g_test_add_func("/summary/hostile-names", test_hostile_names);
+        g_test_add_func("/summary/inner-pids", test_inner_pids);
         return g_test_run();
 }
