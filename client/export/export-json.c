@@ -64,6 +64,10 @@ void json_record(Printer *printer, const PrinterLine *line) {
         export_json_add_buffer(printer, line->buffer);
         text_block_add(&printer->block, ",\"pid\":", 7);
         text_block_add_signed(&printer->block, line->pid);
+        if (line->inner > 0) {
+                text_block_add(&printer->block, ",\"inner-pid\":", 13);
+                text_block_add_decimal(&printer->block, line->inner);
+        }
         add_key_string(printer, "comm", line->task);
         if (!layout) {
                 add_error(printer, "a record of an event with an unknown format");

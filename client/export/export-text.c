@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Prints text as `trace-cmd report` 3.1.6 does, byte for byte (trace_show_data() in its
- * tracecmd/trace-read.c), with two exceptions: records that do not match their format, and
- * control characters from traced programs. The latter are escaped unless raw text is requested,
- * because a terminal would obey them, also when the text reaches it through a pipe or a file.
- * Called by printer. */
+ * tracecmd/trace-read.c), with three exceptions: records that do not match their format, pids of a
+ * container, and control characters from traced programs. The latter are escaped unless raw text is
+ * requested, because a terminal would obey them, also when the text reaches it through a pipe or a
+ * file. Called by printer. */
 
 #include "export/export-text.h"
 
@@ -42,7 +42,7 @@ static void add_spaces(TextBlock *block, size_t width, size_t size) {
                 text_block_add_repeated(block, ' ', width - size);
 }
 
-/* "%16s-%-5d [%03d]" */
+/* "%16s-%-5d [%03d]", and with pids of a container "PID(INNER)" in a column of 12 */
 static int export_text_add_task(Printer *printer, const PrinterLine *line) {
         TextBlock *block = &printer->block;
         size_t start, size = strlen(line->task);
@@ -55,7 +55,12 @@ static int export_text_add_task(Printer *printer, const PrinterLine *line) {
         text_block_add_char(block, '-');
         start = block->used;
         text_block_add_signed(block, line->pid);
-        add_spaces(block, 5, block->used - start);
+        if (line->inner > 0) {
+                text_block_add_char(block, '(');
+                text_block_add_decimal(block, line->inner);
+                text_block_add_char(block, ')');
+        }
+        add_spaces(block, printer->decode->inner ? 12 : 5, block->used - start);
         text_block_add(block, " [", 2);
         text_block_add_digits(block, line->record.cpu, 3);
         text_block_add_char(block, ']');

@@ -16,6 +16,7 @@
 #include "export/printer.h"
 #include "export/wall-clock.h"
 #include "interfaces/cleanup.h"
+#include "trace/inner-search.h"
 #include "trace/receipt.h"
 #include "trace/selection.h"
 #include "trace/trace.h"
@@ -239,6 +240,9 @@ int export_source(const ExportSource *source,
         r = trace_open(source->fd, export_format_is_text(format), source->seal, &trace, &why);
         if (r == 0 && source->prepare)
                 r = source->prepare(trace, source->userdata, &why);
+        if (r == 0 && (format == EXPORT_TEXT || format == EXPORT_TEXT_WALL ||
+                                      format == EXPORT_JSON))
+                r = inner_search(trace);
         if (r == 0 && source->selection)
                 r = selection_apply(source->selection, trace, &why);
         if (r == 0)

@@ -11,6 +11,7 @@
 
 #include "export/export-json.h"
 #include "export/export-text.h"
+#include "trace/inner-pids.h"
 
 #define BLOCK_SIZE ((size_t)64 * 1024)
 
@@ -78,6 +79,7 @@ int printer_prepare(Printer *printer, const Record *record, const char *buffer, 
         *ret = (PrinterLine){ .record = *record,
                 .buffer = buffer,
                 .pid = pid,
+                .inner = inner_pids_find(printer->decode->inner, pid, record->ts),
                 .task = printer_get_task(printer, pid),
                 .layout = decode_find(printer->decode, record),
                 .slow_start = printer->slow.used };

@@ -21,7 +21,8 @@ typedef struct PrinterLine {
         const PrintTable *table;   /* NULL: the text is in the printer's `slow` */
         size_t slow_start, slow_size;
         int pid;
-        bool is_whole; /* the record is as its format says */
+        uint32_t inner; /* the pid in the container; 0: unknown */
+        bool is_whole;  /* the record is as its format says */
 } PrinterLine;
 
 /* Prints records as lines of text or JSON. */

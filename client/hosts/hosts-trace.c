@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "hosts/hosts-directory.h"
+#include "trace/inner-search.h"
 
 /* The latest time at which an item of the lane may have been. */
 typedef struct HostsLatest {
@@ -144,6 +145,7 @@ void hosts_trace_load(HostsTrace *hosts) {
                                                        lane->machine,
                                                        lane->trace,
                                                        &why);
+                r = r ?: inner_search(lane->trace);
                 if (r != 0)
                         hosts_trace_drop(hosts, lane, r, &why);
         }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "interfaces/json.h"
 #include "interfaces/spec-field.h"
@@ -282,6 +283,37 @@ static int spec_options_add_events(const SpecOptions *options, Spec *spec, Reaso
         return 0;
 }
 
+/* What a reader needs for the pids of a container (client/trace/inner-search.c). Not all machines
+ * have fork and vfork. */
+static int spec_options_add_inner_pids(const SpecOptions *options, Spec *spec, Reason *reason) {
+        static const char *const events[] = {
+                "task:task_newtask",
+                "sched:sched_process_exit",
+                "syscalls:sys_exit_clone",
+                "syscalls:sys_exit_clone3",
+#ifdef SYS_fork
+                "syscalls:sys_exit_fork",
+                "syscalls:sys_exit_vfork",
+#endif
+                "syscalls:sys_enter_setns",
+                "syscalls:sys_enter_unshare",
+        };
+        const Origin origin = { .option = "-M", .text = options->scope_text };
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(events); i++) {
+                r = origins_add(options->origins, &origin, "events[%zu]", spec->n_events);
+                r = r ?: spec_add_event(spec, events[i], NULL, reason);
+        }
+        return r;
+}
+
+/* The daemon gives no such pids to other sessions (daemon/trace/trace-inner-pids.c). */
+static bool may_have_inner_pids(const Spec *spec) {
+        return spec->n_events + spec->n_probes > 0 && spec->mode == MODE_STREAM && !spec->where &&
+               !spec->cpus && spec->n_triggers == 0 && !spec->spool.is_on && !spec->instance;
+}
+
 static int spec_options_add_triggers(const SpecOptions *options, Spec *spec, Reason *reason) {
         SpecTriggerList list = spec_triggers_begin(spec, SPEC_NO_ENTRY);
         size_t before = spec->n_triggers;
@@ -446,6 +478,8 @@ static int build(const SpecOptions *options,
                 r = spec_options_set_kernel(options, spec, reason);
         r = r ?: spec_options_set_spool(options, spec, reason);
         r = r ?: spec_options_set_ship(options, spec, reason);
+        if (r == 0 && options->has_inner_pids && may_have_inner_pids(spec))
+                r = spec_options_add_inner_pids(options, spec, reason);
         if (r == 0 && options->unredacted && !spec->unredacted)
                 r = spec_set_boolean(spec, "unredacted", true, reason);
         if (r == 0 && name)

@@ -27,6 +27,7 @@ typedef struct SpecOptions {
         char *pids;               /* of all -p options, joined */
         char *unit;               /* the scope from -u */
         char *container;          /* the scope from -M */
+        bool has_inner_pids;      /* record the pids that the container uses */
         const char *buffer;
         const char *clock;
         const char *compression;

@@ -14,6 +14,7 @@
 
 #include "trace/decode.h"
 #include "trace/format-guard.h"
+#include "trace/inner-pids.h"
 
 /* The bytes after a record are zero, as far as a 16-bit length can reach. */
 #define SCRATCH_SLACK (2 * 65536 + 64)
@@ -56,6 +57,7 @@ Decode *decode_free(Decode *decode) {
         free(decode->layouts);
         free(decode->tables);
         commands_clear(&decode->commands);
+        inner_pids_free(decode->inner);
         if (decode->plugins)
                 tep_unload_plugins(decode->plugins, decode->tep);
         if (decode->tep)

@@ -34,7 +34,8 @@ typedef struct Decode {
         PrintTable **tables;   /* by event id; made for the first record */
         size_t n_layouts;
         Commands commands;
-        uint64_t n_slow; /* records that libtraceevent printed */
+        struct InnerPids *inner; /* NULL: the trace has no container */
+        uint64_t n_slow;         /* records that libtraceevent printed */
         char clock[32];
         char machine[32];   /* as uname(2) has it; "": unknown */
         unsigned long_size; /* of the traced kernel */

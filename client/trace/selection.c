@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "interfaces/quote.h"
+#include "trace/inner-search.h"
 #include "trace/trace-span.h"
 
 #define NSEC_PER_SEC UINT64_C(1000000000)
@@ -160,8 +161,10 @@ int selection_apply(const Selection *selection, Trace *trace, Reason *reason) {
                 r = selection_choose_events(selection, trace->decode, &filter, reason);
         if (r == 0 && selection->cpus)
                 r = decode_check_cpus(trace->decode, selection->cpus, reason);
-        if (r == 0 && selection->cpus)
+        if (r == 0 && selection->cpus) {
                 trace_keep_cpus(trace, selection->cpus);
+                inner_search_forget(trace);
+        }
         if (r == 0 && selection->n_pids > 0) {
                 filter.pids = selection->pids;
                 filter.n_pids = selection->n_pids;

@@ -371,6 +371,20 @@ int trace_next(Trace *trace, TraceItem *ret) {
         return 0;
 }
 
+void trace_rewind(Trace *trace) {
+        for (size_t i = 0; i < trace->n_lanes; i++) {
+                TraceLane *lane = trace->lanes[i];
+
+                trace_lane_rewind(lane, 0, 0);
+                lane->record = (Record){ .cpu = lane->cpu };
+                lane->is_taken = lane->is_done = lane->is_loss_reported = false;
+        }
+        free(trace->heap);
+        trace->heap = NULL;
+        trace->n_heap = 0;
+        trace->n_damaged = 0;
+}
+
 void trace_report_damage(Trace *trace) {
         if (trace->n_damaged > 0 && trace->missing[0] == '\0')
                 snprintf(trace->missing,

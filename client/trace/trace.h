@@ -126,6 +126,9 @@ void trace_set_filter(Trace *trace, RecordFilter *filter);
 /* Gets the next record or loss in time order over all CPUs. Returns 0 or -errno. */
 int trace_next(Trace *trace, TraceItem *ret);
 
+/* Returns to the first record. */
+void trace_rewind(Trace *trace);
+
 /* Says in `missing` that sub-buffers were damaged, after the last trace_next(). */
 void trace_report_damage(Trace *trace);
 

@@ -337,10 +337,17 @@ int record_conduct(RecordOptions *record, const Context *context) {
                         trial->compression == COMPRESSION_NONE);
 }
 
+/* What is printed during the recording has no pids of the container: they come at the end. */
+static bool record_is_kept(const RecordOptions *record) {
+        return !record->path || strcmp(record->path, "-") != 0 ||
+               (record->format && strcmp(record->format, "kts") == 0);
+}
+
 static int record_run_here(RecordOptions *record, const Context *context) {
         Reason reason = {};
         int r = container_scope_take(&record->spec, context, &reason);
 
+        record->spec.has_inner_pids = context->container && record_is_kept(record);
         return r == 0 ? record_conduct(record, context) : message_fail(r, &reason);
 }
 

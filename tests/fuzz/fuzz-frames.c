@@ -41,6 +41,11 @@ const char *const fuzz_words[] = { "KTSTREAM",
         "raw_syscalls",
         "sys_enter",
         "sys_exit",
+        "\"inner-pids\":[[1,1,1,0,9],[1,0,0,9,9]]",
+        "task_newtask",
+        "sched_process_exit",
+        "sys_exit_clone",
+        "clone_flags",
         NULL };
 
 /* libtraceevent forgets memory when it gives up on a format: not ours to count. */

@@ -74,6 +74,42 @@ static void test_filters(void) {
                         "two filters");
 }
 
+static size_t count_inner_pids(const Word *words) {
+        _cleanup_spec_ Spec *spec = NULL;
+        SpecOptions options = { .has_inner_pids = true };
+        Reason reason = {};
+        int r = spec_options_set_container(&options, "web", "/web.scope", &reason);
+
+        for (; r == 0 && words->option; words++)
+                r = spec_options_take(&options, words->option, words->text, &reason);
+        if (r == 0)
+                r = spec_options_build(&options, 0, NULL, NULL, &spec, &reason);
+        spec_options_done(&options);
+        g_assert_cmpint(r, ==, 0);
+        for (size_t i = 1; i < spec->n_events; i++)
+                g_assert_null(spec->events[i].filter);
+        return spec->n_events > 0 ? spec->n_events - 1 : 0;
+}
+
+/* -M also records what its pids need, unless the daemon would give none. */
+static void test_inner_pids(void) {
+        g_assert_cmpuint(count_inner_pids((Word[]){ { 'e', "a:b" }, { 'f', "x" }, {} }), >=, 6);
+        g_assert_cmpuint(count_inner_pids((Word[]){ { OPTION_TRACER, "function" }, {} }), ==, 0);
+        g_assert_cmpuint(count_inner_pids((Word[]){ { 'e', "a:b" }, { OPTION_WHERE, "y" }, {} }),
+                        ==,
+                        0);
+        g_assert_cmpuint(
+                        count_inner_pids((Word[]){ { 'e', "a:b" }, { OPTION_MODE, "flight" }, {} }),
+                        ==,
+                        0);
+        g_assert_cmpuint(count_inner_pids((Word[]){ { 'e', "a:b" }, { OPTION_SPOOL, NULL }, {} }),
+                        ==,
+                        0);
+        g_assert_cmpuint(count_inner_pids((Word[]){ { 'e', "a:b" }, { OPTION_CPUS, "0" }, {} }),
+                        ==,
+                        0);
+}
+
 static void test_triggers(void) {
         assert_built((Word[]){ { 'e', "a:b" }, { OPTION_OFF, NULL }, { 'e', "c:d" }, {} },
                         7,
@@ -233,6 +269,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/client/spec-options/filters", test_filters);
         g_test_add_func("/client/spec-options/triggers", test_triggers);
+        g_test_add_func("/client/spec-options/inner-pids", test_inner_pids);
         g_test_add_func("/client/spec-options/scope", test_scope);
         g_test_add_func("/client/spec-options/numbers", test_numbers);
         g_test_add_func("/client/spec-options/many-events", test_many_events);
