@@ -98,27 +98,144 @@ case_container_record() { # -M records the processes of a container, by its name
         user ktracectl destroy mine
 }
 
-case_container_pids() { # forks and the results of clone show which process ID of the container a process had
+# container SCRIPT: runs a shell as the init of a container with a pid namespace of its own. Its cgroup is $CGROUP.
+container() {
         engine podman "echo $CONTAINER_ID"
         new_cgroup /machine.slice
         new_cgroup "/machine.slice/libpod-$CONTAINER_ID.scope"
+        # shellcheck disable=SC2016 # for the shell in the container
+        background sh -c 'echo $$ >"$1/cgroup.procs" &&
+                exec unshare --pid --fork --mount-proc --kill-child sh -c "$2"' sh "$CGROUP" "$1"
+}
+# inner_pids FILE: one line "HOST INNER" for each pair of numbers in the recording.
+inner_pids() {
+        ktracectl convert "$1" --to json | jq -r 'select(."inner-pid") | "\(.pid) \(."inner-pid")"' | sort -u
+}
+
+case_container_pids() { # -M shows the process IDs of the container, also of short-lived processes
+        local file init
         # Each shell writes its number in the container. It has ended before it could be asked from outside.
-        background sh -c 'echo $$ >"$1/cgroup.procs" && exec unshare --pid --fork --mount-proc --kill-child sh -c "
-                while sleep 0.1; do sh -c \"echo \\\$\\\$\" >>inner; done"' sh "$CGROUP"
+        # shellcheck disable=SC2016 # for the shell in the container
+        container 'while sleep 0.1; do sh -c "echo \$\$" >>inner; done'
+        background sh -c 'while sleep 0.1; do :; done' # of the host
         within 10 [ -s inner ] || fail "the container does not run"
-        recording ktracectl record -q -M web -e sched:sched_process_fork -e raw_syscalls:sys_exit \
-                -f 'id == 56 || id == 57 || id == 58 || id == 435' -o t.kts
+        recording ktracectl record -q -M web -e raw_syscalls:sys_enter -e sched:sched_switch -o t.kts
         sleep 1
         ends_well 4
-        # For each fork of a task, the next result of a clone of this task.
-        ktracectl convert t.kts --to json | jq -nc 'reduce (inputs | select(.event)) as $e ({};
-                if $e.event == "sched_process_fork" then .of[$e.pid | tostring] = $e.fields.child_pid
-                elif .of[$e.pid | tostring] then .pids[.of[$e.pid | tostring] | tostring] = $e.fields.ret |
-                        del(.of[$e.pid | tostring]) else . end) | .pids' >pids
-        same true "$(jq -s --slurpfile inner inner '(.[0] | [.[]] | sort) as $found |
-                [$inner[] | select(. >= $found[0] and . <= $found[-1])] as $noted |
-                ($noted | length) >= 3 and $noted - $found == []' pids)" \
-                "found: $(cat pids), noted: $(xargs <inner)"
+        ktracectl convert t.kts -o t.dat
+        for file in t.kts t.dat; do
+                inner_pids $file >pids
+                same true "$(jq -Rs --slurpfile inner inner '
+                        [split("\n")[] | split(" ")[1] // empty | tonumber] as $found |
+                        [$inner[] | select(. >= ($found - [1] | min) and . <= ($found | max))] as $noted |
+                        ($noted | length) >= 3 and $noted - $found == []' pids)" \
+                        "$file: found: $(cat pids), noted: $(xargs <inner)"
+                # The init existed before, and sees itself as 1.
+                init=$(awk '$2 == 1 { print $1 }' pids)
+                grep -qx "NSpid:	$init	1" "/proc/$init/status" || fail "$file: init: $(cat pids)"
+                prints "^ *sh-$init\(1\) +\[" ktracectl report $file || fail "$(head -n 5 printed)"
+        done
+        # It is read at the start and at the end, so that a loss between them does not matter.
+        same '[1,1]' "$(ktracectl convert t.kts --to json | jq -c 'select(.statistics).statistics."inner-pids" |
+                map(select(.[1] == 1)[1])')" "readings of the init"
+        # Where numbers of foreign processes are, they have no others.
+        same '' "$(ktracectl convert t.kts --to json | jq -r "select(.pid == $BACKGROUND).\"inner-pid\"")" "foreign"
+        # Without -M there is no such column.
+        ktracectl record -q -e raw_syscalls:sys_enter -o plain.kts -- true
+        ! prints '^ *[^ ]+-[0-9]+\(' ktracectl report plain.kts || fail "$(head -n 5 printed)"
+}
+
+case_container_pids_joined() { # -M shows the process ID of a process that joins the container while it is recorded
+        local init joined
+        container 'while sleep 0.1; do :; done'
+        within 10 pgrep -P "$BACKGROUND" -x sh || fail "the container does not run"
+        init=$(pgrep -P "$BACKGROUND")
+        background nsenter -t "$init" -p "$TARGET" paced 2000 20000
+        within 10 pgrep -P "$BACKGROUND" || fail "nothing has entered the container"
+        joined=$(pgrep -P "$BACKGROUND")
+        recording ktracectl record -q -M web -e raw_syscalls:sys_enter -o t.kts
+        echo "$joined" >"$CGROUP/cgroup.procs"
+        sleep 2 # the daemon looks for newcomers once a second
+        ends_well 4
+        same "$(awk '/^NSpid/ { print $2, $3 }' "/proc/$joined/status")" "$(inner_pids t.kts | grep "^$joined ")" pids
+        # What is before the first of these entries is not of this process.
+        same '[0,true]' "$(ktracectl convert t.kts --to json | jq -c "select(.statistics).statistics.\"inner-pids\" |
+                map(select(.[0] == $joined)) | [.[0][1], .[1][1] > 0]")" "entries of the one that joined"
+}
+
+case_container_pids_reused() { # a process that gets the number of an ended one does not get its number in the container
+        local old
+        export TARGET
+        # shellcheck disable=SC2016 # for the shell in the container
+        container '"$TARGET" paced 2000 20000; while sleep 0.1; do :; done'
+        within 10 pgrep -f "^$TARGET paced 2000 20000" || fail "the container does not run"
+        old=$(pgrep -f "^$TARGET paced 2000 20000")
+        recording ktracectl record -q -M web -e raw_syscalls:sys_enter -f 'id == 110' -o t.kts
+        sleep 0.3
+        kill "$old"
+        within 10 [ ! -e "/proc/$old" ] || fail "the process has not ended"
+        # The process ends with its shell.
+        # shellcheck disable=SC2016 # for the other shell
+        take_number() {
+                background sh -c 'echo $(($1 - 1)) >/proc/sys/kernel/ns_last_pid &&
+                        { setpriv --pdeathsig KILL "$2" paced 2000 20000 & wait; }' sh "$old" "$TARGET"
+                within 2 pgrep -P "$BACKGROUND" && [ "$(pgrep -P "$BACKGROUND")" = "$old" ]
+        }
+        [ -w /proc/sys/kernel/ns_last_pid ] || skip "process IDs cannot be chosen"
+        within 10 take_number || skip "the process ID was not free"
+        echo "$old" >"$CGROUP/cgroup.procs"
+        sleep 2
+        ends_well 4
+        ktracectl convert t.kts --to json |
+                jq -nc "[inputs | select(.pid == $old and .fields.id == 110).\"inner-pid\"]" >seen
+        same '[true,true]' "$(jq -c '[(.[0] > 1), (.[-1] == null)]' seen)" "$(cat seen)"
+        same 2 "$(jq 'unique | length' seen)" "$(cat seen)"
+}
+
+# listed FILE: whether the stream has process IDs of a container.
+listed() {
+        ktracectl convert "$1" --to json | jq -c 'select(.statistics).statistics | has("inner-pids")'
+}
+
+case_container_pids_end() { # a stream that lacks births or exits has no process IDs of the container
+        local what before
+        kept
+        has_restarted() { [ "$(daemon_pid)" != "$before" ]; }
+        container 'while sleep 0.1; do :; done'
+        within 10 pgrep -P "$BACKGROUND" -x sh || fail "the container does not run"
+        for what in all stop off again restart; do
+                ktracectl create box --scope "cgroup:/machine.slice/libpod-$CONTAINER_ID.scope" --lifetime linger:60s \
+                        -e task:task_newtask -e sched:sched_process_exit -e syscalls:sys_exit_clone \
+                        -e syscalls:sys_enter_setns -e syscalls:sys_enter_unshare
+                background ktracectl stream box -o $what.kts
+                within 20 test -s $what.kts || fail "no stream: $(cat background.err)"
+                ktracectl start box
+                case $what in
+                stop)
+                        ktracectl stop box
+                        ktracectl start box
+                        ;;
+                off)
+                        ktracectl set box sched:sched_process_exit off
+                        ktracectl set box sched:sched_process_exit on
+                        ;;
+                again)
+                        kill -INT "$BACKGROUND"
+                        wait "$BACKGROUND" || true
+                        background ktracectl stream box -o $what.kts
+                        within 20 test -s $what.kts || fail "no stream: $(cat background.err)"
+                        ;;
+                restart)
+                        before=$(daemon_pid)
+                        restart_daemon
+                        within 30 has_restarted || fail "no daemon"
+                        ;;
+                esac
+                sleep 0.3
+                ktracectl destroy box
+                wait "$BACKGROUND" || true
+                same "$([ $what = all ] && echo true || echo false)" "$(listed $what.kts)" "$what"
+        done
 }
 
 case_container_names() { # -M takes no hostile name, and no engine gets one
@@ -244,6 +361,28 @@ case_container_socket() { # [guest] a container with a socket of its own records
         done
         refused 1 'the container has no process with this number' boxed ktracectl --varlink record -q -p 4000000 \
                 "${BOX_CALLS[@]}"
+}
+
+case_container_socket_pids() { # a container with a socket sees its own process IDs, and none of others
+        local other
+        box
+        echo '{"rules": [{"name": "web", "subjects": [{"container": "web"}], "scopes": ["own"],' \
+                '"events": ["raw_syscalls:*", "task:*", "sched:*", "syscalls:*"]}]}' >"$CONFIG_DIR/policy.d/10-web.json"
+        ktracectl policy reload
+        background stranger unshare -Ur --pid --fork --mount-proc --kill-child "$TARGET" paced 2000 50000
+        within 10 pgrep -P "$BACKGROUND" || fail "no other container"
+        other=$(pgrep -P "$BACKGROUND")
+        # shellcheck disable=SC2016 # for the shell in the container
+        expect 0 boxed sh -c '"$0" paced 2000 50000 & echo $! >inner; "$@"' "$TARGET" \
+                ktracectl --varlink record -q --scope own -e raw_syscalls:sys_enter -e task:task_newtask \
+                -e sched:sched_process_exit -e 'syscalls:sys_exit_*' -e syscalls:sys_enter_setns \
+                -e syscalls:sys_enter_unshare -o - --to kts -- sleep 1
+        mv out t.kts
+        inner_pids t.kts >pids
+        grep -q " $(cat inner)\$" pids || fail "$(cat pids), not $(cat inner)"
+        ktracectl convert t.kts --to json | jq -c 'select(.statistics).statistics."inner-pids"[]' >list
+        same '' "$(jq -c "select(.[0] == $other)" list)" "numbers of others"
+        [ -s list ] || fail "no numbers in the stream"
 }
 
 case_container_socket_show() { # the administrator sees the container of a session, and both numbers of its processes
