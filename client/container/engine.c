@@ -94,12 +94,15 @@ int engine_find_id(const char *program, const char *name, char **ret, Reason *no
                 engine_run(program, name, fds[1]);
         int r = pid < 0 ? -errno : 0;
         close(fds[1]);
-        ssize_t size = pid < 0 ? 0 : engine_read(fds[0], answer);
-        close(fds[0]);
-        if (r < 0)
+        if (r < 0) {
+                close(fds[0]);
                 return r;
-        /* One that has said too much may wait for a reader. */
+        }
+        ssize_t size = engine_read(fds[0], answer);
+        /* One that has said too much may wait for a reader. It must not end by a closed pipe, which
+         * would look like its own failure. */
         int status = engine_end(pid, size < 0 || size == ENGINE_ANSWER_SIZE);
+        close(fds[0]);
         const char *id = engine_take_id(answer, size);
 
         if (size < 0)

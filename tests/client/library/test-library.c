@@ -163,10 +163,13 @@ static void test_poll(void) {
         g_assert_cmpuint(ktrace_reader_get_timeout(reader), ==, UINT64_MAX);
         g_assert_cmpint(ktrace_reader_next(reader, 0, &record, NULL), ==, -EAGAIN);
         g_assert_cmpint(write(ends[1], stream->data, stream->len), ==, (ssize_t)stream->len);
-        g_assert_cmpint(ktrace_reader_next(reader, 0, &record, NULL), ==, -EAGAIN);
-        g_assert_cmpuint(ktrace_reader_get_timeout(reader), <=, 8000);
-        g_usleep(ktrace_reader_get_timeout(reader));
-        g_assert_cmpint(ktrace_reader_next(reader, 0, &record, NULL), ==, 1);
+        int r = ktrace_reader_next(reader, 0, &record, NULL);
+        if (r == -EAGAIN) { /* else the machine is so slow that it is due */
+                g_assert_cmpuint(ktrace_reader_get_timeout(reader), <=, 8000);
+                g_usleep(ktrace_reader_get_timeout(reader));
+                r = ktrace_reader_next(reader, 0, &record, NULL);
+        }
+        g_assert_cmpint(r, ==, 1);
         g_assert_cmpuint(get_number(record, "number"), ==, 7);
         g_assert_cmpint(ktrace_reader_find_field(reader, "test:hello", "number", &field), ==, 0);
         g_assert_true(field == ktrace_record_find_field(record, "number"));
