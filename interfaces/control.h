@@ -135,20 +135,25 @@
  *
  *   SHARE {the instance}             ->
  *                                   <-      READY        the sandbox is closed
- *   RINGS                            ->     as above
  *   CLASS {metadata memfd, pool memfd}  ->  viewers with the same rules and events
- *   VIEWER {entries, finished, counters memfd}  ->  a viewer; it gets nothing yet
+ *   VIEWER {entries, finished, memory memfd}  ->  a viewer; it gets nothing yet. If the reader
+ *                                           takes the place of one that was killed, all viewers
+ *                                           come before RINGS, and those that had joined have
+ *   RINGS                            ->     as above
  *   JOIN                             ->     the viewer gets what is recorded from now on
  *                                   <-      JOINED
  *   LEAVE                            ->     no longer: what was recorded before is read
  *                                   <-      LEFT
  *   UNVIEW                           ->     the viewer has ended
+ *   ADOPT {viewers}                  ->     another daemon has this end of the socket from now on:
+ *                                           all other viewers have ended
+ *                                   <-      ADOPTED {viewers, is_reading}  those that it knows
  *
  * The viewer's stream worker gets its end of the viewer instead of RINGS. Its SETUP has `shared`:
  *
- *   VIEW {entries, finished, pool, counters}  -> */
+ *   VIEW {entries, finished, pool, memory}  -> */
 #define CONTROL_FD       3 /* of the consumer's end; its seccomp filter relies on the number */
-#define CONTROL_VERSION  11
+#define CONTROL_VERSION  12
 #define CONTROL_TEXT_MAX SINK_TEXT_MAX
 #define CONTROL_NAME_MAX 520 /* a marker: "PROVIDER:NAME" and its NUL */
 
@@ -201,6 +206,7 @@ typedef enum ControlType {
         CONTROL_DOUBT,
         CONTROL_JOINED,
         CONTROL_LEFT,
+        CONTROL_ADOPTED,
 } ControlType;
 
 typedef enum ControlCountsVerb {
@@ -371,7 +377,13 @@ typedef struct ControlMessage {
 
                 struct {
                         uint32_t marker_tid; /* a further task whose marks pass from now on */
+                        uint64_t viewers;    /* of a shared instance: a bit for each */
                 } adopt;
+
+                struct {
+                        uint64_t viewers;
+                        uint32_t is_reading; /* it has all rings */
+                } adopted;
 
                 struct {
                         uint32_t number; /* 0: none follows */
@@ -444,7 +456,7 @@ typedef struct ControlMessage {
                         uint32_t number; /* below SHARE_VIEWERS_MAX */
                         uint32_t class;
                 } viewer; /* JOIN, LEAVE, UNVIEW, JOINED, LEFT: only the number. VIEWER: fds: the
-                           pipe of entries, the pipe of finished entries, the counters */
+                           pipe of entries, the pipe of finished entries, the memory */
 
                 struct {
                         uint32_t table;

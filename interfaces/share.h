@@ -9,11 +9,14 @@
  * Viewers with the same rules and events are a class. A class has a pool: a memfd of blocks, which
  * the reader fills and the workers can only read. A viewer has a pipe of ShareEntry, which names
  * pieces of the pool, and a pipe back, in which its worker writes the number of the last entry that
- * it has finished (a uint64_t). A piece is used again when all its viewers have
- * finished it. */
+ * it has finished (a uint64_t). A piece is used again when all its viewers have finished it.
+ *
+ * A viewer also has a memfd with a ShareMemory. It contains all that a reader must know of the
+ * viewer, so that another reader can continue after a kill at any point. The daemon keeps the
+ * memory and the pipes. */
 
 #define SHARE_BLOCK_SIZE 4096
-/* The worker's end: entries, finished, pool, counters. */
+/* The worker's end: entries, finished, pool, memory. */
 #define SHARE_VIEW_FDS 4
 /* The most bytes of a pool that one viewer keeps in use. */
 #define SHARE_BYTES_MAX (UINT64_C(4) * 1024 * 1024)
@@ -23,12 +26,15 @@
 #define SHARE_VIEWERS_MAX 64
 /* The counters of so many CPUs have room. */
 #define SHARE_CPUS_MAX 8192
+/* The most pieces that one viewer keeps in use. */
+#define SHARE_PIECES_MAX 2048
 /* The blocks of a pool. Memory that is never written costs nothing. */
 #define SHARE_POOL_BLOCKS (SHARE_VIEWERS_MAX * SHARE_BYTES_MAX / SHARE_BLOCK_SIZE)
 
 /* Sub-buffers of one CPU; all but the last have their full size. */
 typedef struct ShareEntry {
-        uint64_t number; /* counted from 1 for each viewer */
+        uint64_t number; /* counted from 1 for each viewer. The worker ignores an entry whose number
+                            it has had, but sends the last number again */
         uint32_t block;  /* the first one */
         uint32_t size;   /* bytes */
         uint32_t cpu;
@@ -41,8 +47,31 @@ typedef struct ShareCounters {
         uint64_t records; /* passed to the worker */
         uint64_t lost;
         uint64_t bytes; /* passed to the worker */
-        uint64_t reserved;
+        /* The kernel's numbers for this ring: up to here everything was passed on or counted. */
+        uint64_t ring_read, ring_lost;
 } ShareCounters;
+
+/* A piece that the worker may still read. */
+typedef struct SharePiece {
+        uint32_t block, n_blocks;
+} SharePiece;
+
+/* What the reader does for a viewer at this moment: it sends an entry or counts a loss, and stores
+ * new counters. The next reader repeats what a killed one has left under way. */
+typedef struct ShareStep {
+        uint32_t is_under_way;
+        uint32_t cpu;
+        ShareEntry entry;    /* number 0: there is none */
+        ShareCounters after; /* of the CPU */
+} ShareStep;
+
+typedef struct ShareMemory {
+        ShareCounters counters[SHARE_CPUS_MAX]; /* the daemon and the worker read only these */
+        uint32_t is_joined, is_broken;          /* as in MuxViewer */
+        uint64_t n_sent, n_finished;            /* entries */
+        ShareStep step;
+        SharePiece pieces[SHARE_PIECES_MAX]; /* a ring: that of entry i at (i - 1) % its size */
+} ShareMemory;
 
 /* A mark for one viewer is written to the instance with this before its text. */
 #define SHARE_MARK_FORMAT "\x02%08x"

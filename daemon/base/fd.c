@@ -137,15 +137,19 @@ int fd_memfd_sealed(const char *name, const void *data, size_t size) {
         return TAKE_FD(fd);
 }
 
-int fd_reopen(int fd, int *ret) {
+int fd_reopen_as(int fd, int flags, int *ret) {
         char path[64];
 
         snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        int copy = open(path, O_RDONLY | O_CLOEXEC);
+        int copy = open(path, flags | O_CLOEXEC);
         if (copy < 0)
                 return -errno;
         *ret = copy;
         return 0;
+}
+
+int fd_reopen(int fd, int *ret) {
+        return fd_reopen_as(fd, O_RDONLY, ret);
 }
 
 int fd_send(int sock, const void *data, size_t size, const int *fds, size_t n_fds) {

@@ -30,6 +30,8 @@ int fd_memfd_sealed(const char *name, const void *data, size_t size);
 
 /* Opens the same file again, only to read it, with an offset of its own. */
 int fd_reopen(int fd, int *ret);
+/* The same with these flags. */
+int fd_reopen_as(int fd, int flags, int *ret);
 
 #define FD_SEND_MAX 200 /* below the kernel's SCM_MAX_FD of 253 */
 /* Sends one SOCK_SEQPACKET message with fds. Never blocks; -EAGAIN: the peer's queue is full. */

@@ -12,7 +12,10 @@
  * A viewer that joins or leaves does so between two batches: first all records that the rings hold
  * are passed to those that are viewers until then. So a join shows no earlier record, a leave loses
  * none, and the other viewers notice neither. What the kernel lost is counted for all viewers of
- * that time, because it is unknown of which event it was. */
+ * that time, because it is unknown of which event it was.
+ *
+ * If this process is killed, the daemon starts another one, which gets the viewers before the rings
+ * and continues (viewer.c). */
 
 #include "consumer/mux.h"
 
@@ -83,7 +86,7 @@ static void mux_pass_marked(Mux *mux, unsigned cpu, const Source *source, unsign
         Piece piece;
 
         class_fill(viewer->class, source, number, &piece);
-        mux_viewer_put(viewer, cpu, &piece);
+        mux_viewer_put(viewer, cpu, mux->rings.ring[cpu].last.read, &piece);
         class_settle(viewer->class, &piece);
 }
 
@@ -99,7 +102,7 @@ static void mux_pass_to(Mux *mux, Class *class, unsigned cpu, const Source *sour
                 if (piece.mark_viewers >> i & 1)
                         mux_pass_marked(mux, cpu, source, i);
                 else
-                        mux_viewer_put(viewer, cpu, &piece);
+                        mux_viewer_put(viewer, cpu, mux->rings.ring[cpu].last.read, &piece);
         }
         class_settle(class, &piece);
 }
@@ -112,16 +115,24 @@ static void mux_pass(Mux *mux, unsigned cpu, size_t size) {
                         mux_pass_to(mux, mux->classes[i], cpu, &source);
 }
 
-static void mux_count_lost(Mux *mux, const Ring *ring) {
-        uint64_t lost = ring_get_lost(ring), more = lost - mux->lost[ring->cpu];
-
-        mux->lost[ring->cpu] = lost;
-        for (unsigned i = 0; more > 0 && i < SHARE_VIEWERS_MAX; i++)
-                if (mux->viewers[i] && mux->viewers[i]->is_joined)
-                        mux_viewer_lose(mux->viewers[i], ring->cpu, more);
+static MuxPlace mux_get_place(const Ring *ring) {
+        return (MuxPlace){ ring->cpu, ring->last.read, ring_get_lost(ring) };
 }
 
-/* Reads at most what the ring held at the beginning. */
+/* Everything that was read until now has been passed on. */
+static void mux_count_lost(Mux *mux, const Ring *ring) {
+        const MuxPlace place = mux_get_place(ring);
+
+        if (place.lost == mux->lost[ring->cpu])
+                return;
+        mux->lost[ring->cpu] = place.lost;
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                if (mux->viewers[i] && mux->viewers[i]->is_joined)
+                        mux_viewer_lose_until(mux->viewers[i], place);
+}
+
+/* Reads at most what the ring held at the beginning. The kernel's number of read records is known
+ * before they are passed on: it is the viewers' place in the ring. */
 static int mux_read_ring(Mux *mux, Ring *ring, bool only_full) {
         uint64_t bytes = 0;
 
@@ -142,10 +153,10 @@ static int mux_read_ring(Mux *mux, Ring *ring, bool only_full) {
                         return (int)n;
                 bytes += (uint64_t)n;
                 n_left -= ((size_t)n + mux->subbuf_size - 1) / mux->subbuf_size;
-                mux_pass(mux, ring->cpu, (size_t)n);
-                r = only_full ? 0 : ring_read_statistics(ring);
+                r = ring_read_statistics(ring);
                 if (r < 0)
                         return r;
+                mux_pass(mux, ring->cpu, (size_t)n);
         }
         mux->found_bytes += bytes;
         return 0;
@@ -207,12 +218,32 @@ static int mux_on_tick(Mux *mux) {
 
 /* Messages of the daemon */
 
+/* What an earlier reader had taken and not passed on is lost. */
+static int mux_find_gaps(Mux *mux) {
+        bool has_joined = false;
+
+        for (unsigned i = 0; i < mux->rings.n_cpus; i++) {
+                Ring *ring = &mux->rings.ring[i];
+                int r = ring_read_statistics(ring);
+
+                if (r < 0)
+                        return r;
+                const MuxPlace place = mux_get_place(ring);
+                mux->lost[i] = place.lost;
+                for (unsigned k = 0; k < SHARE_VIEWERS_MAX; k++)
+                        if (mux->viewers[k] && mux->viewers[k]->is_joined) {
+                                mux_viewer_lose_until(mux->viewers[k], place);
+                                has_joined = true;
+                        }
+        }
+        mux_set_active(mux, has_joined); /* the next tick reads what is there */
+        return 0;
+}
+
 static int mux_on_rings(Mux *mux, const ControlMessage *message, int *fds, size_t n_fds) {
         int r = rings_take(&mux->rings, message->rings.first_cpu, message->rings.n, fds, n_fds);
 
-        if (r == 0 && rings_are_complete(&mux->rings))
-                mux_set_active(mux, false);
-        return r;
+        return r < 0 || !rings_are_complete(&mux->rings) ? r : mux_find_gaps(mux);
 }
 
 static int mux_on_class(Mux *mux, const ControlMessage *message, int *fds, size_t n_fds) {
@@ -253,6 +284,23 @@ static void mux_end_viewer(Mux *mux, uint32_t number) {
                 mux->classes[class->id] = class_free(class);
 }
 
+/* Another daemon took over. The viewers of sessions that do not continue end. */
+static int mux_on_adopt(Mux *mux, uint64_t viewers) {
+        ControlMessage answer = { .type = CONTROL_ADOPTED,
+                .adopted = { .is_reading = rings_are_complete(&mux->rings) } };
+
+        for (uint32_t i = 0; i < SHARE_VIEWERS_MAX; i++) {
+                if (mux->viewers[i] && !(viewers >> i & 1))
+                        mux_end_viewer(mux, i);
+                if (mux->viewers[i])
+                        answer.adopted.viewers |= UINT64_C(1) << i;
+        }
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                if (mux->classes[i] && mux->classes[i]->n_viewers == 0)
+                        mux->classes[i] = class_free(mux->classes[i]);
+        return order_answer(mux->control_fd, &answer);
+}
+
 static int mux_switch_viewer(Mux *mux, uint32_t number, bool on) {
         ControlMessage answer = { .type = on ? CONTROL_JOINED : CONTROL_LEFT,
                 .viewer = { .number = number } };
@@ -260,7 +308,10 @@ static int mux_switch_viewer(Mux *mux, uint32_t number, bool on) {
         int r = mux_read(mux, false);
         if (r < 0)
                 return r;
-        mux->viewers[number]->is_joined = on;
+        /* A question that an earlier reader did not answer is asked again. */
+        for (unsigned i = 0; on && !mux->viewers[number]->is_joined && i < mux->rings.n_given; i++)
+                mux_viewer_set_place(mux->viewers[number], mux_get_place(&mux->rings.ring[i]));
+        mux_viewer_join(mux->viewers[number], on);
         /* A tick follows, because the rings may be empty and yet hold a sub-buffer's rest. */
         if (rings_are_complete(&mux->rings) && !mux->is_active)
                 mux_set_active(mux, true);
@@ -277,6 +328,8 @@ static int mux_handle(Mux *mux, const ControlMessage *message, int *fds, size_t 
                 return mux_on_class(mux, message, fds, n_fds);
         case CONTROL_VIEWER:
                 return mux_on_viewer(mux, message, fds, n_fds);
+        case CONTROL_ADOPT:
+                return mux_on_adopt(mux, message->adopt.viewers);
         case CONTROL_JOIN:
         case CONTROL_LEAVE:
         case CONTROL_UNVIEW:

@@ -48,20 +48,42 @@ void view_close(View *view) {
         view->is_over = true;
 }
 
+/* When the pipe is full, a later number includes this one. */
+void view_finish(View *view) {
+        ssize_t n = write(view->finished_fd, &view->last_number, sizeof(view->last_number));
+
+        (void)n;
+}
+
+/* A reader that replaces a killed one sends the last entry again, and waits for its number. */
+static int view_drop_repeated(View *view, ShareEntry *entries, size_t n) {
+        int n_new = 0;
+
+        for (size_t i = 0; i < n; i++)
+                if (entries[i].number > view->last_number) {
+                        view->last_number = entries[i].number;
+                        entries[n_new++] = entries[i];
+                }
+        return n_new;
+}
+
 int view_take(View *view, ShareEntry *entries, size_t n) {
-        if (view->is_over)
-                return 0;
-        ssize_t size = read(view->entries_fd, entries, n * sizeof(*entries));
-        if (size < 0)
-                return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-        if (size == 0)
-                view->is_over = true;
-        if ((size_t)size % sizeof(*entries) != 0)
-                return -EBADMSG;
-        int n_taken = (int)((size_t)size / sizeof(*entries));
-        if (n_taken > 0)
-                view->last_number = entries[n_taken - 1].number;
-        return n_taken;
+        int n_new = 0;
+
+        while (n_new == 0 && !view->is_over) {
+                ssize_t size = read(view->entries_fd, entries, n * sizeof(*entries));
+
+                if (size < 0)
+                        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+                if (size == 0)
+                        view->is_over = true;
+                if ((size_t)size % sizeof(*entries) != 0)
+                        return -EBADMSG;
+                n_new = view_drop_repeated(view, entries, (size_t)size / sizeof(*entries));
+                if (n_new == 0 && size > 0) /* otherwise the caller sends it */
+                        view_finish(view);
+        }
+        return n_new;
 }
 
 const uint8_t *view_get(const View *view, const ShareEntry *entry, size_t size_max) {
@@ -71,11 +93,4 @@ const uint8_t *view_get(const View *view, const ShareEntry *entry, size_t size_m
                         entry->size > POOL_SIZE - at)
                 return NULL;
         return view->pool + at;
-}
-
-/* When the pipe is full, a later number includes this one. */
-void view_finish(View *view) {
-        ssize_t n = write(view->finished_fd, &view->last_number, sizeof(view->last_number));
-
-        (void)n;
 }

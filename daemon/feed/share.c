@@ -4,12 +4,20 @@
  * that reads the instance once for all of them (consumer/mux.c). session/create.c decides who
  * shares; trace/shared.c does the kernel's side on the worker thread.
  *
- * The daemon makes all pipes and memory and hands each process only its end: the reader fills the
- * pools, and the viewers' stream workers get descriptors that cannot write. Viewers whose grants
- * are equal are a class and use one pool. The messages to the reader wait until it has closed its
- * sandbox and has the rings.
+ * The daemon makes all pipes and memory: the reader fills the pools, and the viewers' stream
+ * workers get descriptors that cannot write. Viewers whose grants are equal are a class and use one
+ * pool. The reader gets the viewers when it has closed its sandbox, then the rings, then the
+ * questions.
  *
- * When the reader fails, the sessions of all its viewers end. */
+ * When the reader ends by itself, another one takes its place, with the same pipes and memory
+ * (consumer/mux/viewer.c), and the questions that were not answered are asked again. The earlier
+ * one must be gone (share-ends.c), so one that only does not answer is not replaced. If readers end
+ * again and again, the sessions of all viewers end.
+ *
+ * The next daemon takes over the reader, the pipes and the memory, which the service manager keeps.
+ * Until the traces of all viewers are adopted, it sends nothing to the reader. Then the reader
+ * drops the viewers whose sessions have ended. If the reader is gone, another one takes its place.
+ */
 
 #include "feed/share.h"
 
@@ -17,27 +25,30 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <time.h>
 
 #include "base/describe.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "feed/feed-link.h"
+#include "feed/share-ends.h"
 #include "interfaces/defence.h"
-#include "interfaces/share.h"
 #include "policy/same.h"
 #include "scope/process-cost.h"
 #include "trace/shared.h"
+#include "trace/trace-adopt.h"
 #include "trace/trace-rings.h"
 
 #define ANSWER_TIMEOUT_USEC 10000000
 #define SETTLE_MSEC         1000
-#define COUNTERS_SIZE       (SHARE_CPUS_MAX * sizeof(ShareCounters))
+/* So many readers may end by themselves in this time. */
+#define LOST_READERS_MAX 5
+#define LOST_READERS_SEC 60
 
 typedef struct ShareClass {
         unsigned n_viewers;
-        int pool, pool_view; /* the reader's and the viewers' descriptor; the first one until sent
-                              */
+        int pool;
+        bool is_told; /* the reader knows it */
 } ShareClass;
 
 struct ShareViewer {
@@ -47,12 +58,14 @@ struct ShareViewer {
         void *userdata;
         unsigned number;
         ShareClass *class; /* NULL: it has not begun */
+        bool is_adopted;   /* the reader may know it from the last daemon */
+        bool is_pending;   /* its trace is being adopted */
         bool is_told;      /* the reader knows it */
         bool has_joined, has_ended;
         ControlType wanted; /* JOIN or LEAVE, until it is answered; 0: none */
+        bool is_asked;      /* the reader has got it */
         ShareThen then;
-        int entries, finished, counters; /* the reader's ends, until they are sent */
-        int view_fds[SHARE_VIEW_FDS];    /* the worker's ends */
+        ShareEnds ends;
 };
 
 struct Share {
@@ -61,21 +74,46 @@ struct Share {
         uid_t uid; /* the owner of all its viewers */
         Shared *shared;
         struct ShareList *list;
+        FdStore *fd_store;
+        bool is_adopting;   /* more viewers may be adopted */
+        unsigned n_pending; /* viewers */
+        bool awaits_adopted;
         FeedLink link;
         Plan rings;
         int *ring_fds;
         size_t n_ring_fds;
         bool rings_in_flight;
+        bool is_ready;   /* the reader has closed its sandbox */
         bool is_reading; /* it has the rings */
+        unsigned n_lost_readers;
+        time_t lost_since; /* CLOCK_MONOTONIC: the first of them */
         bool has_failed, is_over;
         bool is_orphan; /* freed when the plan of the rings is over */
         unsigned n_cpus;
+        uint32_t subbuf_size, marker_id;
         ShareViewer *viewers[SHARE_VIEWERS_MAX];
         ShareClass classes[SHARE_VIEWERS_MAX];
         unsigned n_viewers, n_active; /* places taken; those that have not ended */
         unsigned n_asked;             /* requests that the reader has not answered */
         TAILQ_ENTRY(Share) shares;
 };
+
+static void share_make_reader_name(const Share *share, char name[static 64]) {
+        (void)snprintf(name, 64, "share-reader-%s", share->shared->id);
+}
+
+static void share_make_pool_name(const Share *share,
+                const ShareClass *class,
+                char name[static 64]) {
+        (void)snprintf(name, 64, "share-pool-%s-%td", share->shared->id, class - share->classes);
+}
+
+static void share_keep_reader(const Share *share) {
+        char name[64];
+
+        share_make_reader_name(share, name);
+        fd_store_put(share->fd_store, name, consumer_get_fd(share->link.consumer));
+}
 
 static Share *share_free(Share *share) {
         share->link.consumer = consumer_free(share->link.consumer);
@@ -103,8 +141,24 @@ static void share_answer(ShareViewer *viewer, int result) {
         if (result == 0)
                 viewer->has_joined = viewer->wanted == CONTROL_JOIN;
         viewer->wanted = 0;
+        viewer->is_asked = false;
         viewer->then = NULL;
         then(result, viewer->userdata);
+}
+
+static void share_forget_reader(Share *share) {
+        char name[64];
+
+        share_make_reader_name(share, name);
+        fd_store_forget(share->fd_store, name);
+        share->link.consumer = consumer_free(share->link.consumer);
+        share->is_ready = share->is_reading = share->awaits_adopted = false;
+        share->n_asked = 0;
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++) {
+                share->classes[i].is_told = false;
+                if (share->viewers[i])
+                        share->viewers[i]->is_told = share->viewers[i]->is_asked = false;
+        }
 }
 
 static void share_fail(Share *share, const char *text) {
@@ -115,7 +169,7 @@ static void share_fail(Share *share, const char *text) {
                         share->shared->id,
                         text);
         feed_link_set_timer(&share->link, 0);
-        share->link.consumer = consumer_free(share->link.consumer);
+        share_forget_reader(share);
         share->n_viewers++; /* the handlers may free the others */
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++) {
                 if (share->viewers[i])
@@ -146,16 +200,17 @@ static void share_tell_class(Share *share, const ShareViewer *viewer) {
                 .class = { .number = (uint32_t)(class - share->classes),
                                 .redacted = viewer->trace->grant->redacted },
         };
-        _cleanup_close_ int metadata = -1, conditions = -1, pool = TAKE_FD(class->pool);
+        _cleanup_close_ int metadata = -1, conditions = -1;
 
-        if (pool < 0)
+        if (class->is_told)
                 return;
         int r = fd_reopen(viewer->trace->metadata_fd, &metadata);
         r = r ?: fd_reopen(viewer->trace->conditions_fd, &conditions);
         if (r == 0)
-                share_send(share, &message, (int[]){ metadata, conditions, pool }, 3);
+                share_send(share, &message, (int[]){ metadata, conditions, class->pool }, 3);
         else
                 feed_link_set_timer(&share->link, 1);
+        class->is_told = r == 0;
 }
 
 static void share_tell(Share *share, ShareViewer *viewer) {
@@ -164,22 +219,22 @@ static void share_tell(Share *share, ShareViewer *viewer) {
                 .viewer = { .number = viewer->number,
                                 .class = (uint32_t)(viewer->class - share->classes) },
         };
+        const ShareEnds *ends = &viewer->ends;
+        _cleanup_close_ int memory = -1;
 
         share_tell_class(share, viewer);
-        share_send(share,
-                        &message,
-                        (int[]){ viewer->entries, viewer->finished, viewer->counters },
-                        3);
-        close_cleanup(&viewer->entries);
-        close_cleanup(&viewer->finished);
-        close_cleanup(&viewer->counters);
+        if (share_ends_lock_memory(ends, &memory) == 0)
+                share_send(share, &message, (int[]){ ends->entries, ends->finished, memory }, 3);
+        else
+                feed_link_set_timer(&share->link, 1);
         viewer->is_told = true;
 }
 
 /* The time counts from the oldest request that waits: a further one does not extend it. */
-static void share_ask(Share *share, const ShareViewer *viewer) {
+static void share_ask(Share *share, ShareViewer *viewer) {
         bool is_first = !share->n_asked++;
 
+        viewer->is_asked = true;
         share_send(share,
                         &(ControlMessage){ .type = viewer->wanted,
                                         .viewer = { .number = viewer->number } },
@@ -197,12 +252,18 @@ static void share_note_answer(Share *share) {
 
 /* Sends what has waited. */
 static void share_advance(Share *share, ShareViewer *viewer) {
-        if (!share->is_reading || !viewer->class || viewer->has_ended)
+        if (!share->is_ready || !viewer->class || viewer->has_ended)
                 return;
         if (!viewer->is_told)
                 share_tell(share, viewer);
-        if (viewer->wanted != 0)
+        if (share->is_reading && viewer->wanted != 0 && !viewer->is_asked)
                 share_ask(share, viewer);
+}
+
+static void share_advance_all(Share *share) {
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                if (share->viewers[i])
+                        share_advance(share, share->viewers[i]);
 }
 
 static int share_step_rings(void *context, Reason *reason _unused_) {
@@ -225,27 +286,31 @@ static void share_on_rings(Plan *plan, int result, const Reason *reason _unused_
                 share_free(share);
                 return;
         }
-        if (result == 0 && share->link.consumer)
+        if (result == 0 && share->is_ready)
                 feed_link_send_rings(&share->link, share->n_cpus, share->ring_fds);
         trace_close_fds(&share->ring_fds, share->n_ring_fds);
-        if (result == KT_E_CANCELLED || !share->link.consumer) /* it ends */
+        /* It ends, or another reader asks for the rings when it is ready. */
+        if (result == KT_E_CANCELLED || !share->is_ready)
                 return;
         if (result != 0) {
                 share_fail(share, "the rings of its shared instance cannot be opened");
                 return;
         }
         share->is_reading = true;
+        share_keep_reader(share);
         feed_link_set_timer(&share->link, 0);
-        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
-                if (share->viewers[i])
-                        share_advance(share, share->viewers[i]);
+        share_advance_all(share);
 }
 
 /* The reader has closed its sandbox. */
 static void share_on_ready(Share *share) {
         static const PlanStep steps[] = { { "share-rings", share_step_rings, NULL } };
 
-        if (share->rings_in_flight || share->is_reading)
+        if (share->is_ready)
+                return;
+        share->is_ready = true;
+        share_advance_all(share);
+        if (share->rings_in_flight) /* for a reader that has ended */
                 return;
         share->rings = (Plan){
                 .context = share, .done = share_on_rings, .userdata = share, .urgent = true
@@ -260,14 +325,74 @@ static void share_on_answer(Share *share, const ControlMessage *message) {
         ControlType wanted = message->type == CONTROL_JOINED ? CONTROL_JOIN : CONTROL_LEAVE;
         ShareViewer *viewer = number < SHARE_VIEWERS_MAX ? share->viewers[number] : NULL;
 
-        if (!viewer || viewer->wanted != wanted)
+        if (!viewer || viewer->wanted != wanted || !viewer->is_asked)
                 return;
         ShareThen then = viewer->then;
         void *userdata = viewer->userdata;
         viewer->has_joined = wanted == CONTROL_JOIN;
         viewer->wanted = 0;
+        viewer->is_asked = false;
         share_note_answer(share);
         then(0, userdata);
+}
+
+/* Returns whether another reader may be started. */
+static bool share_note_lost_reader(Share *share) {
+        struct timespec now = {};
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+        if (share->n_lost_readers == 0 || now.tv_sec - share->lost_since > LOST_READERS_SEC) {
+                share->n_lost_readers = 0;
+                share->lost_since = now.tv_sec;
+        }
+        return ++share->n_lost_readers <= LOST_READERS_MAX;
+}
+
+static int share_start_reader(Share *share, Reason *reason);
+
+/* While viewers are being adopted, the next reader must wait. */
+static void share_restart(Share *share) {
+        Reason reason = {};
+
+        share_forget_reader(share);
+        if (share->n_pending == 0 && share_start_reader(share, &reason) != 0)
+                share_fail(share, "the reader of its shared instance cannot be replaced");
+}
+
+static void share_tell_end(Share *share, unsigned number) {
+        share_send(share,
+                        &(ControlMessage){ .type = CONTROL_UNVIEW, .viewer = { .number = number } },
+                        NULL,
+                        0);
+}
+
+static void share_learn_told(Share *share, uint64_t told) {
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++) {
+                ShareViewer *viewer = share->viewers[i];
+
+                if (!(told >> i & 1))
+                        continue;
+                if (viewer && viewer->is_adopted && !viewer->has_ended)
+                        viewer->is_told = viewer->class->is_told = true;
+                else /* it has ended since */
+                        share_tell_end(share, i);
+        }
+}
+
+/* The reader of the last daemon. If that daemon had not given it the rings, another one is
+ * started. */
+static void share_on_adopted(Share *share, const ControlMessage *message) {
+        if (!share->awaits_adopted)
+                return;
+        share->awaits_adopted = false;
+        if (!message->adopted.is_reading) {
+                share_restart(share);
+                return;
+        }
+        share->is_ready = share->is_reading = true;
+        feed_link_set_timer(&share->link, 0);
+        share_learn_told(share, message->adopted.viewers);
+        share_advance_all(share);
 }
 
 static void share_on_message(Consumer *consumer, const ControlMessage *message, void *userdata) {
@@ -280,6 +405,9 @@ static void share_on_message(Consumer *consumer, const ControlMessage *message, 
         case CONTROL_JOINED:
         case CONTROL_LEFT:
                 share_on_answer(share, message);
+                break;
+        case CONTROL_ADOPTED:
+                share_on_adopted(share, message);
                 break;
         case CONTROL_REFUSED:
                 log_warning("reader %d of a shared instance: %.*s",
@@ -294,25 +422,41 @@ static void share_on_message(Consumer *consumer, const ControlMessage *message, 
         }
 }
 
-static void share_on_closed(Consumer *consumer _unused_, void *userdata) {
-        share_fail(userdata, "the reader of its shared instance has ended without warning");
+static void share_on_closed(Consumer *consumer, void *userdata) {
+        Share *share = userdata;
+
+        if (!consumer_has_ended(consumer)) {
+                share_fail(share, "the reader of its shared instance sent a wrong message");
+                return;
+        }
+        if (!share_note_lost_reader(share)) {
+                share_fail(share, "the reader of its shared instance has ended again and again");
+                return;
+        }
+        log_warning("reader %d of shared instance " KT_INSTANCE_PREFIX
+                    "%s has ended; another one takes its place",
+                        consumer_get_pid(consumer),
+                        share->shared->id);
+        share_restart(share);
 }
 
-static int share_start(Share *share, const Trace *trace, Reason *reason) {
-        static const ConsumerHandlers handlers = { share_on_message, share_on_closed };
+static const ConsumerHandlers share_consumer_handlers = { share_on_message, share_on_closed };
 
-        if (share->link.consumer)
-                return 0;
-        share->n_cpus = trace->n_cpus;
-        int r = consumer_spawn(share->launcher, &handlers, share, &share->link.consumer, reason);
+static int share_start_reader(Share *share, Reason *reason) {
+        int r = consumer_spawn(share->launcher,
+                        &share_consumer_handlers,
+                        share,
+                        &share->link.consumer,
+                        reason);
+
         if (r != 0)
                 return r;
         share_send(share,
                         &(ControlMessage){
                                         .type = CONTROL_SHARE,
                                         .share = { .n_cpus = share->n_cpus,
-                                                        .subbuf_size = (uint32_t)trace->subbuf_size,
-                                                        .marker_id = trace->marker_id,
+                                                        .subbuf_size = share->subbuf_size,
+                                                        .marker_id = share->marker_id,
                                                         .buffer_bytes = share->shared->buffer_kb *
                                                                         1024 },
                         },
@@ -322,18 +466,33 @@ static int share_start(Share *share, const Trace *trace, Reason *reason) {
         return 0;
 }
 
-int share_new(const ShareOptions *options, uid_t uid, const Spec *spec, Share **ret) {
+/* The trace is in the kernel. */
+static void share_learn(Share *share, const Trace *trace) {
+        share->n_cpus = trace->n_cpus;
+        share->subbuf_size = (uint32_t)trace->subbuf_size;
+        share->marker_id = trace->marker_id;
+}
+
+static int share_start(Share *share, const Trace *trace, Reason *reason) {
+        share_learn(share, trace);
+        return share->link.consumer || share->n_pending > 0 ? 0 : share_start_reader(share, reason);
+}
+
+static int share_make(const ShareOptions *options, uid_t uid, Shared *shared, Share **ret) {
         Share *share = calloc(1, sizeof(*share));
 
-        if (!share)
+        if (!share) {
+                shared_free(shared);
                 return -ENOMEM;
+        }
         share->launcher = options->launcher;
         share->worker = options->worker;
+        share->fd_store = options->fd_store;
         share->uid = uid;
+        share->shared = shared;
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
-                share->classes[i] = (ShareClass){ .pool = -1, .pool_view = -1 };
-        int r = shared_new(options->tracefs, spec->clock, spec->buffer_kb, &share->shared);
-        r = r ?: feed_link_init(&share->link, options->launcher->event, share_on_late, share);
+                share->classes[i] = (ShareClass){ .pool = -1 };
+        int r = feed_link_init(&share->link, options->launcher->event, share_on_late, share);
         if (r < 0) {
                 share_free(share);
                 return r;
@@ -343,6 +502,13 @@ int share_new(const ShareOptions *options, uid_t uid, const Spec *spec, Share **
         TAILQ_INSERT_TAIL(options->list, share, shares);
         *ret = share;
         return 0;
+}
+
+int share_new(const ShareOptions *options, uid_t uid, const Spec *spec, Share **ret) {
+        Shared *shared = NULL;
+
+        int r = shared_new(options->tracefs, NULL, spec->clock, spec->buffer_kb, &shared);
+        return r ?: share_make(options, uid, shared, ret);
 }
 
 /* A viewer with many events fills the ring for all viewers. So users do not share with others: what
@@ -363,43 +529,30 @@ Share *share_find(const struct ShareList *list, uid_t uid, const Spec *spec) {
         return NULL;
 }
 
-static int share_make_pipes(ShareViewer *viewer) {
-        int entries[2], finished[2];
+static int share_add_viewer(Share *share, unsigned number, Trace *trace, ShareViewer **ret) {
+        ShareViewer *viewer = calloc(1, sizeof(*viewer));
 
-        if (pipe2(entries, O_CLOEXEC | O_NONBLOCK) < 0)
-                return -errno;
-        viewer->view_fds[0] = entries[0];
-        viewer->entries = entries[1];
-        if (pipe2(finished, O_CLOEXEC | O_NONBLOCK) < 0)
-                return -errno;
-        viewer->finished = finished[0];
-        viewer->view_fds[1] = finished[1];
+        if (!viewer)
+                return -ENOMEM;
+        *viewer = (ShareViewer){
+                .share = share, .trace = trace, .number = number, .ends = SHARE_ENDS_NONE
+        };
+        share->viewers[number] = viewer;
+        share->n_viewers++;
+        share->n_active++;
+        *ret = viewer;
         return 0;
 }
 
-/* Makes memory of a fixed size: one descriptor that can write, and one that cannot. */
-static int share_make_memory(const char *name, size_t size, int *ret_fd, int *ret_view) {
-        _cleanup_close_ int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+static void share_connect(ShareViewer *viewer, const ShareHandlers *handlers, void *userdata) {
+        Trace *trace = viewer->trace;
 
-        if (fd < 0 || ftruncate(fd, (off_t)size) < 0 ||
-                        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-                return -errno;
-        int r = fd_reopen(fd, ret_view);
-        if (r == 0)
-                *ret_fd = TAKE_FD(fd);
-        return r;
-}
-
-static int share_make_counters(ShareViewer *viewer) {
-        int r = share_make_memory(
-                        "counters", COUNTERS_SIZE, &viewer->counters, &viewer->view_fds[3]);
-        if (r < 0)
-                return r;
-        void *mapped = mmap(NULL, COUNTERS_SIZE, PROT_READ, MAP_SHARED, viewer->view_fds[3], 0);
-        if (mapped == MAP_FAILED)
-                return -errno;
-        viewer->trace->viewed = mapped;
-        return 0;
+        viewer->handlers = handlers;
+        viewer->userdata = userdata;
+        trace->shared = viewer->share->shared;
+        trace->viewer = viewer->number;
+        trace->viewed = viewer->ends.mapped->counters;
+        trace->view_fds = viewer->ends.views;
 }
 
 int share_take(Share *share,
@@ -407,37 +560,23 @@ int share_take(Share *share,
                 const ShareHandlers *handlers,
                 void *userdata,
                 ShareViewer **ret) {
-        ShareViewer *viewer = calloc(1, sizeof(*viewer));
+        ShareViewer *viewer = NULL;
         unsigned number = 0;
 
-        if (!viewer) {
-                if (share->n_viewers == 0)
-                        share_free(share);
-                return -ENOMEM;
-        }
         while (share->viewers[number]) /* there is a free place */
                 number++;
-        *viewer = (ShareViewer){ .share = share,
-                .trace = trace,
-                .handlers = handlers,
-                .userdata = userdata,
-                .number = number,
-                .entries = -1,
-                .finished = -1,
-                .counters = -1,
-                .view_fds = { -1, -1, -1, -1 } };
-        share->viewers[number] = viewer;
-        share->n_viewers++;
-        share->n_active++;
-        int r = share_make_pipes(viewer);
-        r = r ?: share_make_counters(viewer);
+        int r = share_add_viewer(share, number, trace, &viewer);
+        if (r < 0) {
+                if (share->n_viewers == 0)
+                        share_free(share);
+                return r;
+        }
+        r = share_ends_make(&viewer->ends);
         if (r < 0) {
                 share_viewer_free(viewer);
                 return r;
         }
-        trace->shared = share->shared;
-        trace->viewer = number;
-        trace->view_fds = viewer->view_fds;
+        share_connect(viewer, handlers, userdata);
         *ret = viewer;
         return 0;
 }
@@ -457,12 +596,15 @@ static ShareClass *share_find_class(Share *share, const Trace *trace) {
         return NULL; /* there are as many classes as viewers */
 }
 
-static int share_open_class(ShareClass *class) {
-        return class->n_viewers > 0 ? 0
-                                    : share_make_memory("pool",
-                                                      (size_t)SHARE_POOL_BLOCKS * SHARE_BLOCK_SIZE,
-                                                      &class->pool,
-                                                      &class->pool_view);
+static void share_keep_viewer(const ShareViewer *viewer) {
+        const Share *share = viewer->share;
+        char name[64];
+
+        share_ends_keep(&viewer->ends, share->fd_store, viewer->trace->id);
+        if (viewer->class->n_viewers > 1) /* the pool is kept */
+                return;
+        share_make_pool_name(share, viewer->class, name);
+        fd_store_put(share->fd_store, name, viewer->class->pool);
 }
 
 int share_begin(ShareViewer *viewer, Reason *reason) {
@@ -478,14 +620,15 @@ int share_begin(ShareViewer *viewer, Reason *reason) {
         ShareClass *class = share_find_class(share, viewer->trace);
         if (!class)
                 return -ENOSPC;
-        r = share_open_class(class);
+        r = class->n_viewers > 0 ? 0 : share_ends_make_pool(&class->pool);
         if (r < 0)
                 return r;
         viewer->class = class;
         class->n_viewers++; /* from now on the end of the viewer closes it */
-        viewer->view_fds[2] = fcntl(class->pool_view, F_DUPFD_CLOEXEC, 3);
-        if (viewer->view_fds[2] < 0)
-                return -errno;
+        r = share_ends_view_pool(&viewer->ends, class->pool);
+        if (r < 0)
+                return r;
+        share_keep_viewer(viewer);
         share_advance(share, viewer);
         return 0;
 }
@@ -514,11 +657,15 @@ bool share_has_joined(const ShareViewer *viewer) {
         return viewer && viewer->has_joined && !viewer->share->has_failed;
 }
 
-static void share_close_class(ShareClass *class) {
+static void share_close_class(const Share *share, ShareClass *class) {
+        char name[64];
+
         if (--class->n_viewers > 0)
                 return;
+        share_make_pool_name(share, class, name);
+        fd_store_forget(share->fd_store, name);
         close_cleanup(&class->pool);
-        close_cleanup(&class->pool_view);
+        class->is_told = false; /* the reader forgets it with its last viewer */
 }
 
 void share_end(ShareViewer *viewer) {
@@ -527,22 +674,22 @@ void share_end(ShareViewer *viewer) {
         if (!viewer || viewer->has_ended)
                 return;
         viewer->has_ended = true;
-        if (viewer->wanted != 0 && viewer->is_told) /* its answer will be ignored */
+        if (viewer->is_asked) /* its answer will be ignored */
                 share_note_answer(share);
         viewer->wanted = 0;
+        viewer->is_asked = false;
         if (viewer->is_told)
-                share_send(share,
-                                &(ControlMessage){ .type = CONTROL_UNVIEW,
-                                                .viewer = { .number = viewer->number } },
-                                NULL,
-                                0);
+                share_tell_end(share, viewer->number);
         if (viewer->class)
-                share_close_class(viewer->class);
-        if (--share->n_active > 0)
+                share_close_class(share, viewer->class);
+        share_ends_unkeep(share->fd_store, viewer->trace->id);
+        if (--share->n_active > 0 || share->is_adopting) {
+                share_resume(viewer);
                 return;
+        }
         share->is_over = true;
         feed_link_set_timer(&share->link, 0);
-        share->link.consumer = consumer_free(share->link.consumer);
+        share_forget_reader(share);
 }
 
 /* The event loop does not run any more, so the answers are read here. */
@@ -590,19 +737,26 @@ ShareViewer *share_viewer_free(ShareViewer *viewer) {
         Share *share = viewer->share;
 
         share_end(viewer);
-        if (viewer->trace->viewed)
-                (void)munmap((void *)viewer->trace->viewed, COUNTERS_SIZE);
         viewer->trace->viewed = NULL;
-        close_cleanup(&viewer->entries);
-        close_cleanup(&viewer->finished);
-        close_cleanup(&viewer->counters);
-        for (unsigned i = 0; i < SHARE_VIEW_FDS; i++)
-                close_cleanup(&viewer->view_fds[i]);
+        share_ends_clear(&viewer->ends);
         share->viewers[viewer->number] = NULL;
         free(viewer);
-        if (--share->n_viewers == 0)
+        if (--share->n_viewers == 0 && !share->is_adopting)
                 share_free(share);
         return NULL;
+}
+
+static Share *share_find_id(const struct ShareList *list, const char *id) {
+        Share *share;
+
+        TAILQ_FOREACH(share, list, shares)
+                if (strcmp(share->shared->id, id) == 0)
+                        return share;
+        return NULL;
+}
+
+bool share_exists(const struct ShareList *list, const char *id) {
+        return share_find_id(list, id);
 }
 
 const char *share_get_id(const ShareViewer *viewer) {
@@ -634,4 +788,188 @@ int share_describe_all(const struct ShareList *list, json_object *object) {
                 r = r ?: share_describe(share, one);
         }
         return r;
+}
+
+/* Restart of the daemon */
+
+bool share_get_kept(const ShareViewer *viewer, ShareKept *ret) {
+        if (!viewer || !viewer->class)
+                return false;
+        const Share *share = viewer->share;
+
+        *ret = (ShareKept){
+                .buffer_kb = share->shared->buffer_kb,
+                .viewer = viewer->number,
+                .class = (uint32_t)(viewer->class - share->classes),
+        };
+        memcpy(ret->id, share->shared->id, sizeof(ret->id));
+        return true;
+}
+
+void share_leave_all(const struct ShareList *list) {
+        Share *share;
+
+        TAILQ_FOREACH(share, list, shares) {
+                share->link.consumer = consumer_release(share->link.consumer);
+                share->fd_store = NULL; /* the end of the viewers forgets nothing */
+        }
+}
+
+static int share_adopt_reader(Share *share) {
+        char name[64];
+
+        share_make_reader_name(share, name);
+        int fd = fd_store_take(share->fd_store, name);
+        if (fd < 0) /* it has ended */
+                return 0;
+        int r = consumer_adopt(share->launcher->event,
+                        fd,
+                        &share_consumer_handlers,
+                        share,
+                        &share->link.consumer);
+        if (r < 0)
+                close(fd);
+        return r;
+}
+
+static int share_find_adopted(const ShareOptions *options,
+                const ShareKept *kept,
+                const Trace *trace,
+                Share **ret) {
+        uid_t uid = trace->owner->uid;
+        const char *clock = trace->spec->clock;
+        Shared *shared = NULL;
+        Share *share = share_find_id(options->list, kept->id);
+
+        if (share) {
+                bool fits = share_is_for(share, uid) &&
+                            share->shared->buffer_kb == kept->buffer_kb &&
+                            strcmp(share->shared->clock, clock) == 0;
+
+                *ret = share;
+                return fits ? 0 : -EBADMSG;
+        }
+        int r = shared_new(options->tracefs, kept->id, clock, kept->buffer_kb, &shared);
+        r = r ?: share_make(options, uid, shared, &share);
+        if (r < 0)
+                return r;
+        share->is_adopting = true;
+        *ret = share;
+        return share_adopt_reader(share);
+}
+
+/* The grants of all viewers of a class are equal: they see the same memory. */
+static int share_adopt_class(ShareViewer *viewer, ShareClass *class) {
+        Share *share = viewer->share;
+        char name[64];
+
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++) {
+                const ShareViewer *other = share->viewers[i];
+
+                if (other && other->class == class &&
+                                !grant_is_same(other->trace->grant, viewer->trace->grant))
+                        return -EBADMSG;
+        }
+        share_make_pool_name(share, class, name);
+        if (class->pool < 0)
+                class->pool = fd_store_take(share->fd_store, name);
+        if (class->pool < 0)
+                return -ENOENT;
+        viewer->class = class;
+        class->n_viewers++;
+        return share_ends_view_pool(&viewer->ends, class->pool);
+}
+
+static int share_adopt_viewer(ShareViewer *viewer, const ShareKept *kept) {
+        Share *share = viewer->share;
+
+        int r = share_ends_adopt(&viewer->ends, share->fd_store, viewer->trace->id);
+        r = r ?: share_adopt_class(viewer, &share->classes[kept->class]);
+        r = r ?: trace_adopt_shared(viewer->trace, share->shared);
+        if (r < 0)
+                return r;
+        viewer->has_joined = viewer->ends.mapped->is_joined;
+        viewer->is_adopted = viewer->is_pending = true;
+        share->n_pending++;
+        return 0;
+}
+
+int share_adopt(const ShareOptions *options,
+                const ShareKept *kept,
+                Trace *trace,
+                const ShareHandlers *handlers,
+                void *userdata,
+                ShareViewer **ret) {
+        ShareViewer *viewer = NULL;
+        Share *share = NULL;
+
+        if (kept->viewer >= SHARE_VIEWERS_MAX || kept->class >= SHARE_VIEWERS_MAX)
+                return -EBADMSG;
+        int r = share_find_adopted(options, kept, trace, &share);
+        if (r == 0 && share->viewers[kept->viewer])
+                r = -EBADMSG;
+        r = r ?: share_add_viewer(share, kept->viewer, trace, &viewer);
+        if (r < 0)
+                return r;
+        r = share_adopt_viewer(viewer, kept);
+        if (r < 0) {
+                share_viewer_free(viewer);
+                return r;
+        }
+        share_connect(viewer, handlers, userdata);
+        *ret = viewer;
+        return 0;
+}
+
+void share_end_adoption(const struct ShareList *list) {
+        Share *share, *next;
+
+        for (share = TAILQ_FIRST(list); share; share = next) {
+                next = TAILQ_NEXT(share, shares);
+                share->is_adopting = false;
+                if (share->n_viewers > 0)
+                        continue;
+                share_forget_reader(share);
+                share_free(share);
+        }
+}
+
+/* The viewers that the reader may keep. */
+static uint64_t share_list_adopted(const Share *share) {
+        uint64_t viewers = 0;
+
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                if (share->viewers[i] && share->viewers[i]->is_adopted &&
+                                !share->viewers[i]->has_ended)
+                        viewers |= UINT64_C(1) << i;
+        return viewers;
+}
+
+static void share_resume_reader(Share *share) {
+        if (share->has_failed)
+                return;
+        if (share->link.consumer) {
+                share->awaits_adopted = true;
+                share_send(share,
+                                &(ControlMessage){ .type = CONTROL_ADOPT,
+                                                .adopt = { .viewers = share_list_adopted(share) } },
+                                NULL,
+                                0);
+                feed_link_set_timer(&share->link, ANSWER_TIMEOUT_USEC);
+        } else if (share->n_cpus > 0)
+                share_restart(share);
+        else /* no trace could be adopted */
+                share_fail(share, "its shared instance cannot be taken over after a restart");
+}
+
+void share_resume(ShareViewer *viewer) {
+        Share *share = viewer ? viewer->share : NULL;
+
+        if (!viewer || !viewer->is_pending)
+                return;
+        viewer->is_pending = false;
+        if (viewer->trace->marker_id > 0)
+                share_learn(share, viewer->trace);
+        if (--share->n_pending == 0)
+                share_resume_reader(share);
 }

@@ -23,7 +23,11 @@
 #include "trace/trace-size.h"
 #include "trace/trace.h"
 
-int shared_new(const Tracefs *tracefs, const char *clock, uint64_t buffer_kb, Shared **ret) {
+int shared_new(const Tracefs *tracefs,
+                const char *id,
+                const char *clock,
+                uint64_t buffer_kb,
+                Shared **ret) {
         _cleanup_(shared_free_cleanup) Shared *shared = calloc(1, sizeof(*shared));
 
         if (!shared)
@@ -33,7 +37,9 @@ int shared_new(const Tracefs *tracefs, const char *clock, uint64_t buffer_kb, Sh
         shared->clock = strdup(clock);
         if (!shared->clock)
                 return -ENOMEM;
-        int r = random_id_make(shared->id);
+        int r = id ? 0 : random_id_make(shared->id);
+        if (id)
+                snprintf(shared->id, sizeof(shared->id), "%s", id);
         if (r == 0)
                 *ret = TAKE_PTR(shared);
         return r;
@@ -78,6 +84,7 @@ static int shared_remove(Shared *shared) {
                 shared->events[i].n = 0;
                 shared_forget_filter(&shared->events[i]);
         }
+        shared->is_adopted = false;
         return 0;
 }
 
@@ -97,25 +104,6 @@ static int shared_create(Shared *shared, Reason *reason) {
         r = r ?: instance_set_clock(shared->instance, shared->clock, reason);
         if (r != 0)
                 (void)shared_remove(shared); /* nothing holds it */
-        return r;
-}
-
-int trace_enter_shared(Trace *trace, Reason *reason) {
-        Shared *shared = trace->shared;
-        int r = 0;
-
-        trace->is_wanted = calloc(trace->grant->n_events + 1, sizeof(bool));
-        if (!trace->is_wanted)
-                return -ENOMEM;
-        if (!shared->instance)
-                r = shared_create(shared, reason);
-        if (r != 0)
-                return r;
-        r = instance_open(shared->tracefs, shared->instance->name, &trace->instance);
-        if (r < 0 && shared->n_inside == 0)
-                (void)shared_remove(shared);
-        shared->n_inside += r == 0;
-        trace->is_inside = r == 0;
         return r;
 }
 
@@ -190,6 +178,105 @@ int shared_widen_event(const Shared *shared, const char *system, const char *nam
         return event ? shared_widen(shared, event) : 0;
 }
 
+/* Adoption */
+
+int shared_adopt_event(Shared *shared, const char *system, const char *name, const char *filter) {
+        SharedEvent *event = shared_find(shared, system, name);
+        int r = event ? 0 : shared_add(shared, system, name, &event);
+
+        if (r < 0)
+                return r;
+        if (event->n == 0 && filter) {
+                event->filter = strdup(filter);
+                if (!event->filter)
+                        return -ENOMEM;
+        } else if (!text_is_same(event->filter, filter))
+                shared_forget_filter(event);
+        event->n++;
+        return 0;
+}
+
+/* Keeps the kernel's filter if all traces want it. */
+static int shared_check_filter(const Shared *shared, SharedEvent *event) {
+        _cleanup_free_ char *now = NULL;
+        char path[512];
+
+        (void)snprintf(path, sizeof(path), "events/%s/%s/filter", event->system, event->name);
+        int r = tracefs_read(shared->instance->fd, path, &now, NULL);
+        if (r < 0) /* the event was removed */
+                return r == -ENOENT ? 0 : r;
+        now[strcspn(now, "\n")] = '\0';
+        if (event->n > 0 && event->filter && strcmp(now, event->filter) == 0)
+                return 0;
+        if (strcmp(now, "none") != 0)
+                return shared_widen(shared, event);
+        shared_forget_filter(event);
+        return 0;
+}
+
+/* Disables what was enabled for a session that does not continue. */
+static int shared_disable_strays(const Shared *shared) {
+        _cleanup_free_ char *text = NULL;
+        char *rest;
+
+        int r = tracefs_read_list(shared->instance->fd, "set_event", &text);
+        if (r < 0)
+                return r == -ENOENT ? 0 : r;
+        for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+                char *name = strchr(line, ':');
+
+                if (!name)
+                        continue;
+                *name++ = '\0';
+                if (shared_has_event(shared, line, name))
+                        continue;
+                r = instance_enable_event(shared->instance, line, name, false);
+                if (r < 0 && r != -ENOENT)
+                        return r;
+        }
+        return 0;
+}
+
+static int shared_reopen(Shared *shared) {
+        char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
+
+        snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", shared->id);
+        int r = instance_open(shared->tracefs, name, &shared->instance);
+        for (size_t i = 0; r == 0 && i < shared->n_events; i++)
+                r = shared_check_filter(shared, &shared->events[i]);
+        r = r ?: shared_disable_strays(shared);
+        shared->is_gone = r < 0;
+        return r;
+}
+
+int trace_enter_shared(Trace *trace, Reason *reason) {
+        Shared *shared = trace->shared;
+        int r = 0;
+
+        trace->is_wanted = calloc(trace->grant->n_events + 1, sizeof(bool));
+        if (!trace->is_wanted)
+                return -ENOMEM;
+        if (shared->is_gone)
+                return -ENODEV;
+        if (!shared->instance)
+                r = shared->is_adopted ? shared_reopen(shared) : shared_create(shared, reason);
+        if (r != 0)
+                return r;
+        r = instance_open(shared->tracefs, shared->instance->name, &trace->instance);
+        if (r < 0 && shared->n_inside == 0)
+                (void)shared_remove(shared);
+        shared->n_inside += r == 0;
+        trace->is_inside = r == 0;
+        return r;
+}
+
+int trace_reopen_shared(Trace *trace) {
+        Shared *shared = trace->shared;
+        int r = shared->is_gone ? -ENOENT : !shared->instance ? shared_reopen(shared) : 0;
+
+        return r ?: instance_open(shared->tracefs, shared->instance->name, &trace->instance);
+}
+
 /* Chooses the kernel's filter before one more trace enables the event. If the kernel does not take
  * it, the event has none. */
 static int shared_choose_filter(const Shared *shared, SharedEvent *event, const char *wanted) {
@@ -239,6 +326,8 @@ int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter) {
 int trace_return_shared(Trace *trace) {
         int result = 0;
 
+        if (trace->shared->is_gone)
+                return 0;
         for (size_t i = 0; trace->is_wanted && i < trace->grant->n_events; i++) {
                 int r = trace_switch_shared(trace, i, false, NULL);
 

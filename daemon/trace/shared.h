@@ -13,8 +13,8 @@ typedef struct SharedEvent {
         char *filter; /* in the kernel; NULL: none */
 } SharedEvent;
 
-/* One instance of the kernel for several traces. The worker thread owns it after its creation;
- * the event loop reads the members that never change. */
+/* One instance of the kernel for several traces. The worker thread owns it after its creation or
+ * its adoption; the event loop reads the members that never change. */
 typedef struct Shared {
         const Tracefs *tracefs;
         char id[KT_ID_DIGITS + 1];
@@ -24,12 +24,22 @@ typedef struct Shared {
         SharedEvent *events;
         size_t n_events;
         unsigned n_inside; /* traces */
+        bool is_adopted;   /* by trace_adopt_shared(); its instance is opened and checked later */
+        bool is_gone;      /* it could not be adopted */
 } Shared;
 
-int shared_new(const Tracefs *tracefs, const char *clock, uint64_t buffer_kb, Shared **ret);
+/* id NULL: a new one. */
+int shared_new(const Tracefs *tracefs,
+                const char *id,
+                const char *clock,
+                uint64_t buffer_kb,
+                Shared **ret);
 /* Frees memory; does not remove the kernel's instance. */
 Shared *shared_free(Shared *shared);
 DEFINE_CLEANUP(Shared, shared_free);
+
+/* For trace_adopt_shared(): one more viewer wants the event with this filter. */
+int shared_adopt_event(Shared *shared, const char *system, const char *name, const char *filter);
 
 /* Steps of the plans of trace.c. */
 
@@ -41,6 +51,9 @@ int trace_leave_shared(Trace *trace);
 /* Counts the viewers of the grant's event i. It is disabled when none is left. filter: what this
  * trace needs of the event; NULL: all of it, or it is disabled. */
 int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter);
+/* Opens the instance for an adopted trace. The first one makes the kernel agree with what all of
+ * them want. Fails with -ENOENT if there is no such instance. */
+int trace_reopen_shared(Trace *trace);
 /* Takes back all events that the trace has enabled. */
 int trace_return_shared(Trace *trace);
 /* Returns whether the viewers agreed on this filter for the kernel. */

@@ -21,6 +21,7 @@
 #include "kernel/probe-group.h"
 #include "trace/trace-borrow.h"
 #include "trace/trace-change.h"
+#include "trace/trace-condition.h"
 #include "trace/trace-counts.h"
 #include "trace/trace-fence.h"
 #include "trace/trace-locate.h"
@@ -33,8 +34,9 @@ static int trace_adopt_step_open(void *context, Reason *reason) {
         char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
 
         snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", trace->id);
-        int r = trace->borrow ? trace_reopen_borrowed(trace, reason)
-                              : instance_open(trace->tracefs, name, &trace->instance);
+        int r = trace->borrow            ? trace_reopen_borrowed(trace, reason)
+                : trace_is_shared(trace) ? trace_reopen_shared(trace)
+                                         : instance_open(trace->tracefs, name, &trace->instance);
         if (r < 0) /* no instance: nothing to disable */
                 trace->is_live = false;
         if (r == -ENOENT)
@@ -93,7 +95,7 @@ static int trace_adopt_step_size(void *context, Reason *reason _unused_) {
         uint64_t wanted = trace->size_kb;
 
         trace_read_size(trace);
-        if (trace->borrow || wanted == 0 || trace->size_kb == wanted ||
+        if (trace->borrow || trace_is_shared(trace) || wanted == 0 || trace->size_kb == wanted ||
                         (trace_is_judged(trace) && trace->is_armed))
                 return 0;
         log_write(LOG_NOTICE,
@@ -163,6 +165,7 @@ static const PlanStep adopt_steps[] = {
         { "marker", trace_step_marker, NULL },
         { "metadata", trace_step_metadata, NULL },
         { "counts", trace_step_counts, NULL },
+        { "conditions", trace_step_conditions, NULL },
         { "switched-back", trace_step_switched_back, NULL },
         { "stopping", step_stopping, NULL },
         { "watch", trace_step_watch, NULL },
@@ -172,4 +175,33 @@ static const PlanStep adopt_steps[] = {
 
 void trace_plan_adopt(Trace *trace, Plan *plan) {
         trace_plan(trace, plan, adopt_steps, ELEMENTSOF(adopt_steps), true);
+}
+
+/* The previous daemon may have ended while it changed an event or its filter. So the counts and the
+ * filters follow from what the traces want, and trace_reopen_shared() makes the kernel agree. */
+static int trace_adopt_shared_event(const Trace *trace, Shared *shared, size_t i) {
+        const GrantEvent *event = &trace->grant->events[i];
+        _cleanup_free_ char *filter = NULL;
+
+        int r = trace_join_filter(trace, event, &filter);
+        return r ?: shared_adopt_event(shared, event->system, event->name, filter);
+}
+
+int trace_adopt_shared(Trace *trace, Shared *shared) {
+        size_t n = trace->grant->n_events;
+        int r = 0;
+
+        trace->is_wanted = calloc(n + 1, sizeof(bool));
+        if (!trace->is_wanted)
+                return -ENOMEM;
+        shared->is_adopted = true;
+        for (size_t i = 0; r == 0 && trace->is_live && i < n; i++) {
+                if (trace->is_off && trace->is_off[i])
+                        continue;
+                r = trace_adopt_shared_event(trace, shared, i);
+                trace->is_wanted[i] = r == 0;
+        }
+        shared->n_inside += r == 0;
+        trace->is_inside = r == 0;
+        return r;
 }

@@ -9,3 +9,6 @@
  * has_guard, is_guarded, guard_gid, is_armed, is_live, is_stopping, is_off and arm. The plan undoes
  * nothing. */
 void trace_plan_adopt(Trace *trace, Plan *plan);
+/* Puts the trace into an instance that it shared, in the event loop. It must come before the plan
+ * of any trace in that instance. Returns -errno on failure. */
+int trace_adopt_shared(Trace *trace, Shared *shared);

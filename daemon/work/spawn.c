@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <string.h>
@@ -276,6 +277,12 @@ void consumer_expect_fd(Consumer *consumer) {
 
 int consumer_take_fd(Consumer *consumer) {
         return TAKE_FD(consumer->message_fd);
+}
+
+bool consumer_has_ended(const Consumer *consumer) {
+        struct pollfd state = { .fd = consumer->fd };
+
+        return poll(&state, 1, 0) == 1 && (state.revents & POLLHUP);
 }
 
 Consumer *consumer_release(Consumer *consumer) {

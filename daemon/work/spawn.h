@@ -52,6 +52,9 @@ int consumer_take_fd(Consumer *consumer);
 /* Ends the process: a child by SIGKILL, another one by shutting down its control socket. on_closed
  * follows when the process has ended. It is never called for a process that hangs in the kernel. */
 void consumer_kill(Consumer *consumer);
+/* For on_closed: returns whether the process has closed its socket. Otherwise it has sent a message
+ * of another size or version. A sandboxed consumer closes its socket only by its end. */
+bool consumer_has_ended(const Consumer *consumer);
 /* Kills the process and frees the Consumer. */
 Consumer *consumer_free(Consumer *consumer);
 /* Closes the daemon's end without a kill: the process writes its remaining data to its sink and

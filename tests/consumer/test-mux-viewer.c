@@ -5,9 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "page-builder.h"
 
@@ -20,34 +23,49 @@ typedef struct Rig {
         Class *class;
         MuxViewer *viewer;
         View view;
-        int pool, counters;
+        int entries, finished, pool, memory; /* as the daemon keeps them */
 } Rig;
 
-static void rig_init(Rig *rig) {
+/* A reader begins or takes over. */
+static int rig_open(Rig *rig) {
         g_autofree char *metadata = page_metadata_new();
         const ClassSetup setup = { .metadata = metadata, .conditions = "[]" };
+
+        g_assert_cmpint(class_new(&setup, dup(rig->pool), &rig->class), ==, 0);
+        const MuxViewerFiles files = { dup(rig->entries), dup(rig->finished), dup(rig->memory) };
+        return mux_viewer_new(rig->class, &files, N_CPUS, &rig->viewer);
+}
+
+/* The process that reads is gone. */
+static void rig_close(Rig *rig) {
+        rig->viewer = mux_viewer_free(rig->viewer);
+        rig->class = class_free(rig->class);
+}
+
+static void rig_init(Rig *rig) {
         int entries[2], finished[2];
 
         *rig = (Rig){ .view = VIEW_NONE };
         rig->pool = memfd_create("pool", MFD_CLOEXEC);
-        rig->counters = memfd_create("counters", MFD_CLOEXEC);
+        rig->memory = memfd_create("memory", MFD_CLOEXEC);
         g_assert_no_errno(ftruncate(rig->pool, (off_t)SHARE_POOL_BLOCKS * SHARE_BLOCK_SIZE));
-        g_assert_no_errno(ftruncate(rig->counters, N_CPUS * sizeof(ShareCounters)));
+        g_assert_no_errno(ftruncate(rig->memory, sizeof(ShareMemory)));
         g_assert_no_errno(pipe2(entries, O_NONBLOCK | O_CLOEXEC));
         g_assert_no_errno(pipe2(finished, O_NONBLOCK | O_CLOEXEC));
-        g_assert_cmpint(class_new(&setup, dup(rig->pool), &rig->class), ==, 0);
-        const MuxViewerFiles files = { entries[1], finished[0], dup(rig->counters) };
-        g_assert_cmpint(mux_viewer_new(rig->class, &files, N_CPUS, &rig->viewer), ==, 0);
-        int fds[SHARE_VIEW_FDS] = { entries[0], finished[1], rig->pool, rig->counters };
+        rig->entries = entries[1];
+        rig->finished = finished[0];
+        g_assert_cmpint(rig_open(rig), ==, 0);
+        int fds[SHARE_VIEW_FDS] = { entries[0], finished[1], rig->pool, rig->memory };
         g_assert_cmpint(view_open(&rig->view, N_CPUS, fds), ==, 0);
 }
 
 static void rig_clear(Rig *rig) {
+        rig_close(rig);
         view_close(&rig->view);
-        mux_viewer_free(rig->viewer);
-        class_free(rig->class);
+        close(rig->entries);
+        close(rig->finished);
         close(rig->pool);
-        close(rig->counters);
+        close(rig->memory);
 }
 
 /* One sub-buffer with one record, whose last bytes are the number. */
@@ -61,7 +79,7 @@ static void put_page(Rig *rig, uint32_t number) {
         page_end(&builder, 0);
         const Source source = { 0, page, page_get_used(page, sizeof(page)), PAGE_SIZE_TEST };
         class_fill(rig->class, &source, EXTRACT_NO_VIEWER, &piece);
-        mux_viewer_put(rig->viewer, 1, &piece);
+        mux_viewer_put(rig->viewer, 1, number + 1, &piece);
         class_settle(rig->class, &piece);
 }
 
@@ -196,6 +214,135 @@ static void test_wrong_entries(void) {
         rig_clear(&rig);
 }
 
+/* Passes numbers on until it is killed. *taken: as the kernel counts what was read. */
+static void G_NORETURN read_until_killed(Rig *rig, uint64_t *taken) {
+        g_assert_cmpint(rig_open(rig), ==, 0);
+        mux_viewer_lose_until(rig->viewer, (MuxPlace){ 1, *taken, 0 });
+        for (;;) {
+                uint64_t number = (*taken)++;
+
+                put_page(rig, (uint32_t)number);
+                mux_viewer_collect(rig->viewer);
+        }
+}
+
+/* Takes what is there, in order. Returns the number of records. */
+static uint64_t take_all(Rig *rig, uint32_t *next) {
+        ShareEntry entries[16];
+        uint64_t n_all = 0;
+        int n;
+
+        while ((n = view_take(&rig->view, entries, 16)) > 0) {
+                for (int i = 0; i < n; i++) {
+                        uint32_t number = read_number(rig, &entries[i]);
+
+                        g_assert_cmpuint(number, >=, *next);
+                        *next = number + 1;
+                }
+                n_all += (uint64_t)n;
+                view_finish(&rig->view);
+        }
+        return n_all;
+}
+
+/* Readers are killed at any point. Each record arrives once or is counted as lost. */
+static void test_killed(void) {
+        uint64_t *taken = mmap(NULL,
+                        sizeof(*taken),
+                        PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS,
+                        -1,
+                        0);
+        uint64_t n_taken = 0;
+        uint32_t next = 0;
+        Rig rig;
+
+        rig_init(&rig);
+        rig_close(&rig);
+        for (unsigned i = 0; i < 200; i++) {
+                pid_t pid = fork();
+
+                if (pid == 0)
+                        read_until_killed(&rig, taken);
+                int64_t end = g_get_monotonic_time() + g_test_rand_int_range(300, 4000);
+                while (g_get_monotonic_time() < end)
+                        n_taken += take_all(&rig, &next);
+                g_assert_no_errno(kill(pid, SIGKILL));
+                g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
+                if (i % 4 != 0)
+                        n_taken += take_all(&rig, &next);
+        }
+        g_assert_cmpint(rig_open(&rig), ==, 0);
+        mux_viewer_lose_until(rig.viewer, (MuxPlace){ 1, *taken, 0 });
+        n_taken += take_all(&rig, &next);
+        mux_viewer_collect(rig.viewer);
+        g_assert_cmpuint(rig.class->blocks.n_used, ==, 0);
+        g_test_message("%" PRIu64 " records, %" PRIu64 " of them lost",
+                        *taken,
+                        rig.view.counters[1].lost);
+        g_assert_cmpuint(n_taken, >, 1000);
+        g_assert_cmpuint(rig.view.counters[1].records, ==, n_taken);
+        g_assert_cmpuint(n_taken + rig.view.counters[1].lost, ==, *taken);
+        rig_clear(&rig);
+        munmap(taken, sizeof(*taken));
+}
+
+/* What the worker has not finished stays in place when another reader takes over. */
+static void test_held(void) {
+        ShareEntry entries[8];
+        Rig rig;
+
+        rig_init(&rig);
+        for (uint32_t i = 0; i < 8; i++)
+                put_page(&rig, i);
+        g_assert_cmpint(view_take(&rig.view, entries, 8), ==, 8);
+        rig_close(&rig);
+        g_assert_cmpint(rig_open(&rig), ==, 0);
+        g_assert_cmpuint(rig.class->blocks.n_used, ==, 8);
+        for (uint32_t i = 8; i < 16; i++)
+                put_page(&rig, i);
+        for (uint32_t i = 0; i < 8; i++)
+                g_assert_cmpuint(read_number(&rig, &entries[i]), ==, i);
+        view_finish(&rig.view);
+        mux_viewer_collect(rig.viewer);
+        g_assert_cmpuint(rig.class->blocks.n_used, ==, 8);
+        rig_clear(&rig);
+}
+
+/* A reader that was taken over by a hostile record leaves a memory that cannot be. */
+static void test_hostile_memory(void) {
+        const ShareMemory wrong[] = {
+                { .n_sent = 1, .n_finished = 2 },
+                { .n_sent = SHARE_PIECES_MAX + 1 },
+                { .n_sent = UINT64_MAX },
+                { .n_sent = 1, .pieces = { { SHARE_POOL_BLOCKS, 1 } } },
+                { .n_sent = 1, .pieces = { { SHARE_POOL_BLOCKS - 1, 2 } } },
+                { .n_sent = 1, .pieces = { { UINT32_MAX, 1 } } },
+                { .n_sent = 1, .pieces = { { 0, 0 } } },
+                { .n_sent = 1, .pieces = { { 0, BLOCKS_PIECE_MAX + 1 } } },
+                { .n_sent = 2, .pieces = { { 0, 4 }, { 0, 3 } } },
+                { .n_sent = 2, .pieces = { { 4, 4 }, { 2, 3 } } },
+                { .n_sent = 2, .pieces = { { 2, 4 }, { 4, 1 } } },
+                { .step = { .is_under_way = 1, .cpu = N_CPUS } },
+                { .step = { .is_under_way = 1, .entry = { .number = 2 } } },
+                { .n_sent = SHARE_PIECES_MAX,
+                                .step = { .is_under_way = 1,
+                                                .entry = { .number = SHARE_PIECES_MAX + 1 } } },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+                Rig rig;
+
+                rig_init(&rig);
+                rig_close(&rig);
+                g_assert_cmpint(pwrite(rig.memory, &wrong[i], sizeof(wrong[i]), 0),
+                                ==,
+                                sizeof(wrong[i]));
+                g_assert_cmpint(rig_open(&rig), ==, -EBADMSG);
+                rig_clear(&rig);
+        }
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/mux-viewer/order", test_order);
@@ -203,6 +350,9 @@ int main(int argc, char **argv) {
         g_test_add_func("/mux-viewer/hostile", test_hostile);
         g_test_add_func("/mux-viewer/flood", test_flood);
         g_test_add_func("/mux-viewer/next-worker", test_next_worker);
+        g_test_add_func("/mux-viewer/killed", test_killed);
+        g_test_add_func("/mux-viewer/held", test_held);
+        g_test_add_func("/mux-viewer/hostile-memory", test_hostile_memory);
         g_test_add_func("/mux-viewer/wrong-entries", test_wrong_entries);
         return g_test_run();
 }

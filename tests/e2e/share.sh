@@ -95,7 +95,7 @@ case_share_exclusive() { # what belongs to an instance as a whole gets an instan
 
 # ids_in FILE: how often each number was called.
 ids_in() { ktracectl report --json=short "$1" | jq 'select(.event == "sys_enter").fields.id' | sort | uniq -c | xargs; }
-share_id() { ktracectl status --json=short | jq -r '.daemon.shares[0].id'; }
+share_id() { ktracectl status --json=short | jq -r ".daemon.shares[${1:-0}].id"; }
 share_filter() { echo "$TRACEFS/instances/ktrace-$(share_id)/events/raw_syscalls/sys_enter/filter"; }
 kernel_filter() { cat "$(share_filter)"; }
 case_share_filters() { # each session gets what its own filter lets through, whatever filters the others have
@@ -251,14 +251,156 @@ case_share_small() { # a session with a small buffer gets everything beside one 
         same '50000 50000' "$(calls_in small.kts sys_enter) $(calls_in large.kts sys_enter)" "calls"
 }
 
-case_share_killed() { # the reader of the instance is killed: its sessions end with the reason, and nothing is left
+# reader [ID]: the process that reads the instance; of several: that with the id.
+reader() { ktracectl status --json=short | jq ".daemon.shares[] | select(.id | test(\"${1:-.}\")) | .pid // 0"; }
+reader_is_new() { # PID [ID]
+        local now
+        now=$(reader "${2:-}")
+        case $now in '' | 0 | "$1") return 1 ;; esac
+}
+reader_killed() { # and another one continues
+        local pid
+        pid=$(reader)
+        kill -KILL "$pid"
+        within 20 reader_is_new "$pid" || fail "no other reader"
+}
+# viewer_lost NAME: as viewer_ends; the recording may report lost events.
+viewer_lost() {
+        local status=0
+        kill -INT "${viewers[$1]}"
+        wait "${viewers[$1]}" || status=$?
+        case $status in 0 | 4) ;; *) fail "$1: status $status: $(cat background.err)" ;; esac
+        unset "viewers[$1]"
+}
+# accounted FILE N: of the calls 1 to N of `target paced`, each is in the file once, in order, or counted as lost. The
+# number of lost events is in $lost_events.
+accounted() {
+        local n
+        ktracectl convert "$1" --to json | jq -r 'if .lost then "lost \(.lost)" elif .event == "sys_enter" and
+                .comm == "target" and .fields.id == 110 then .fields.args[0] else empty end' >accounted
+        grep -v lost accounted >numbers || fail "$1: no calls"
+        sort -nuc numbers || fail "$1: a call is there twice, or not in order"
+        n=$(wc -l <numbers)
+        lost_events=$(awk '/lost/ { n += $2 } END { print n + 0 }' accounted)
+        figure "$1: $n calls, $lost_events lost"
+        [ $((n + lost_events)) -ge "$2" ] || fail "$1: $n of $2 calls, and $lost_events are counted as lost"
+}
+CALLS='id == 110 || id >= 1000 && id < 1004'
+
+# paced N: N numbered calls, while the case does something else, until paced_ends.
+paced() {
+        "$TARGET" paced "$1" 100 &
+        PACED=$!
+        started+=("$PACED")
+}
+paced_ends() { wait "$PACED"; }
+
+case_share_killed() { # the reader of the instance is killed: another one continues, and each lost event is counted
+        local i
+        viewer one -e raw_syscalls:sys_enter -f 'id == 110'
+        viewer two -e raw_syscalls:sys_enter -f "$CALLS" -e raw_syscalls:sys_exit -f "$CALLS"
+        paced 10000
+        for i in 1 2 3 4; do
+                reader_killed
+                sleep 0.3
+        done
+        paced_ends
+        # Nothing is left in the ring or between the processes.
+        "$TARGET" calls 100 1000
+        same 2 "$(ktracectl list --json=short | jq 'map(select(.state == "running")) | length')" "sessions"
+        viewer_lost one
+        viewer_lost two
+        accounted one.kts 10000
+        accounted two.kts 10000
+        same 100 "$(calls_in two.kts sys_enter)" "calls after the last kill"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+
+calls_recorded() { ktracectl show --json=short "$1" | jq ".statistics.recorded + .statistics.lost"; }
+case_share_killed_full() { # readers that are killed while they are busy: the numbers of recorded and lost are exact
+        local name i
+        local -A streams=()
+        for name in one two; do
+                ktracectl create $name -a --share --lifetime linger -e raw_syscalls:sys_enter -f 'id == 1000'
+                ktracectl stream $name -o $name.kts 2>$name.err &
+                streams[$name]=$!
+                started+=("$!")
+                within 20 test -s $name.kts || fail "no stream: $(cat $name.err)"
+                ktracectl start $name
+        done
+        "$TARGET" calls 600000 1000 &
+        started+=("$!")
+        for i in 1 2 3 4; do
+                sleep 0.1
+                reader_killed
+        done
+        wait "${started[-1]}"
+        for name in one two; do ktracectl stop $name; done
+        for name in one two; do
+                figure "$name: $(ktracectl show --json=short $name | jq -c '.statistics | [.recorded, .lost]')"
+                same 600000 "$(calls_recorded $name)" "recorded and lost calls"
+                i=$(recorded_by $name)
+                ktracectl destroy $name
+                wait "${streams[$name]}" || [ $? = 4 ] || fail "the stream: $(cat $name.err)"
+                same "$i" "$(ktracectl report $name.kts 2>/dev/null | grep -c 'sys_enter.* 1000')" "calls in the stream"
+        done
+}
+
+case_share_killed_idle() { # without events between two kills nothing is lost
+        viewer one -e raw_syscalls:sys_enter -f 'id == 1000'
+        viewer two -e raw_syscalls:sys_enter -f 'id == 1000'
+        "$TARGET" calls 500 1000
+        sleep 0.3
+        reader_killed
+        "$TARGET" calls 500 1000
+        ktracectl mark "$(ktracectl list --json=short | jq -r '.[0].id')" here
+        sleep 0.3
+        reader_killed
+        "$TARGET" calls 500 1000
+        viewer_ends one
+        viewer_ends two
+        same '1500 1500' "$(calls_in one.kts sys_enter) $(calls_in two.kts sys_enter)" "calls"
+        same 1 "$(cat <(ktracectl report one.kts) <(ktracectl report two.kts) | grep -c here)" "marks"
+}
+
+case_share_killed_stopping() { # the reader is killed while a session stops: the stop is exact, and no call hangs
+        local i pid
+        viewer beside -e raw_syscalls:sys_enter -f 'id == 1000'
+        for i in 1 2 3; do
+                ktracectl create "one$i" -a --share --lifetime linger -e raw_syscalls:sys_enter -f 'id == 1000'
+                ktracectl stream "one$i" -o "one$i.kts" 2>"stream$i.err" &
+                started+=("$!")
+                within 20 test -s "one$i.kts" || fail "no stream: $(cat "stream$i.err")"
+                ktracectl start "one$i"
+                "$TARGET" calls 500 1000
+                sleep 0.3
+                pid=$(reader)
+                kill -STOP "$pid"
+                ktracectl stop "one$i" &
+                sleep 0.2
+                kill -KILL "$pid"
+                wait $! || fail "the stop failed"
+                "$TARGET" calls 500 1000
+                same 500 "$(recorded_by "one$i")" "calls of a session that was stopped"
+                ktracectl destroy "one$i"
+                wait "${started[-1]}" || fail "the stream: $(cat "stream$i.err")"
+                same 500 "$(calls_in "one$i.kts" sys_enter)" "calls until the stop"
+        done
+        viewer_ends beside
+        same 3000 "$(calls_in beside.kts sys_enter)" "calls of the other session"
+}
+
+case_share_killed_often() { # readers that end again and again end their sessions with the reason, and nothing is left
+        local i
         viewer one -e raw_syscalls:sys_enter
         viewer two -e raw_syscalls:sys_enter
         "$TARGET" calls 100 1000
-        kill -KILL "$(ktracectl status --json=short | jq '.daemon.shares[0].pid')"
+        for i in 1 2 3 4 5; do reader_killed; done
+        kill -KILL "$(reader)"
         wait "${viewers[one]}" || true
         wait "${viewers[two]}" || true
-        grep -q 'the reader of its shared instance has ended' background.err || fail "$(cat background.err)"
+        grep -q 'the reader of its shared instance has ended again and again' background.err ||
+                fail "$(cat background.err)"
         within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
         # What was passed on before is there.
         for name in one two; do ktracectl report $name.kts >/dev/null || fail "$name"; done
@@ -283,7 +425,8 @@ case_share_worker() { # the stream worker of one viewer is killed: the others ar
         within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
 }
 
-case_share_restart() { # the daemon is killed: its shared sessions end with the reason, and nothing is left
+case_share_restart() { # without kept descriptors, shared sessions end with the daemon; nothing is left
+        ! service_manager || skip "systemd keeps descriptors"
         ktracectl create one -a --share --lifetime linger -e raw_syscalls:sys_enter
         ktracectl start one
         killed

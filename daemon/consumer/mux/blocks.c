@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The memory in which the reader of a shared instance passes records to the viewers of one class.
- * class.c fills pieces; viewers hold and drop them. The lowest free blocks are taken first, so
+ * class.c fills pieces; viewers hold and drop them. A reader that replaces another one first claims
+ * the pieces that workers may still read (viewer.c). The lowest free blocks are taken first, so
  * that viewers that keep up share a small part of the memory, which stays in the CPU's cache.
  *
  * The workers map the same memfd and can only read it. No number in this module comes from them. */
@@ -85,6 +86,24 @@ int blocks_take(Blocks *blocks, uint32_t n, uint32_t *ret_block) {
                 return 0;
         }
         return -ENOSPC;
+}
+
+int blocks_claim(Blocks *blocks, uint32_t block, uint32_t n) {
+        if (n == 0 || n > BLOCKS_PIECE_MAX || block >= blocks->n_blocks ||
+                        n > blocks->n_blocks - block)
+                return -EBADMSG;
+        if (blocks->lengths[block] == 0) {
+                if (blocks_count_free(blocks, block, n) < n)
+                        return -EBADMSG;
+                memset(blocks->is_used + block, 1, n);
+                blocks->lengths[block] = (uint8_t)n;
+                blocks->n_used += n;
+        }
+        if (blocks->lengths[block] != n || blocks->users[block] >= SHARE_VIEWERS_MAX)
+                return -EBADMSG;
+        blocks->users[block]++;
+        blocks->n_touched = blocks->n_blocks; /* it is unknown how much has memory */
+        return 0;
 }
 
 void blocks_trim(Blocks *blocks, uint32_t block, uint32_t n) {

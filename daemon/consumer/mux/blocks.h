@@ -27,6 +27,9 @@ int blocks_open(Blocks *blocks, int fd, uint32_t n_blocks);
 void blocks_close(Blocks *blocks);
 /* Takes a run of blocks. It has no users yet. Fails with -ENOSPC. */
 int blocks_take(Blocks *blocks, uint32_t n, uint32_t *ret_block);
+/* Holds a piece that an earlier reader has made. Must come before the first blocks_take(). Fails
+ * with -EBADMSG if it cannot be one. */
+int blocks_claim(Blocks *blocks, uint32_t block, uint32_t n);
 /* Frees the end of a piece: n blocks remain. With n = 0 the piece is free. */
 void blocks_trim(Blocks *blocks, uint32_t block, uint32_t n);
 void blocks_hold(Blocks *blocks, uint32_t block);

@@ -6,7 +6,14 @@
  *
  * The worker handles data of its client, so nothing that it sends is trusted. It can only say how
  * many entries it has finished. A number that cannot be true ends its viewer; whatever it says,
- * only its own pieces are dropped. */
+ * only its own pieces are dropped.
+ *
+ * This process may be killed at any point, and another one continues with the same memory
+ * (share.h). Each change of the counters is first written down as a step. The next reader repeats a
+ * step that was under way: it sends the entry again, and the worker ignores it if it had got it.
+ * What the killed reader had taken from a ring and had not passed on is missing between the
+ * viewer's place in the ring and the kernel's, and is counted as lost. A process that is killed has
+ * executed its stores in the order of the program, so only the compiler must keep that order. */
 
 #include "consumer/mux/viewer.h"
 
@@ -18,57 +25,46 @@
 /* A worker sends one number for several entries, and the entries of one reading are few. */
 #define COLLECT_READS_MAX 4
 
-int mux_viewer_new(Class *class, const MuxViewerFiles *files, unsigned n_cpus, MuxViewer **ret) {
-        _cleanup_close_ int counters = files->counters;
-        _cleanup_(mux_viewer_free_cleanup) MuxViewer *viewer = calloc(1, sizeof(*viewer));
-
-        if (!viewer) {
-                close(files->entries);
-                close(files->finished);
-                return -ENOMEM;
-        }
-        viewer->entries_fd = files->entries;
-        viewer->finished_fd = files->finished;
-        viewer->n_cpus = n_cpus;
-        void *mapped = mmap(NULL,
-                        n_cpus * sizeof(ShareCounters),
-                        PROT_READ | PROT_WRITE,
-                        MAP_SHARED,
-                        counters,
-                        0);
-        if (mapped == MAP_FAILED)
-                return -errno;
-        viewer->counters = mapped;
-        viewer->class = class;
-        class->n_viewers++;
-        *ret = TAKE_PTR(viewer);
-        return 0;
+static SharePiece *mux_viewer_get_piece(const MuxViewer *viewer, uint64_t number) {
+        return &viewer->memory->pieces[(number - 1) % SHARE_PIECES_MAX];
 }
 
 static void mux_viewer_drop_until(MuxViewer *viewer, uint64_t n_finished) {
-        for (; viewer->n_finished < n_finished; viewer->n_finished++)
+        ShareMemory *memory = viewer->memory;
+
+        for (; memory->n_finished < n_finished; memory->n_finished++)
                 viewer->n_blocks -= blocks_drop(&viewer->class->blocks,
-                                viewer->pieces[viewer->n_finished % SHARE_PIECES_MAX]);
+                                mux_viewer_get_piece(viewer, memory->n_finished + 1)->block);
 }
 
+/* The memory stays as it is: after a failure another reader needs it. */
 MuxViewer *mux_viewer_free(MuxViewer *viewer) {
         if (!viewer)
                 return NULL;
         if (viewer->class) {
-                mux_viewer_drop_until(viewer, viewer->n_sent);
+                for (uint64_t i = viewer->memory->n_finished; i < viewer->memory->n_sent; i++)
+                        (void)blocks_drop(&viewer->class->blocks,
+                                        mux_viewer_get_piece(viewer, i + 1)->block);
                 viewer->class->n_viewers--;
         }
-        if (viewer->counters)
-                (void)munmap(viewer->counters, viewer->n_cpus * sizeof(ShareCounters));
+        if (viewer->memory)
+                (void)munmap(viewer->memory, sizeof(*viewer->memory));
         close_cleanup(&viewer->entries_fd);
         close_cleanup(&viewer->finished_fd);
+        close_cleanup(&viewer->memory_fd);
         free(viewer);
         return NULL;
+}
+
+static void mux_viewer_break(MuxViewer *viewer) {
+        viewer->is_broken = true;
+        viewer->memory->is_broken = 1;
 }
 
 /* A later worker of the same viewer repeats numbers of the earlier one, or skips those that it did
  * not report. */
 void mux_viewer_collect(MuxViewer *viewer) {
+        const ShareMemory *memory = viewer->memory;
         uint64_t numbers[64];
 
         /* A worker that sends without end is not read without end. */
@@ -79,9 +75,9 @@ void mux_viewer_collect(MuxViewer *viewer) {
                         return;
                 uint64_t last = numbers[(size_t)n / sizeof(*numbers) - 1];
 
-                if ((size_t)n % sizeof(*numbers) != 0 || last > viewer->n_sent ||
-                                last < viewer->n_finished) {
-                        viewer->is_broken = true;
+                if ((size_t)n % sizeof(*numbers) != 0 || last > memory->n_sent ||
+                                last < memory->n_finished) {
+                        mux_viewer_break(viewer);
                         return;
                 }
                 mux_viewer_drop_until(viewer, last);
@@ -89,49 +85,244 @@ void mux_viewer_collect(MuxViewer *viewer) {
 }
 
 /* The counters are read by other processes while they change. */
-static void mux_viewer_count(uint64_t *counter, uint64_t n) {
-        __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+static void mux_viewer_store(MuxViewer *viewer, unsigned cpu, const ShareCounters *new) {
+        ShareCounters *counters = &viewer->memory->counters[cpu];
+
+        __atomic_store_n(&counters->records, new->records, __ATOMIC_RELAXED);
+        __atomic_store_n(&counters->lost, new->lost, __ATOMIC_RELAXED);
+        __atomic_store_n(&counters->bytes, new->bytes, __ATOMIC_RELAXED);
+        __atomic_store_n(&counters->ring_read, new->ring_read, __ATOMIC_RELAXED);
+        __atomic_store_n(&counters->ring_lost, new->ring_lost, __ATOMIC_RELAXED);
 }
 
-void mux_viewer_lose(MuxViewer *viewer, unsigned cpu, uint64_t n) {
-        mux_viewer_count(&viewer->counters[cpu].lost, n);
+/* Nothing moves over this line. */
+static void mux_viewer_mark_step(MuxViewer *viewer, bool is_under_way) {
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        __atomic_store_n(&viewer->memory->step.is_under_way, is_under_way, __ATOMIC_RELAXED);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static void mux_viewer_begin_step(MuxViewer *viewer,
+                unsigned cpu,
+                const ShareEntry *entry,
+                const ShareCounters *after) {
+        ShareStep *step = &viewer->memory->step;
+
+        step->cpu = cpu;
+        step->entry = entry ? *entry : (ShareEntry){};
+        step->after = *after;
+        mux_viewer_mark_step(viewer, true);
+}
+
+static void mux_viewer_end_step(MuxViewer *viewer) {
+        const ShareStep *step = &viewer->memory->step;
+
+        mux_viewer_store(viewer, step->cpu, &step->after);
+        if (step->entry.number > 0)
+                viewer->memory->n_sent = step->entry.number;
+        mux_viewer_mark_step(viewer, false);
+}
+
+static void mux_viewer_lose(MuxViewer *viewer, unsigned cpu, const ShareCounters *after) {
+        mux_viewer_begin_step(viewer, cpu, NULL, after);
+        mux_viewer_end_step(viewer);
 }
 
 static bool mux_viewer_has_room(const MuxViewer *viewer, uint32_t n_blocks) {
-        return !viewer->is_broken && viewer->n_sent - viewer->n_finished < SHARE_PIECES_MAX &&
+        const ShareMemory *memory = viewer->memory;
+
+        return !viewer->is_broken && memory->n_sent - memory->n_finished < SHARE_PIECES_MAX &&
                viewer->n_blocks + n_blocks <= SHARE_BYTES_MAX / SHARE_BLOCK_SIZE;
 }
 
-static bool mux_viewer_send(const MuxViewer *viewer, unsigned cpu, const Piece *piece) {
+/* A pipe takes so few bytes completely or not at all. */
+static bool mux_viewer_write(const MuxViewer *viewer, const ShareEntry *entry) {
+        return write(viewer->entries_fd, entry, sizeof(*entry)) == sizeof(*entry);
+}
+
+/* after: the counters without this piece. */
+static bool mux_viewer_send(MuxViewer *viewer,
+                unsigned cpu,
+                const Piece *piece,
+                uint32_t n_blocks,
+                const ShareCounters *after) {
         const ShareEntry entry = {
-                .number = viewer->n_sent + 1,
+                .number = viewer->memory->n_sent + 1,
                 .block = piece->block,
                 .size = piece->size,
                 .cpu = cpu,
                 .n_records = piece->n_records,
-                .lost = viewer->counters[cpu].lost,
+                .lost = after->lost,
         };
+        ShareCounters sent = *after;
 
-        /* A pipe takes so few bytes completely or not at all. */
-        return write(viewer->entries_fd, &entry, sizeof(entry)) == sizeof(entry);
+        sent.records += piece->n_records;
+        sent.bytes += piece->size;
+        *mux_viewer_get_piece(viewer, entry.number) = (SharePiece){ piece->block, n_blocks };
+        mux_viewer_begin_step(viewer, cpu, &entry, &sent);
+        if (!mux_viewer_write(viewer, &entry)) {
+                mux_viewer_mark_step(viewer, false);
+                return false;
+        }
+        mux_viewer_end_step(viewer);
+        blocks_hold(&viewer->class->blocks, piece->block);
+        viewer->n_blocks += n_blocks;
+        return true;
 }
 
-void mux_viewer_put(MuxViewer *viewer, unsigned cpu, const Piece *piece) {
-        Blocks *blocks = &viewer->class->blocks;
+void mux_viewer_put(MuxViewer *viewer, unsigned cpu, uint64_t read, const Piece *piece) {
+        ShareCounters *counters = &viewer->memory->counters[cpu], after = *counters;
 
-        if (piece->n_records == 0)
-                return;
-        uint32_t n_blocks = piece->is_lost ? 0 : blocks->lengths[piece->block];
-        if (!mux_viewer_has_room(viewer, n_blocks))
-                mux_viewer_collect(viewer);
-        if (piece->is_lost || !mux_viewer_has_room(viewer, n_blocks) ||
-                        !mux_viewer_send(viewer, cpu, piece)) {
-                mux_viewer_lose(viewer, cpu, piece->n_records);
+        if (piece->n_records == 0) {
+                __atomic_store_n(&counters->ring_read, read, __ATOMIC_RELAXED);
                 return;
         }
-        blocks_hold(blocks, piece->block);
-        viewer->pieces[viewer->n_sent++ % SHARE_PIECES_MAX] = piece->block;
-        viewer->n_blocks += n_blocks;
-        mux_viewer_count(&viewer->counters[cpu].records, piece->n_records);
-        mux_viewer_count(&viewer->counters[cpu].bytes, piece->size);
+        uint32_t n_blocks = piece->is_lost ? 0 : viewer->class->blocks.lengths[piece->block];
+        if (!mux_viewer_has_room(viewer, n_blocks))
+                mux_viewer_collect(viewer);
+        after.ring_read = read;
+        if (!piece->is_lost && mux_viewer_has_room(viewer, n_blocks) &&
+                        mux_viewer_send(viewer, cpu, piece, n_blocks, &after))
+                return;
+        after.lost += piece->n_records;
+        mux_viewer_lose(viewer, cpu, &after);
+}
+
+/* If another program has cleared the buffer, the kernel's numbers begin again. */
+static uint64_t mux_viewer_count_gap(uint64_t from, uint64_t to) {
+        return to > from ? to - from : 0;
+}
+
+void mux_viewer_lose_until(MuxViewer *viewer, MuxPlace place) {
+        ShareCounters after = viewer->memory->counters[place.cpu];
+
+        after.lost += mux_viewer_count_gap(after.ring_read, place.read) +
+                      mux_viewer_count_gap(after.ring_lost, place.lost);
+        after.ring_read = place.read;
+        after.ring_lost = place.lost;
+        mux_viewer_lose(viewer, place.cpu, &after);
+}
+
+void mux_viewer_set_place(MuxViewer *viewer, MuxPlace place) {
+        ShareCounters after = viewer->memory->counters[place.cpu];
+
+        after.ring_read = place.read;
+        after.ring_lost = place.lost;
+        mux_viewer_store(viewer, place.cpu, &after);
+}
+
+void mux_viewer_join(MuxViewer *viewer, bool on) {
+        __atomic_signal_fence(__ATOMIC_SEQ_CST); /* after the places */
+        viewer->is_joined = on;
+        viewer->memory->is_joined = on;
+}
+
+/* The process that wrote this may have been taken over by a hostile record. */
+static bool mux_viewer_is_sane(const MuxViewer *viewer) {
+        const ShareMemory *memory = viewer->memory;
+        const ShareStep *step = &memory->step;
+        uint64_t n_sent = memory->n_sent;
+
+        if (memory->n_finished > n_sent || n_sent - memory->n_finished > SHARE_PIECES_MAX)
+                return false;
+        if (!step->is_under_way)
+                return true;
+        if (step->cpu >= viewer->n_cpus)
+                return false;
+        return step->entry.number == 0 || step->entry.number == n_sent ||
+               (step->entry.number == n_sent + 1 && n_sent < memory->n_finished + SHARE_PIECES_MAX);
+}
+
+static int mux_viewer_claim_all(MuxViewer *viewer) {
+        const ShareMemory *memory = viewer->memory;
+        int r = 0;
+
+        for (uint64_t i = memory->n_finished; r == 0 && i < memory->n_sent; i++) {
+                const SharePiece *piece = mux_viewer_get_piece(viewer, i + 1);
+
+                r = blocks_claim(&viewer->class->blocks, piece->block, piece->n_blocks);
+                if (r == 0)
+                        viewer->n_blocks += piece->n_blocks;
+        }
+        return r;
+}
+
+/* It is unknown whether the killed reader has sent the entry. If it cannot be sent again, its
+ * records count as lost; it keeps its number and its piece, because the worker may have it. */
+static void mux_viewer_repeat_step(MuxViewer *viewer) {
+        const ShareStep *step = &viewer->memory->step;
+        const ShareEntry *entry = &step->entry;
+        ShareCounters after = step->after;
+
+        if (entry->number > viewer->memory->n_finished && !mux_viewer_write(viewer, entry)) {
+                after.records -= entry->n_records;
+                after.bytes -= entry->size;
+                after.lost += entry->n_records;
+        }
+        mux_viewer_store(viewer, step->cpu, &after);
+        mux_viewer_mark_step(viewer, false);
+}
+
+/* The killed reader may have read the last number of the worker and not stored it. The worker
+ * answers a repeated entry with that number. If the pipe is full, it has entries to finish. */
+static void mux_viewer_ask(const MuxViewer *viewer) {
+        const ShareEntry entry = { .number = viewer->memory->n_sent };
+
+        if (viewer->memory->n_sent > viewer->memory->n_finished)
+                (void)mux_viewer_write(viewer, &entry);
+}
+
+static int mux_viewer_take_over(MuxViewer *viewer) {
+        ShareMemory *memory = viewer->memory;
+        ShareStep *step = &memory->step;
+
+        if (!mux_viewer_is_sane(viewer))
+                return -EBADMSG;
+        if (step->is_under_way && step->entry.number > 0)
+                memory->n_sent = step->entry.number;
+        int r = mux_viewer_claim_all(viewer);
+        if (r < 0)
+                return r;
+        viewer->is_joined = memory->is_joined;
+        viewer->is_broken = memory->is_broken;
+        mux_viewer_collect(viewer);
+        if (step->is_under_way)
+                mux_viewer_repeat_step(viewer);
+        mux_viewer_ask(viewer);
+        return 0;
+}
+
+int mux_viewer_new(Class *class, const MuxViewerFiles *files, unsigned n_cpus, MuxViewer **ret) {
+        MuxViewer *viewer = calloc(1, sizeof(*viewer));
+
+        if (!viewer) {
+                close(files->entries);
+                close(files->finished);
+                close(files->memory);
+                return -ENOMEM;
+        }
+        viewer->entries_fd = files->entries;
+        viewer->finished_fd = files->finished;
+        viewer->memory_fd = files->memory;
+        viewer->n_cpus = n_cpus;
+        void *mapped = mmap(NULL,
+                        sizeof(ShareMemory),
+                        PROT_READ | PROT_WRITE,
+                        MAP_SHARED,
+                        viewer->memory_fd,
+                        0);
+        int r = mapped == MAP_FAILED ? -errno : 0;
+        if (r == 0) {
+                viewer->memory = mapped;
+                viewer->class = class;
+                r = mux_viewer_take_over(viewer);
+        }
+        if (r < 0) {
+                viewer->class = NULL; /* the process ends; it has not claimed all pieces */
+                mux_viewer_free(viewer);
+                return r;
+        }
+        class->n_viewers++;
+        *ret = viewer;
+        return 0;
 }

@@ -4,33 +4,43 @@
 #include "consumer/mux/class.h"
 #include "interfaces/share.h"
 
-#define SHARE_PIECES_MAX 2048 /* in use at a time */
-
 /* One viewer, as the reader of the shared instance sees it. */
 typedef struct MuxViewer {
         Class *class;
         int entries_fd, finished_fd; /* pipes: to the worker, and back */
-        ShareCounters *counters;     /* n_cpus of them, shared with the daemon and the worker */
+        int memory_fd;               /* holds the daemon's lock until this process ends */
+        ShareMemory *memory;         /* outlives this process */
         unsigned n_cpus;
-        bool is_joined;                    /* it gets what is recorded */
-        bool is_broken;                    /* its worker has sent nonsense: it gets nothing more */
-        uint32_t n_blocks;                 /* in use */
-        uint64_t n_sent, n_finished;       /* entries */
-        uint32_t pieces[SHARE_PIECES_MAX]; /* a ring: entry i at i % SHARE_PIECES_MAX */
+        bool is_joined;    /* it gets what is recorded */
+        bool is_broken;    /* its worker has sent nonsense: it gets nothing more */
+        uint32_t n_blocks; /* in use */
 } MuxViewer;
 
-/* The pipes, which do not block, and the memfd of ShareCounters. Consumes them all, also on
+/* The pipes, which do not block, and the memfd of ShareMemory. Consumes them all, also on
  * failure. */
 typedef struct MuxViewerFiles {
-        int entries, finished, counters;
+        int entries, finished, memory;
 } MuxViewerFiles;
 
+/* The kernel's numbers for a ring. */
+typedef struct MuxPlace {
+        unsigned cpu;
+        uint64_t read, lost;
+} MuxPlace;
+
+/* Continues where an earlier reader was killed. Fails with -EBADMSG if the memory cannot be what
+ * such a reader has left. */
 int mux_viewer_new(Class *class, const MuxViewerFiles *files, unsigned n_cpus, MuxViewer **ret);
 /* Drops what it holds. */
 MuxViewer *mux_viewer_free(MuxViewer *viewer);
 DEFINE_CLEANUP(MuxViewer, mux_viewer_free);
-/* Passes a piece on, or counts its records as lost. */
-void mux_viewer_put(MuxViewer *viewer, unsigned cpu, const Piece *piece);
-void mux_viewer_lose(MuxViewer *viewer, unsigned cpu, uint64_t n);
+/* The viewer gets what is recorded from this place on; call it for each CPU, then
+ * mux_viewer_join(). */
+void mux_viewer_set_place(MuxViewer *viewer, MuxPlace place);
+void mux_viewer_join(MuxViewer *viewer, bool on);
+/* Passes a piece on, or counts its records as lost. read: the kernel's number after the piece. */
+void mux_viewer_put(MuxViewer *viewer, unsigned cpu, uint64_t read, const Piece *piece);
+/* Counts what was recorded until this place and did not come here as lost. */
+void mux_viewer_lose_until(MuxViewer *viewer, MuxPlace place);
 /* Drops the pieces that the worker has finished. */
 void mux_viewer_collect(MuxViewer *viewer);
