@@ -10,6 +10,9 @@
  * its owner finds it gone, and the journal has the reason. polkit is not asked again: an earlier
  * permission is valid as long as the decision is the same.
  *
+ * Sessions that share an instance need the reader's memory and pipes as well (feed/share.c). All of
+ * them are known before the first one's plan runs, because they count together who wants an event.
+ *
  * The consumers have read all the time, so no record is lost. Marks wait in their pipes. Newcomers
  * of a scope are looked for again.
  *
@@ -33,6 +36,7 @@
 #include "session/session-end.h"
 #include "session/session-notice.h"
 #include "session/session-run.h"
+#include "session/session-share.h"
 #include "session/session-spool.h"
 #include "session/session-state.h"
 #include "session/session-stream.h"
@@ -379,12 +383,14 @@ static int adopt_fill(Session *session, json_object *object, Reason *reason) {
         r = r ?: decide(session, object, reason);
         if (r != 0)
                 return r;
-        if (json_object_object_get(object, "shared"))
-                return reason_set(reason,
-                                KT_E_FAILED,
-                                "it shared an instance, and such sessions end with ktraced");
         session_bind(session);
-        return read_trace(session, object);
+        r = read_trace(session, object);
+        r = r ?: session_adopt_share(session, object, &session_share_handlers);
+        if (r == 0 || !json_object_object_get(object, "shared"))
+                return r;
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "its place in a shared instance was not kept, or does not fit");
 }
 
 /* Either the consumer has read all the time, or it has ended and the session has no stream. */
@@ -411,9 +417,9 @@ static void adopt_markers(Session *session) {
 }
 
 /* Hits and lost events from the time before the stop are still reported. */
-static void resume(Session *session) {
-        if (session->state_before != SESSION_STOPPING) {
-                session_resume(session, session->state_before);
+static void session_then_stop_completed(Session *session, int result _unused_) {
+        if (session->end != END_NOT) {
+                session_end_continue(session);
                 return;
         }
         session_resume(session, SESSION_STOPPED);
@@ -423,6 +429,13 @@ static void resume(Session *session) {
                 feed_flush(session->feed);
         session_start_notices(session);
         session_stop_notices(session);
+}
+
+static void resume(Session *session) {
+        if (session->state_before == SESSION_STOPPING)
+                session_leave_share(session, session_then_stop_completed);
+        else
+                session_resume(session, session->state_before);
 }
 
 /* As long as no worker has read the rings, they hold everything that must be counted. */
@@ -437,12 +450,7 @@ static int take_up_counting(Session *session) {
         return r;
 }
 
-static void session_then_adopted(Session *session, int result, const Reason *reason) {
-        Registry *registry = session->registry;
-
-        registry->n_adopting--;
-        if (registry->is_closing) /* the next daemon needs what is kept */
-                return;
+static void session_conclude_adopted(Session *session, int result, const Reason *reason) {
         if (session->end != END_NOT) {
                 session_end_continue(session);
                 return;
@@ -483,6 +491,11 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
                                 "its stream worker ended, and its histograms are lost");
                 return;
         }
+        if (session->share && session->state_before == SESSION_RUNNING &&
+                        !share_has_joined(session->share)) {
+                session_end(session, "restart", "the reader of its shared instance forgot it");
+                return;
+        }
         /* The buffer has its size again. Until here the larger size counted (quota.c). */
         session->trace.wants_kb = 0;
         session_make_notices(session);
@@ -493,6 +506,16 @@ static void session_then_adopted(Session *session, int result, const Reason *rea
                 session_peer_gone(session,
                                 "its creator's connection has ended with the last ktraced");
         session_watch_unit(session);
+}
+
+static void session_then_adopted(Session *session, int result, const Reason *reason) {
+        Registry *registry = session->registry;
+
+        registry->n_adopting--;
+        if (registry->is_closing) /* the next daemon needs what is kept */
+                return;
+        session_conclude_adopted(session, result, reason);
+        share_resume(session->share);
 }
 
 /* The store owns the descriptors until then. It closes those that are not adopted. */
@@ -535,14 +558,19 @@ static void adopt_file(const char *id, json_object *object, void *userdata) {
                 return;
         }
         adopt_fds(session, object);
-        registry->n_adopting++;
-        trace_plan_adopt(&session->trace, &session->plan);
-        session_submit(session, session_then_adopted);
 }
 
 void registry_adopt(Registry *registry) {
+        Session *session;
+
         probe_set_adopt(registry->probes);
         store_visit(registry->store, adopt_file, registry);
+        share_end_adoption(&registry->shares);
+        TAILQ_FOREACH(session, &registry->sessions, sessions) {
+                registry->n_adopting++;
+                trace_plan_adopt(&session->trace, &session->plan);
+                session_submit(session, session_then_adopted);
+        }
         probe_set_forget_lost(registry->probes);
         fd_store_close_rest(registry->options.fd_store);
 }

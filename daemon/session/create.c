@@ -124,10 +124,6 @@ static void creation_record_denial(const Creation *creation, const Reason *reaso
                         });
 }
 
-static void session_on_share_failed(const char *text, void *userdata) {
-        session_end(userdata, "failed", text);
-}
-
 /* The session owns probes, grant, spec and request from now on. */
 static int creation_submit(Creation *creation,
                 Session *session,
@@ -145,8 +141,7 @@ static int creation_submit(Creation *creation,
                         sizeof(session->trace.policy_digest),
                         "%s",
                         policy_get_digest(creation->registry->options.policy));
-        static const ShareHandlers handlers = { session_on_share_failed };
-        int r = session_choose_share(session, &handlers);
+        int r = session_choose_share(session, &session_share_handlers);
         if (r < 0) {
                 creation->request = TAKE_PTR(session->request);
                 session_free(session);

@@ -22,6 +22,7 @@
 #include "interfaces/spec-json.h"
 #include "session/keep-grant.h"
 #include "session/registry.h"
+#include "session/session-share.h"
 #include "session/session-state.h"
 #include "trace/trace-borrow.h"
 
@@ -228,8 +229,7 @@ static int keep_make(const Session *session, json_object **ret) {
         r = r ?: keep_put_events(object, "off", session, session->trace.is_off);
         r = r ?: keep_put_events(object, "switching", session, session->trace.is_asked);
         r = r ?: trace_keep_borrow(&session->trace, object);
-        if (session->share)
-                r = r ?: put_boolean(object, "shared", true);
+        r = r ?: session_keep_share(session, object);
         r = r ?: put_pids(object, &session->trace);
         r = r ?: put_unit(object, &session->trace.unit);
         r = r ?: put_members(object, session);

@@ -100,7 +100,7 @@ static bool is_owned(const Registry *registry, const char *name) {
         TAILQ_FOREACH(session, &registry->sessions, sessions)
                 if (strcmp(name + strlen(KT_INSTANCE_PREFIX), session->id) == 0)
                         return true;
-        return false;
+        return share_exists(&registry->shares, name + strlen(KT_INSTANCE_PREFIX));
 }
 
 /* "ktrace_ID_N", of a session */

@@ -291,6 +291,7 @@ Registry *registry_leave(Registry *registry) {
 
         spool_leave(registry->spool);
         registry_close_work(registry);
+        share_leave_all(&registry->shares);
         registry->probes->has_defined = false; /* the next daemon needs the probes in the kernel */
         while ((session = TAILQ_FIRST(&registry->sessions)))
                 session_leave(session);

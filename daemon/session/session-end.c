@@ -231,6 +231,12 @@ void session_end(Session *session, const char *code, const char *reason) {
         session_begin_end(session, code, reason);
 }
 
+static void session_on_share_failed(const char *text, void *userdata) {
+        session_end(userdata, "failed", text);
+}
+
+const ShareHandlers session_share_handlers = { session_on_share_failed };
+
 void session_end_now(Session *session) {
         char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
         int r = 0;

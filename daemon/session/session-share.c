@@ -9,33 +9,105 @@
 #include "session/session-share.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/describe.h"
+#include "interfaces/control.h"
 #include "policy/grant-share.h"
 #include "session/registry.h"
+
+static ShareOptions session_get_share_options(Registry *registry) {
+        return (ShareOptions){
+                .launcher = &registry->options.launcher,
+                .worker = registry->worker,
+                .tracefs = registry->tracefs,
+                .fd_store = registry->options.fd_store,
+                .list = &registry->shares,
+        };
+}
+
+/* The removal of a probe empties the ring of each instance that had it. */
+static void session_find_exclusive(Session *session) {
+        Trace *trace = &session->trace;
+
+        if (session->spec->shares)
+                trace->exclusive = trace->n_probes > 0 ? "probes"
+                                                       : grant_find_exclusive(session->spec,
+                                                                         session->grant);
+}
 
 int session_choose_share(Session *session, const ShareHandlers *handlers) {
         Registry *registry = session->registry;
         Trace *trace = &session->trace;
 
-        if (!session->spec->shares)
+        session_find_exclusive(session);
+        if (!session->spec->shares || trace->exclusive)
                 return 0;
-        /* The removal of a probe empties the ring of each instance that had it. */
-        trace->exclusive = trace->n_probes > 0
-                                           ? "probes"
-                                           : grant_find_exclusive(session->spec, session->grant);
-        if (trace->exclusive)
-                return 0;
-        const ShareOptions options = {
-                .launcher = &registry->options.launcher,
-                .worker = registry->worker,
-                .tracefs = registry->tracefs,
-                .list = &registry->shares,
-        };
+        const ShareOptions options = session_get_share_options(registry);
         uid_t uid = session->owner.uid;
         Share *share = share_find(&registry->shares, uid, session->spec);
         int r = share ? 0 : share_new(&options, uid, session->spec, &share);
         return r ?: share_take(share, trace, handlers, session, &session->share);
+}
+
+int session_keep_share(const Session *session, json_object *object) {
+        json_object *values = NULL;
+        ShareKept kept;
+
+        if (!session->share)
+                return 0;
+        values = json_object_new_object();
+        int r = describe_put(object, "shared", values);
+        if (r < 0 || !share_get_kept(session->share, &kept))
+                return r; /* without its place it cannot be taken over */
+        r = describe_put(values, "protocol", json_object_new_uint64(CONTROL_VERSION));
+        r = r ?: describe_put(values, "instance", json_object_new_string(kept.id));
+        r = r ?: describe_put(values, "buffer-kb", json_object_new_uint64(kept.buffer_kb));
+        r = r ?: describe_put(values, "viewer", json_object_new_uint64(kept.viewer));
+        return r ?: describe_put(values, "class", json_object_new_uint64(kept.class));
+}
+
+static bool session_read_number(json_object *values, const char *key, uint64_t *ret) {
+        json_object *value = json_object_object_get(values, key);
+
+        *ret = json_object_get_uint64(value);
+        return json_object_is_type(value, json_type_int);
+}
+
+static int session_read_kept(json_object *values, ShareKept *ret) {
+        const char *id = json_object_get_string(json_object_object_get(values, "instance"));
+        uint64_t protocol, viewer, class;
+
+        if (!session_read_number(values, "protocol", &protocol) || protocol != CONTROL_VERSION ||
+                        !session_read_number(values, "buffer-kb", &ret->buffer_kb) ||
+                        !session_read_number(values, "viewer", &viewer) ||
+                        viewer >= SHARE_VIEWERS_MAX ||
+                        !session_read_number(values, "class", &class) ||
+                        class >= SHARE_VIEWERS_MAX || !id || strlen(id) != KT_ID_DIGITS ||
+                        strspn(id, "0123456789abcdef") != KT_ID_DIGITS)
+                return -EBADMSG;
+        memcpy(ret->id, id, sizeof(ret->id));
+        ret->viewer = (uint32_t)viewer;
+        ret->class = (uint32_t) class;
+        return 0;
+}
+
+int session_adopt_share(Session *session, json_object *object, const ShareHandlers *handlers) {
+        json_object *values = json_object_object_get(object, "shared");
+        const ShareOptions options = session_get_share_options(session->registry);
+        ShareKept kept = {};
+
+        session_find_exclusive(session);
+        if (!values)
+                return 0;
+        int r = session_read_kept(values, &kept);
+        return r
+                               ?: share_adopt(&options,
+                                                  &kept,
+                                                  &session->trace,
+                                                  handlers,
+                                                  session,
+                                                  &session->share);
 }
 
 int session_begin_share(Session *session, Reason *reason) {

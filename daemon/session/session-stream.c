@@ -51,8 +51,7 @@ static void session_on_feed_reading(Feed *feed, void *userdata) {
         Session *session = userdata;
 
         session->was_read = true;
-        if (!session->share) /* the next daemon does not take it over */
-                session_keep_fd(session, KEEP_STREAM, feed_get_fd(feed));
+        session_keep_fd(session, KEEP_STREAM, feed_get_fd(feed));
         session_keep(session);
 }
 

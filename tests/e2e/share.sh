@@ -433,3 +433,187 @@ case_share_restart() { # without kept descriptors, shared sessions end with the 
         same '[]' "$(ktracectl list --json=short)" "sessions"
         within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
 }
+
+# restarts_end: the trap of a case with kept descriptors.
+restarts_end() {
+        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
+        leave_case
+}
+restarted() { # as systemctl does
+        local pid
+        pid=$(daemon_pid)
+        restart_daemon
+        within 30 another "$pid" || fail "no daemon started"
+}
+# killed_after COMMAND...: the daemon does nothing while the command runs, and is killed then.
+killed_after() {
+        kill -STOP "$(daemon_pid)"
+        "$@"
+        killed
+}
+id_of() { ktracectl show --json=short "$1" | jq -r .id; }
+# shares_are NUMBERS: of the viewers of each shared instance, in order.
+shares_are() { [ "$(ktracectl status --json=short | jq -c '[.daemon.shares[].viewers] | sort')" = "$1" ]; }
+case_share_restart_kept() { # [guest] kills and restarts of the daemon cost no shared session an event; nobody is disturbed
+        trap restarts_end EXIT
+        kept
+        local processes
+        viewer one -e raw_syscalls:sys_enter -f 'id == 110'
+        viewer two -e raw_syscalls:sys_enter -f "$CALLS" -e raw_syscalls:sys_exit -f "$CALLS"
+        processes=$(ktracectl status --json=short | jq '.daemon.shares[].pid, .daemon.consumers[].pid')
+        paced 15000
+        killed
+        viewer three -e raw_syscalls:sys_enter -f 'id == 1000' # right after the restart
+        same '[3]' "$(ktracectl status --json=short | jq -c '[.daemon.shares[].viewers]')" "viewers"
+        "$TARGET" calls 100 1000
+        viewer_ends three
+        restarted
+        killed
+        # shellcheck disable=SC2086 # three numbers
+        kill -0 $processes || fail "the reader or a worker has ended"
+        ktracectl verify
+        paced_ends
+        "$TARGET" calls 100 1001
+        viewer_ends one
+        same none "$(kernel_filter)" "the kernel's filter"
+        viewer_ends two
+        for name in one two; do
+                accounted $name.kts 15000
+                same 0 "$lost_events" "lost events of $name"
+        done
+        same 100 "$(calls_in three.kts sys_enter)" "calls of three"
+        same '100 100 100' "$(calls_in two.kts sys_enter) $(calls_in two.kts sys_exit) \
+$(count two.kts '.event == "sys_exit" and .fields.id == 1001')" "calls of two"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+
+case_share_restart_two() { # two shared instances; one reader is killed, the other's socket is lost while no daemon runs
+        ! service_manager || skip "systemd loses no descriptors"
+        trap restarts_end EXIT
+        kept
+        local first second pids
+        viewer one -e raw_syscalls:sys_enter -f 'id == 110'
+        first=$(share_id)
+        viewer large -b 2048 -e raw_syscalls:sys_enter -f 'id == 110'
+        second=$(share_id 1)
+        viewer two -e raw_syscalls:sys_exit -f "$CALLS" -e raw_syscalls:sys_enter -f "$CALLS"
+        shares_are '[1,2]' || fail "viewers: $(ktracectl status --json=short | jq -c .daemon.shares)"
+        paced 10000
+        pids="$(reader "$first") $(reader "$second")"
+        echo "share-reader-$second" >lost
+        killed_after kill -KILL "${pids% *}"
+        within 20 shares_are '[1,2]' || fail "viewers: $(ktracectl status --json=short | jq -c .daemon.shares)"
+        within 20 reader_is_new "${pids% *}" "$first" || fail "no other reader"
+        within 20 reader_is_new "${pids#* }" "$second" || fail "no other reader of the second instance"
+        paced_ends
+        "$TARGET" calls 100 1000
+        viewer_lost one
+        viewer_lost two
+        viewer_lost large
+        accounted one.kts 10000
+        accounted two.kts 10000
+        accounted large.kts 10000
+        same 100 "$(calls_in two.kts sys_enter)" "calls of two"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+
+event_is() { cat "$TRACEFS/instances/ktrace-$(share_id)/events/$1/enable"; }
+case_share_restart_removed() { # sessions that cannot continue leave the shared instance; the others notice nothing
+        ! service_manager || skip "systemd loses no descriptors"
+        trap restarts_end EXIT
+        kept
+        local id name
+        viewer one -e raw_syscalls:sys_enter -f 'id == 110'
+        viewer gone -e raw_syscalls:sys_exit -f 'id == 1000'
+        for name in lost old; do
+                ktracectl create $name -a --share --lifetime linger -e "sched:sched_process_$([ $name = lost ] &&
+                        echo fork || echo exit)"
+                ktracectl start $name
+        done
+        same '1 1 1' "$(event_is raw_syscalls/sys_exit) $(event_is sched/sched_process_fork) \
+$(event_is sched/sched_process_exit)" "events"
+        paced 10000
+        echo "share-memory-$(id_of lost)" >lost
+        id=$(id_of old)
+        kill -STOP "$(daemon_pid)"
+        kill -KILL "${viewers[gone]}"
+        jq '.shared.protocol = 1' "$STATE_DIR/$id.json" >state
+        cp state "$STATE_DIR/$id.json"
+        killed
+        unset 'viewers[gone]'
+        within 20 n_running 1 || fail "$(ktracectl list)"
+        within 20 shares_are '[1]' || fail "viewers: $(ktracectl status --json=short | jq -c .daemon.shares)"
+        same '0 0 0' "$(event_is raw_syscalls/sys_exit) $(event_is sched/sched_process_fork) \
+$(event_is sched/sched_process_exit)" "events of the sessions that have ended"
+        same 3 "$(grep -cE 'ended by a restart|left the bus' "$NATIVE/keeper.log")" "reasons in the journal"
+        viewer later -e raw_syscalls:sys_enter -f 'id == 1000'
+        "$TARGET" calls 100 1000
+        viewer_ends later
+        paced_ends
+        viewer_ends one
+        accounted one.kts 10000
+        same 0 "$lost_events" "lost events"
+        same 100 "$(calls_in later.kts sys_enter)" "calls of a later session"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+
+is_stopped() { [ "$(ktracectl show --json=short "$1" | jq -r .state)" = stopped ]; }
+case_share_restart_stopping() { # the next daemon completes a stop and an end that the reader has not answered
+        trap restarts_end EXIT
+        kept
+        local pid stream
+        viewer beside -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl create one -a --share --lifetime linger -e raw_syscalls:sys_enter -f 'id == 1000'
+        ktracectl stream one -o one.kts 2>stream.err &
+        stream=$!
+        started+=("$stream")
+        within 20 test -s one.kts || fail "no stream: $(cat stream.err)"
+        ktracectl start one
+        "$TARGET" calls 500 1000
+        pid=$(reader)
+        kill -STOP "$pid"
+        ktracectl stop one >stop.out 2>&1 &
+        within 20 is_kept stopping || fail "not stopping"
+        killed
+        kill -CONT "$pid"
+        within 20 is_stopped one || fail "$(ktracectl list)"
+        "$TARGET" calls 500 1000
+        same 500 "$(recorded_by one)" "calls until the stop"
+        ktracectl start one
+        "$TARGET" calls 500 1000
+        kill -STOP "$pid"
+        ktracectl destroy one >destroy.out 2>&1 &
+        within 20 is_kept ending || fail "not ending"
+        killed
+        kill -CONT "$pid"
+        wait "$stream" || fail "the stream: $(cat stream.err)"
+        same 1000 "$(calls_in one.kts sys_enter)" "calls of the stream"
+        same "$pid" "$(reader)" "the reader"
+        viewer_ends beside
+        same 1500 "$(calls_in beside.kts sys_enter)" "calls of the other session"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+
+case_share_restart_busy() { # [deep] readers and daemons are killed in turn while sessions come and go; all is counted
+        trap restarts_end EXIT
+        kept
+        local i
+        viewer one -e raw_syscalls:sys_enter -f 'id == 110'
+        viewer two -e raw_syscalls:sys_enter -f "$CALLS" -e raw_syscalls:sys_exit -f "$CALLS"
+        paced 100000
+        for i in {1..12}; do
+                [ $((i % 4)) != 0 ] || reader_killed
+                viewer "more$i" -e raw_syscalls:sys_enter -f 'id == 1000'
+                "$TARGET" calls 50 1000
+                killed
+                "$TARGET" calls 50 1000
+                viewer_lost "more$i"
+                [ "$(calls_in "more$i.kts" sys_enter)" = 100 ] || fail "session $i: $(calls_in "more$i.kts" sys_enter)"
+        done
+        paced_ends
+        viewer_lost one
+        viewer_lost two
+        accounted one.kts 100000
+        accounted two.kts 100000
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}

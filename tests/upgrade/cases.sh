@@ -115,6 +115,33 @@ case_upgrade_build() { # [deep] after an upgrade sessions, streams, recordings a
         upgrade_proves
 }
 
+shared() { # NAME FILTER: a recording of all processes into NAME.kts
+        AS_EXEC=exec ktracectl record -q -a --share -o "$1.kts" -e raw_syscalls:sys_enter -f "$2" 2>"$1.err" &
+        started+=("$!")
+}
+case_upgrade_shared() { # [deep] after an upgrade sessions continue to share their instance, with the same reader
+        upgrade_begin second
+        local one two reader
+        shared one 'id == 1000'
+        one=${started[-1]}
+        shared two 'id == 1001'
+        two=${started[-1]}
+        within 30 all_run 2 || fail "the recordings did not start: $(cat one.err two.err)"
+        reader=$(ktracectl status --json=short | jq '.daemon.shares[0].pid')
+        calls 100 1000
+        install_build second
+        restart_daemon
+        within 40 runs_build second || fail "not the other build"
+        same "$reader" "$(ktracectl status --json=short | jq '.daemon.shares[0].pid')" "reader"
+        calls 10 1000
+        calls 5 1001
+        kill -INT "$one" "$two"
+        wait "$one" || fail "status $?: $(cat one.err)"
+        wait "$two" || fail "status $?: $(cat two.err)"
+        same '110 5' "$(has one.kts 1000) $(has two.kts 1001)" "calls"
+        within 20 no_instance || fail "left: $(ls "$TRACEFS/instances")"
+}
+
 case_upgrade_worker() { # after an upgrade with another worker protocol streams end with a reason, sessions continue
         upgrade_begin other
         local pid old
