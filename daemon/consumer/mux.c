@@ -41,6 +41,9 @@ typedef enum MuxSource {
         MUX_RING,
 } MuxSource;
 
+/* Memory that was not used for so many ticks is given back. */
+#define REST_TICKS 16
+
 typedef struct Mux {
         int control_fd, epoll_fd, timer_fd;
         Rings rings;
@@ -53,6 +56,7 @@ typedef struct Mux {
         MuxViewer *viewers[SHARE_VIEWERS_MAX];
         bool is_active, is_resting;
         uint64_t tick_nsec, found_bytes; /* since the last tick */
+        unsigned n_ticks;
 } Mux;
 
 static void mux_set_tick(const Mux *mux, bool on) {
@@ -188,9 +192,16 @@ static void mux_collect(Mux *mux) {
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
                 if (mux->viewers[i])
                         mux_viewer_collect(mux->viewers[i]);
+}
+
+/* A page that is given back and used again costs more than the records in it. So memory is given
+ * back when it was not used for some time, and when there is no more data. */
+static void mux_rest(Mux *mux, bool is_idle) {
+        if (!is_idle && ++mux->n_ticks % REST_TICKS != 0)
+                return;
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
                 if (mux->classes[i])
-                        blocks_rest(&mux->classes[i]->blocks);
+                        blocks_rest(&mux->classes[i]->blocks, is_idle);
 }
 
 static int mux_on_tick(Mux *mux) {
@@ -204,6 +215,7 @@ static int mux_on_tick(Mux *mux) {
                 return r;
         bool has_found = mux->found_bytes > found || found > 0;
         mux_collect(mux);
+        mux_rest(mux, !has_found);
         mux->tick_nsec = tick_choose(
                         mux->rings.n_cpus, mux->subbuf_size, mux->found_bytes, count * tick_nsec);
         mux->found_bytes = 0;

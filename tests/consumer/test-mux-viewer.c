@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "page-builder.h"
@@ -343,6 +344,44 @@ static void test_hostile_memory(void) {
         }
 }
 
+static uint64_t count_pool_bytes(const Rig *rig) {
+        struct stat stat;
+
+        g_assert_no_errno(fstat(rig->pool, &stat));
+        return (uint64_t)stat.st_blocks * 512;
+}
+
+/* The worker takes n entries and finishes them. */
+static void pass_entries(Rig *rig, uint32_t n) {
+        ShareEntry entry;
+
+        for (uint32_t i = 0; i < n; i++)
+                put_page(rig, i);
+        while (view_take(&rig->view, &entry, 1) > 0) {
+        }
+        view_finish(&rig->view);
+        mux_viewer_collect(rig->viewer);
+}
+
+/* Memory is kept while it is used again and again, and given back after that. */
+static void test_rest(void) {
+        const uint64_t n = 100, size = n * SHARE_BLOCK_SIZE;
+        Rig rig;
+
+        rig_init(&rig);
+        for (unsigned round = 0; round < 3; round++) {
+                pass_entries(&rig, n);
+                blocks_rest(&rig.class->blocks, false);
+                g_assert_cmpuint(count_pool_bytes(&rig), ==, size);
+        }
+        blocks_rest(&rig.class->blocks, false);
+        g_assert_cmpuint(count_pool_bytes(&rig), <, size);
+        pass_entries(&rig, n);
+        blocks_rest(&rig.class->blocks, true);
+        g_assert_cmpuint(count_pool_bytes(&rig), <, size);
+        rig_clear(&rig);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/mux-viewer/order", test_order);
@@ -353,6 +392,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/mux-viewer/killed", test_killed);
         g_test_add_func("/mux-viewer/held", test_held);
         g_test_add_func("/mux-viewer/hostile-memory", test_hostile_memory);
+        g_test_add_func("/mux-viewer/rest", test_rest);
         g_test_add_func("/mux-viewer/wrong-entries", test_wrong_entries);
         return g_test_run();
 }

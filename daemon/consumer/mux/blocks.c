@@ -18,7 +18,7 @@
 
 #include "interfaces/share.h"
 
-/* What may stay in memory while nothing is used. */
+/* What may stay in memory although it is not used. */
 #define RESTING_BLOCKS 64
 
 int blocks_open(Blocks *blocks, int fd, uint32_t n_blocks) {
@@ -82,6 +82,7 @@ int blocks_take(Blocks *blocks, uint32_t n, uint32_t *ret_block) {
                 blocks->lengths[at] = (uint8_t)n;
                 blocks->n_used += n;
                 blocks->n_touched = MAX_OF(blocks->n_touched, at + n);
+                blocks->n_reached = MAX_OF(blocks->n_reached, at + n);
                 *ret_block = at;
                 return 0;
         }
@@ -135,13 +136,19 @@ uint8_t *blocks_get(const Blocks *blocks, uint32_t block) {
         return blocks->bytes + (size_t)block * SHARE_BLOCK_SIZE;
 }
 
-void blocks_rest(Blocks *blocks) {
-        if (blocks->n_used > 0 || blocks->n_touched <= RESTING_BLOCKS)
+void blocks_rest(Blocks *blocks, bool is_idle) {
+        const uint8_t *last = memrchr(blocks->is_used, 1, blocks->n_touched);
+        uint32_t used = last ? (uint32_t)(last - blocks->is_used) + 1 : 0,
+                 kept = MAX_OF(is_idle ? used : MAX_OF(used, blocks->n_reached),
+                                 (uint32_t)RESTING_BLOCKS);
+
+        blocks->n_reached = used;
+        if (blocks->n_touched <= kept)
                 return;
         /* A failure leaves the memory in use, and is tried again. */
         if (fallocate(blocks->fd,
                             FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                            RESTING_BLOCKS * SHARE_BLOCK_SIZE,
-                            (off_t)(blocks->n_touched - RESTING_BLOCKS) * SHARE_BLOCK_SIZE) == 0)
-                blocks->n_touched = RESTING_BLOCKS;
+                            (off_t)kept * SHARE_BLOCK_SIZE,
+                            (off_t)(blocks->n_touched - kept) * SHARE_BLOCK_SIZE) == 0)
+                blocks->n_touched = kept;
 }

@@ -14,6 +14,7 @@ typedef struct Blocks {
         uint32_t n_blocks;
         uint32_t n_used;    /* blocks */
         uint32_t n_touched; /* blocks before this one may have memory */
+        uint32_t n_reached; /* the same, of those that were taken since blocks_rest() */
         uint32_t hint;      /* no block before this one is free */
         uint8_t *lengths;   /* of a piece, at its first block; 0 elsewhere */
         uint8_t *users;     /* the same */
@@ -36,5 +37,6 @@ void blocks_hold(Blocks *blocks, uint32_t block);
 /* Frees the piece after its last user. Returns its length in blocks. */
 uint32_t blocks_drop(Blocks *blocks, uint32_t block);
 uint8_t *blocks_get(const Blocks *blocks, uint32_t block);
-/* Gives memory that is not used back to the kernel, when nothing is used. */
-void blocks_rest(Blocks *blocks);
+/* Gives memory back to the kernel that is not used. If not idle, it keeps what was used since the
+ * last call. */
+void blocks_rest(Blocks *blocks, bool is_idle);

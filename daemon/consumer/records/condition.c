@@ -210,25 +210,36 @@ static bool compare_text(const Condition *c, const uint8_t *record, size_t size)
 static bool condition_evaluate(const Condition *condition,
                 const uint8_t *record,
                 size_t size,
+                unsigned cpu);
+
+static bool evaluate_parts(const Condition *condition,
+                const uint8_t *record,
+                size_t size,
                 unsigned cpu) {
+        bool is_and = condition->kind == CONDITION_AND;
+
+        for (size_t i = 0; i < condition->n_parts; i++)
+                if (condition_evaluate(&condition->parts[i], record, size, cpu) != is_and)
+                        return !is_and;
+        return is_and;
+}
+
+/* Most conditions compare one number: this function must not cost more than that. */
+static inline bool condition_evaluate(const Condition *condition,
+                const uint8_t *record,
+                size_t size,
+                unsigned cpu) {
+        const CountField *field = &condition->field;
         bool holds = false;
 
         switch (condition->kind) {
         case CONDITION_AND:
         case CONDITION_OR:
-                holds = condition->kind == CONDITION_AND;
-                for (size_t i = 0; i < condition->n_parts; i++)
-                        if (condition_evaluate(&condition->parts[i], record, size, cpu) != holds) {
-                                holds = !holds;
-                                break;
-                        }
+                holds = evaluate_parts(condition, record, size, cpu);
                 break;
         case CONDITION_NUMBER:
                 holds = condition_compare_numbers(condition,
-                                condition->field.is_cpu
-                                                ? cpu
-                                                : count_field_read_number(
-                                                                  &condition->field, record, size));
+                                field->is_cpu ? cpu : count_field_read_number(field, record, size));
                 break;
         case CONDITION_TEXT:
                 holds = compare_text(condition, record, size);

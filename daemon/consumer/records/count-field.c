@@ -27,14 +27,30 @@ int count_field_find(const Format *format, const char *name, CountField *ret) {
         return 0;
 }
 
-uint64_t count_field_read_number(const CountField *field, const uint8_t *record, size_t size) {
+/* A copy of a size that the compiler knows is one instruction. */
+static uint64_t read_bytes(const uint8_t *at, uint32_t size) {
         uint64_t number = 0;
+
+        switch (size) {
+        case 8:
+                memcpy(&number, at, 8);
+                break;
+        case 4:
+                memcpy(&number, at, 4);
+                break;
+        default:
+                memcpy(&number, at, size);
+        }
+        return number;
+}
+
+uint64_t count_field_read_number(const CountField *field, const uint8_t *record, size_t size) {
         unsigned bits = field->size * 8;
 
-        if (field->size > sizeof(number) || field->offset > size ||
+        if (field->size > sizeof(uint64_t) || field->offset > size ||
                         field->size > size - field->offset || bits == 0)
                 return 0;
-        memcpy(&number, record + field->offset, field->size);
+        uint64_t number = read_bytes(record + field->offset, field->size);
         if (field->is_signed && bits < 64 && number >> (bits - 1))
                 number |= UINT64_MAX << bits;
         return number;
