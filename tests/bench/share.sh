@@ -64,7 +64,10 @@ for _ in $(seq "$RUNS"); do
         row "$call" "$MANY, --share" "$time" '1, own instance' 1.1
         fact "$cpu" "$MANY, --share" "$used"
         row "$cpu" "the reader of $MANY, --share" "$mux_used" "each of $MANY, own instances" 1.3
-        fact "$cpu" "each worker of $MANY, --share" "$(calc "($used - $mux_used) / $MANY")"
+        # The bytes of a recording of N events.
+        fact "$cpu" 'write() alone' "$(calc "$("$BENCH/write-cost" "$NATIVE/work/written" $((N * 68))) * 1000 / $N")"
+        rm "$NATIVE/work/written"
+        row "$cpu" "each worker of $MANY, --share" "$(calc "($used - $mux_used) / $MANY")" 'write() alone' 1.1
         fact "$memory" "$MANY, --share" "$held"
         fact 'events lost' "$MANY, --share" "$lost"
         FILTERED=1 with_viewers "$MANY" --share
