@@ -323,39 +323,44 @@ static int run_fence(Pump *pump) {
         return r;
 }
 
-/* Returns the data of an entry that the viewer's limit lets pass. It is only copied if there is a
- * limit. */
-static const uint8_t *limit_entry(Pump *pump, Ring *ring, const uint8_t *data, size_t *size) {
-        for (size_t at = 0; pump->tally.pids && at < *size; at += pump->subbuf_size)
-                page_tally(data + at, MIN_OF(pump->subbuf_size, *size - at), &pump->tally);
+/* Finds the data of an entry that the viewer's limit lets pass. The data of other viewers must not
+ * be written to, so it is copied if there is a limit, or if it is packed. */
+static void pump_take_entry(Pump *pump, const ShareEntry *entry, HoldData *data) {
+        for (size_t at = 0; pump->tally.pids && at < data->size; at += pump->subbuf_size)
+                page_tally(data->bytes + at,
+                                MIN_OF(pump->subbuf_size, data->size - at),
+                                &pump->tally);
+        if (pump->bucket.rate == 0 && !pump_is_packing(pump))
+                return;
+        memcpy(pump->batch, data->bytes, data->size);
+        data->bytes = pump->batch;
         if (pump->bucket.rate == 0)
-                return data;
-        memcpy(pump->batch, data, *size);
-        *size = clean_batch(pump, ring, *size);
-        return pump->batch;
+                return;
+        data->size = clean_batch(pump, &pump->rings.ring[entry->cpu], data->size);
+        if (pump_is_packing(pump))
+                data->n_records = pump_count_records(pump, data->bytes, data->size);
 }
 
 static int put_entry(Pump *pump, const ShareEntry *entry) {
-        const uint8_t *data = view_get(&pump->view, entry, pump->batch_size);
-        size_t size = entry->size;
+        const uint8_t *bytes = view_get(&pump->view, entry, pump->batch_size);
 
-        if (!data)
+        if (!bytes)
                 return -EBADMSG;
-        Ring *ring = &pump->rings.ring[entry->cpu];
-        ring->last.dropped = MAX_OF(ring->last.dropped, entry->lost);
-        data = limit_entry(pump, ring, data, &size);
-        if (size == 0)
-                return 0;
-        pump->found_any = true;
-        pump->found_bytes += size;
-        HoldData hold = {
+        HoldData data = {
                 .cpu = entry->cpu,
-                .bytes = (uint8_t *)data,
-                .size = size,
-                .lost = ring_take_known_lost(ring),
+                .bytes = (uint8_t *)bytes,
+                .size = entry->size,
                 .n_records = entry->n_records,
         };
-        return MIN_OF(pump_put_data(&hold, pump), 0);
+        Ring *ring = &pump->rings.ring[entry->cpu];
+        ring->last.dropped = MAX_OF(ring->last.dropped, entry->lost);
+        pump_take_entry(pump, entry, &data);
+        if (data.size == 0)
+                return 0;
+        data.lost = ring_take_known_lost(ring);
+        pump->found_any = true;
+        pump->found_bytes += data.size;
+        return MIN_OF(pump_put_data(&data, pump), 0);
 }
 
 #define ENTRIES_MAX 4 /* at a time: their data may have to be kept in memory */

@@ -51,6 +51,17 @@ user_viewer() {
         within 30 n_running "${#viewers[@]}" || fail "$name did not start: $(cat background.err)"
 }
 
+case_share_packed() { # a session whose stream is compressed gets the same as one whose stream is not
+        viewer packed --compression zstd -e raw_syscalls:sys_enter
+        viewer plain -e raw_syscalls:sys_enter
+        same 1 "$(instances)" "instances"
+        "$TARGET" calls 3000 1000
+        viewer_ends packed
+        viewer_ends plain
+        same 3000 "$(calls_in packed.kts sys_enter)" "calls of the compressed one"
+        same 3000 "$(calls_in plain.kts sys_enter)" "calls of the other one"
+}
+
 case_share_rules() { # users share only with themselves, and a user's cuts hold in a shared instance
         user_rule '"scopes": ["system"], "processes": "any", "events": ["raw_syscalls:*", "sched:sched_process_exit"],
                 "addresses": "zero"'
