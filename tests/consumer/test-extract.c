@@ -163,11 +163,14 @@ static void test_random(void) {
 static void test_whole(void) {
         g_autofree ExtractChoice *choice = g_new0(ExtractChoice, 1);
         uint8_t page[PAGE_SIZE_TEST], out[PAGE_SIZE_TEST];
-        uint64_t nsec = 5000;
+        PageBuilder builder;
         Extract extract;
 
         extract_keep(choice, 300);
-        fill_page(page, &nsec, 1);
+        page_begin(&builder, page);
+        for (unsigned i = 0; i < 40; i++)
+                page_add_record(&builder, 300, i, 8 + 4 * i);
+        page_end(&builder, 0);
         size_t size = extract_pages(choice, EXTRACT_NO_VIEWER, page, 1, out, &extract);
         g_assert_cmpuint(size, ==, page_get_used(page, sizeof(page)));
         /* The first record has its time in the header. */
@@ -252,9 +255,35 @@ static void test_hostile(void) {
         }
 }
 
+/* A record that the kernel's filter has discarded is padding between two records of the class. */
+static void test_padding(void) {
+        static const char secret[16] = "of another user";
+        uint8_t page[PAGE_SIZE_TEST], out[PAGE_SIZE_TEST];
+        ExtractChoice choice = { .marker_id = MARKER_ID };
+        PageBuilder builder;
+        Extract extract;
+
+        page_begin(&builder, page);
+        page_add_record(&builder, 300, 1, 16);
+        page_add_word(&builder, 29, 3);
+        page_add_u32(&builder, 4 + sizeof(secret));
+        memcpy(page + builder.at, secret, sizeof(secret));
+        builder.at += sizeof(secret);
+        page_add_record(&builder, 300, 2, 16);
+        page_end(&builder, 0);
+        extract_keep(&choice, 300);
+        size_t size = extract_pages(&choice, EXTRACT_NO_VIEWER, page, 1, out, &extract);
+        g_assert_cmpuint(extract.n_records, ==, 2);
+        g_assert_null(memmem(out, size, secret, sizeof(secret)));
+        g_autoptr(GArray) all = read_pages(page, PAGE_SIZE_TEST);
+        g_autoptr(GArray) got = read_pages(out, size);
+        assert_chosen(all, &choice, got);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/extract/random", test_random);
+        g_test_add_func("/extract/padding", test_padding);
         g_test_add_func("/extract/whole", test_whole);
         g_test_add_func("/extract/marks", test_marks);
         g_test_add_func("/extract/hostile", test_hostile);

@@ -2,8 +2,9 @@
 
 /* Takes the records of one class of viewers out of the sub-buffers of a shared instance. A run of
  * records that all belong to the class is copied at once; when all records of a sub-buffer do, that
- * is one memcpy(). Times stay exact: the first record of a run gets a delta to the last copied
- * record, or a time extension before it if the delta has more than 27 bits.
+ * is one memcpy(). Padding ends a run: it may hold a record that the kernel has discarded. Times
+ * stay exact: the first record of a run gets a delta to the last copied record, or a time extension
+ * before it if the delta has more than 27 bits.
  *
  * The result never needs more sub-buffers than the source. A run that does not fit begins a new
  * one, and all runs of one source sub-buffer fit into one. A time extension has 8 bytes, and the
@@ -213,6 +214,8 @@ void extract_page(Extract *extract, const uint8_t *page, size_t size) {
                 } else if (!is_chosen(extract, id, &record))
                         put_run(extract, &run);
                 else {
+                        if (run.end != record.word)
+                                put_run(extract, &run);
                         if (!run.begin)
                                 run = (Run){ .begin = record.word, .first_nsec = walk.nsec };
                         run.end = record.word + record.whole;
