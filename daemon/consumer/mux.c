@@ -50,8 +50,8 @@ typedef struct Mux {
         uint64_t *lost; /* per CPU: as the viewers know */
         uint32_t marker_id;
         size_t subbuf_size;
-        uint64_t ring_bytes; /* limit of what is read from a ring at once */
-        uint8_t *batch;
+        uint64_t ring_bytes;      /* limit of what is read from a ring at once */
+        uint8_t *batch, *scratch; /* SHARE_ENTRY_MAX bytes each */
         Class *classes[SHARE_VIEWERS_MAX];
         MuxViewer *viewers[SHARE_VIEWERS_MAX];
         bool is_active, is_resting;
@@ -112,7 +112,7 @@ static void mux_pass_to(Mux *mux, Class *class, unsigned cpu, const Source *sour
 }
 
 static void mux_pass(Mux *mux, unsigned cpu, size_t size) {
-        const Source source = { cpu, mux->batch, size, mux->subbuf_size };
+        const Source source = { cpu, mux->batch, size, mux->subbuf_size, mux->scratch };
 
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
                 if (mux->classes[i] && mux_has_viewers(mux, mux->classes[i]))
@@ -417,8 +417,9 @@ static int mux_init(Mux *mux, const ControlMessage *order) {
         mux->ring_bytes = order->share.buffer_bytes + 4 * mux->subbuf_size;
         mux->tick_nsec = TICK_NSEC;
         mux->batch = malloc(SHARE_ENTRY_MAX);
+        mux->scratch = malloc(SHARE_ENTRY_MAX);
         mux->lost = calloc(n_cpus, sizeof(*mux->lost));
-        if (!mux->batch || !mux->lost)
+        if (!mux->batch || !mux->scratch || !mux->lost)
                 return -ENOMEM;
         int r = rings_init(&mux->rings, n_cpus, order->share.buffer_bytes / mux->subbuf_size);
         if (r < 0)
@@ -456,6 +457,7 @@ static void mux_clear(Mux *mux) {
         close_cleanup(&mux->timer_fd);
         free(mux->lost);
         free(mux->batch);
+        free(mux->scratch);
 }
 
 void mux_run(int control_fd) {

@@ -365,6 +365,15 @@ static int put_entry(Pump *pump, const ShareEntry *entry) {
 
 #define ENTRIES_MAX 4 /* at a time: their data may have to be kept in memory */
 
+/* What the reader of the shared instance has cut. */
+static void tally_view(Pump *pump) {
+        pump->tally.n_unparsed = pump->tally.n_unknown = 0;
+        for (unsigned i = 0; i < pump->rings.n_cpus; i++) {
+                pump->tally.n_unparsed += pump->view.counters[i].unparsed;
+                pump->tally.n_unknown += pump->view.counters[i].unknown;
+        }
+}
+
 /* Passes on what the reader of the shared instance has sent until now. */
 static int run_view(Pump *pump) {
         ShareEntry entries[ENTRIES_MAX];
@@ -380,6 +389,7 @@ static int run_view(Pump *pump) {
                 if (n > 0)
                         view_finish(&pump->view);
         }
+        tally_view(pump);
         return r ?: MIN_OF(n, 0);
 }
 

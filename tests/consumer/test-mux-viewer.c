@@ -71,14 +71,16 @@ static void rig_clear(Rig *rig) {
 
 /* One sub-buffer with one record, whose last bytes are the number. */
 static void put_page(Rig *rig, uint32_t number) {
-        uint8_t page[PAGE_SIZE_TEST];
+        uint8_t page[PAGE_SIZE_TEST], scratch[PAGE_SIZE_TEST];
         PageBuilder builder;
         Piece piece;
 
         page_begin(&builder, page);
         memcpy(page_add_record(&builder, EVENT_ID, 1, 2000) + 1996, &number, sizeof(number));
         page_end(&builder, 0);
-        const Source source = { 0, page, page_get_used(page, sizeof(page)), PAGE_SIZE_TEST };
+        const Source source = {
+                0, page, page_get_used(page, sizeof(page)), PAGE_SIZE_TEST, scratch
+        };
         class_fill(rig->class, &source, EXTRACT_NO_VIEWER, &piece);
         mux_viewer_put(rig->viewer, 1, number + 1, &piece);
         class_settle(rig->class, &piece);

@@ -135,51 +135,46 @@ static Extract class_extract(const Class *class,
         return extract;
 }
 
-/* The pool is full, because viewers do not keep up: the records are only counted. Without memory
- * for that, those of other classes count as well. */
-static void count_lost(const Class *class, const Source *source, uint32_t viewer, Piece *ret) {
-        uint8_t *scratch = malloc(get_full_size(source));
+static void class_clean(const Class *class, const Source *source, size_t size, Piece *piece) {
+        PageTally tally = { .n_unparsed = piece->n_unparsed };
 
-        ret->is_lost = true;
-        for (size_t at = 0; !scratch && at < source->size; at += source->subbuf_size)
-                ret->n_records += page_count(
-                                source->bytes + at, MIN_OF(source->subbuf_size, source->size - at));
-        if (!scratch)
-                return;
-        Extract extract = class_extract(class, source, viewer, scratch);
-        ret->n_records = extract.n_records;
-        ret->mark_viewers = extract.mark_viewers;
-        free(scratch);
-}
-
-static void class_clean(Class *class, uint8_t *bytes, size_t size, size_t subbuf_size) {
         for (size_t at = 0; class->masks && defence_is_on("share-cuts") && at < size;
-                        at += subbuf_size)
-                page_clean(class->masks, bytes + at, MIN_OF(subbuf_size, size - at), &class->tally);
+                        at += source->subbuf_size)
+                page_clean(class->masks,
+                                source->scratch + at,
+                                MIN_OF(source->subbuf_size, size - at),
+                                &tally);
+        piece->n_unparsed = tally.n_unparsed;
+        piece->n_unknown = tally.n_unknown;
+        piece->n_records -= (uint32_t)tally.n_unknown;
 }
 
 void class_fill(Class *class, const Source *source, uint32_t viewer, Piece *ret) {
         uint32_t block;
-
-        *ret = (Piece){};
-        if (blocks_take(&class->blocks, count_blocks(get_full_size(source)), &block) < 0) {
-                count_lost(class, source, viewer, ret);
-                return;
-        }
-        uint8_t *bytes = blocks_get(&class->blocks, block);
-        Extract extract = class_extract(class, source, viewer, bytes);
+        bool is_lost = blocks_take(&class->blocks, count_blocks(get_full_size(source)), &block) < 0;
+        uint8_t *bytes = is_lost ? NULL : blocks_get(&class->blocks, block);
+        /* What must be cleaned is put into the pool after that, because the viewers see the pool.
+         */
+        bool is_direct = !is_lost && !class->masks;
+        Extract extract = class_extract(class, source, viewer, is_direct ? bytes : source->scratch);
         size_t size = extract_end(&extract);
-        class->tally.n_unparsed += extract.n_unparsed;
-        class_clean(class, bytes, size, source->subbuf_size);
+        *ret = (Piece){
+                .n_records = extract.n_records,
+                .mark_viewers = extract.mark_viewers,
+                .n_unparsed = extract.n_unparsed,
+                .is_lost = is_lost,
+        };
+        if (is_lost)
+                return;
+        if (!is_direct) {
+                class_clean(class, source, size, ret);
+                memcpy(bytes, source->scratch, size);
+        }
         uint32_t n_blocks = count_blocks(size);
         memset(bytes + size, 0, (size_t)n_blocks * SHARE_BLOCK_SIZE - size);
         blocks_trim(&class->blocks, block, n_blocks);
-        *ret = (Piece){
-                .block = block,
-                .size = (uint32_t)size,
-                .n_records = extract.n_records,
-                .mark_viewers = extract.mark_viewers,
-        };
+        ret->block = block;
+        ret->size = (uint32_t)size;
 }
 
 void class_settle(Class *class, const Piece *piece) {

@@ -10,7 +10,6 @@ typedef struct Class {
         uint32_t id;
         ExtractChoice choice;
         Masks *masks; /* NULL: records pass unchanged */
-        PageTally tally;
         Blocks blocks;
         unsigned n_viewers;
 } Class;
@@ -21,6 +20,7 @@ typedef struct Source {
         const uint8_t *bytes;
         size_t size; /* the last sub-buffer may end after its records */
         size_t subbuf_size;
+        uint8_t *scratch; /* room for as many whole sub-buffers, which no viewer sees */
 } Source;
 
 /* A piece of the class's pool with the records of a source. */
@@ -30,6 +30,8 @@ typedef struct Piece {
         uint32_t n_records;
         uint64_t mark_viewers; /* viewers whose marks were left out */
         bool is_lost;          /* the pool is full: the records were only counted */
+        uint64_t n_unparsed;   /* sub-buffers that were cut where they could not be parsed */
+        uint64_t n_unknown;    /* records of events without cuts, which were left out */
 } Piece;
 
 typedef struct ClassSetup {

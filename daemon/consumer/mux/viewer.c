@@ -91,6 +91,8 @@ static void mux_viewer_store(MuxViewer *viewer, unsigned cpu, const ShareCounter
         __atomic_store_n(&counters->records, new->records, __ATOMIC_RELAXED);
         __atomic_store_n(&counters->lost, new->lost, __ATOMIC_RELAXED);
         __atomic_store_n(&counters->bytes, new->bytes, __ATOMIC_RELAXED);
+        __atomic_store_n(&counters->unparsed, new->unparsed, __ATOMIC_RELAXED);
+        __atomic_store_n(&counters->unknown, new->unknown, __ATOMIC_RELAXED);
         __atomic_store_n(&counters->ring_read, new->ring_read, __ATOMIC_RELAXED);
         __atomic_store_n(&counters->ring_lost, new->ring_lost, __ATOMIC_RELAXED);
 }
@@ -171,16 +173,18 @@ static bool mux_viewer_send(MuxViewer *viewer,
 }
 
 void mux_viewer_put(MuxViewer *viewer, unsigned cpu, uint64_t read, const Piece *piece) {
-        ShareCounters *counters = &viewer->memory->counters[cpu], after = *counters;
+        ShareCounters after = viewer->memory->counters[cpu];
 
+        after.ring_read = read;
+        after.unparsed += piece->n_unparsed;
+        after.unknown += piece->n_unknown;
         if (piece->n_records == 0) {
-                __atomic_store_n(&counters->ring_read, read, __ATOMIC_RELAXED);
+                mux_viewer_store(viewer, cpu, &after);
                 return;
         }
         uint32_t n_blocks = piece->is_lost ? 0 : viewer->class->blocks.lengths[piece->block];
         if (!mux_viewer_has_room(viewer, n_blocks))
                 mux_viewer_collect(viewer);
-        after.ring_read = read;
         if (!piece->is_lost && mux_viewer_has_room(viewer, n_blocks) &&
                         mux_viewer_send(viewer, cpu, piece, n_blocks, &after))
                 return;
