@@ -13,68 +13,74 @@
 #include "interfaces/json.h"
 #include "interfaces/share.h"
 
-static int read_ids(ExtractChoice *choice, json_object *events) {
-        for (size_t i = 0; i < json_object_array_length(events); i++) {
-                json_object *id = NULL;
+/* The events of a class by their ids. */
+typedef struct EventIndex {
+        json_object *by_id[EXTRACT_IDS];
+} EventIndex;
 
-                if (!json_object_object_get_ex(json_object_array_get_idx(events, i), "id", &id) ||
-                                json_object_get_int64(id) < 0 ||
-                                json_object_get_int64(id) >= EXTRACT_IDS)
-                        return -EBADMSG;
-                extract_keep(choice, (uint16_t)json_object_get_int64(id));
+static int get_id(json_object *object, uint16_t *ret) {
+        json_object *number = json_object_object_get(object, "id");
+        int64_t id = json_object_is_type(number, json_type_int) ? json_object_get_int64(number)
+                                                                : -1;
+
+        *ret = (uint16_t)id;
+        return id < 0 || id >= EXTRACT_IDS ? -EBADMSG : 0;
+}
+
+static int index_events(EventIndex *index, ExtractChoice *choice, json_object *events) {
+        uint16_t id;
+
+        for (size_t i = 0; i < json_object_array_length(events); i++) {
+                json_object *event = json_object_array_get_idx(events, i);
+
+                int r = get_id(event, &id);
+                if (r < 0)
+                        return r;
+                extract_keep(choice, id);
+                index->by_id[id] = event;
         }
         return 0;
 }
 
-/* The layout of an event's records, by its id. */
-static int find_format(json_object *events, uint16_t id, Format **ret) {
-        for (size_t i = 0; i < json_object_array_length(events); i++) {
-                json_object *event = json_object_array_get_idx(events, i);
-                const char *text = json_object_get_string(json_object_object_get(event, "format"));
-
-                if (text && json_object_get_int64(json_object_object_get(event, "id")) == id)
-                        return format_parse(text, strlen(text), ret, NULL) == 0 ? 0 : -EBADMSG;
-        }
-        return -EBADMSG;
-}
-
-static int read_condition(ExtractChoice *choice, json_object *events, json_object *entry) {
+static int read_condition(const EventIndex *index, ExtractChoice *choice, json_object *entry) {
         _cleanup_(format_free_cleanup) Format *format = NULL;
         Condition *condition = NULL;
-        json_object *number = json_object_object_get(entry, "id");
-        int64_t id = json_object_is_type(number, json_type_int) ? json_object_get_int64(number)
-                                                                : -1;
+        uint16_t id;
 
-        if (id < 0 || id >= EXTRACT_IDS)
+        if (get_id(entry, &id) < 0)
                 return -EBADMSG;
-        int r = find_format(events, (uint16_t)id, &format);
-        r = r ?: condition_new(json_object_object_get(entry, "condition"), format, &condition);
-        if (r < 0)
-                return r;
-        r = extract_add_condition(choice, (uint16_t)id, condition);
+        const char *text =
+                        json_object_get_string(json_object_object_get(index->by_id[id], "format"));
+        if (!text || format_parse(text, strlen(text), &format, NULL) < 0)
+                return -EBADMSG;
+        int r = condition_new(json_object_object_get(entry, "condition"), format, &condition);
+        r = r ?: extract_add_condition(choice, id, condition);
         if (r < 0)
                 condition_free(condition);
         return r;
 }
 
-static int read_conditions(ExtractChoice *choice, json_object *events, const char *text) {
+static int read_conditions(const EventIndex *index, ExtractChoice *choice, const char *text) {
         _cleanup_json_ json_object *list = json_parse_own(text);
         int r = json_object_is_type(list, json_type_array) ? 0 : -EBADMSG;
 
         for (size_t i = 0; r == 0 && i < json_object_array_length(list); i++)
-                r = read_condition(choice, events, json_object_array_get_idx(list, i));
+                r = read_condition(index, choice, json_object_array_get_idx(list, i));
         return r;
 }
 
 static int read_events(Class *class, const ClassSetup *setup) {
+        _cleanup_free_ EventIndex *index = calloc(1, sizeof(*index));
         _cleanup_json_ json_object *object = json_tokener_parse(setup->metadata);
         json_object *events = NULL;
 
+        if (!index)
+                return -ENOMEM;
         if (!object || !json_object_object_get_ex(object, "events", &events) ||
                         !json_object_is_type(events, json_type_array))
                 return -EBADMSG;
-        int r = read_ids(&class->choice, events);
-        r = r ?: read_conditions(&class->choice, events, setup->conditions);
+        int r = index_events(index, &class->choice, events);
+        r = r ?: read_conditions(index, &class->choice, setup->conditions);
         return r ?: setup->is_redacted ? masks_new(events, false, &class->masks) : 0;
 }
 
