@@ -139,6 +139,8 @@
  *   VIEWER {entries, finished, memory memfd}  ->  a viewer; it gets nothing yet. If the reader
  *                                           takes the place of one that was killed, all viewers
  *                                           come before RINGS, and those that had joined have
+ *                                   <-      LEFT         it is refused; a question about it is not
+ *                                           answered
  *   RINGS                            ->     as above
  *   JOIN                             ->     the viewer gets what is recorded from now on
  *                                   <-      JOINED

@@ -20,6 +20,7 @@
 #include "consumer/mux.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -258,12 +259,23 @@ static int mux_on_rings(Mux *mux, const ControlMessage *message, int *fds, size_
         return r < 0 || !rings_are_complete(&mux->rings) ? r : mux_find_gaps(mux);
 }
 
-static int mux_on_class(Mux *mux, const ControlMessage *message, int *fds, size_t n_fds) {
+/* An error must not end the other viewers: the viewers of this class are refused. */
+static void mux_refuse(const Mux *mux, const char *what, uint32_t number, int error) {
+        char text[CONTROL_TEXT_MAX];
+
+        (void)snprintf(text,
+                        sizeof(text),
+                        "%s %" PRIu32 " cannot be made: %s",
+                        what,
+                        number,
+                        strerror(-error));
+        order_report(mux->control_fd, CONTROL_REFUSED, -error, text);
+}
+
+static int mux_make_class(Mux *mux, const ControlMessage *message, int *fds) {
         uint32_t number = message->class.number;
         _cleanup_free_ char *metadata = NULL, *conditions = NULL;
 
-        if (n_fds != 3 || number >= SHARE_VIEWERS_MAX || mux->classes[number])
-                return -EBADMSG;
         int r = fd_read_all(fds[0], FRAME_SIZE_MAX, &metadata, NULL);
         r = r ?: fd_read_all(fds[1], FRAME_SIZE_MAX, &conditions, NULL);
         const ClassSetup setup = {
@@ -276,15 +288,40 @@ static int mux_on_class(Mux *mux, const ControlMessage *message, int *fds, size_
         return r ?: class_new(&setup, TAKE_FD(fds[2]), &mux->classes[number]);
 }
 
+static int mux_on_class(Mux *mux, const ControlMessage *message, int *fds, size_t n_fds) {
+        uint32_t number = message->class.number;
+
+        if (n_fds != 3 || number >= SHARE_VIEWERS_MAX || mux->classes[number])
+                return -EBADMSG;
+        int r = mux_make_class(mux, message, fds);
+        if (r < 0)
+                mux_refuse(mux, "class", number, r);
+        return 0;
+}
+
+static int mux_say_left(const Mux *mux, uint32_t number) {
+        ControlMessage answer = { .type = CONTROL_LEFT, .viewer = { .number = number } };
+
+        return order_answer(mux->control_fd, &answer);
+}
+
 static int mux_on_viewer(Mux *mux, const ControlMessage *message, int *fds, size_t n_fds) {
         uint32_t number = message->viewer.number, class = message->viewer.class;
 
         if (n_fds != 3 || number >= SHARE_VIEWERS_MAX || mux->viewers[number] ||
-                        class >= SHARE_VIEWERS_MAX || !mux->classes[class])
+                        class >= SHARE_VIEWERS_MAX)
                 return -EBADMSG;
+        if (!mux->classes[class]) /* it was refused */
+                return mux_say_left(mux, number);
         const MuxViewerFiles files = { TAKE_FD(fds[0]), TAKE_FD(fds[1]), TAKE_FD(fds[2]) };
-        return mux_viewer_new(
+        int r = mux_viewer_new(
                         mux->classes[class], &files, mux->rings.n_cpus, &mux->viewers[number]);
+        if (r == 0)
+                return 0;
+        mux_refuse(mux, "viewer", number, r);
+        if (mux->classes[class]->n_viewers == 0)
+                mux->classes[class] = class_free(mux->classes[class]);
+        return mux_say_left(mux, number);
 }
 
 /* The last viewer of a class takes the class with it. */
@@ -345,8 +382,10 @@ static int mux_handle(Mux *mux, const ControlMessage *message, int *fds, size_t 
         case CONTROL_JOIN:
         case CONTROL_LEAVE:
         case CONTROL_UNVIEW:
-                if (number >= SHARE_VIEWERS_MAX || !mux->viewers[number])
+                if (number >= SHARE_VIEWERS_MAX)
                         return -EBADMSG;
+                if (!mux->viewers[number]) /* it was refused, and the daemon knows */
+                        return 0;
                 if (message->type != CONTROL_UNVIEW)
                         return mux_switch_viewer(mux, number, message->type == CONTROL_JOIN);
                 mux_end_viewer(mux, number);

@@ -161,6 +161,15 @@ static void share_forget_reader(Share *share) {
         }
 }
 
+/* The caller holds the share. */
+static void share_fail_viewer(Share *share, unsigned number, const char *text) {
+        if (share->viewers[number])
+                share_answer(share->viewers[number], -ECANCELED);
+        ShareViewer *viewer = share->viewers[number];
+        if (viewer && !viewer->has_ended)
+                viewer->handlers->on_failed(text, viewer->userdata);
+}
+
 static void share_fail(Share *share, const char *text) {
         if (share->has_failed)
                 return;
@@ -171,13 +180,8 @@ static void share_fail(Share *share, const char *text) {
         feed_link_set_timer(&share->link, 0);
         share_forget_reader(share);
         share->n_viewers++; /* the handlers may free the others */
-        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++) {
-                if (share->viewers[i])
-                        share_answer(share->viewers[i], -ECANCELED);
-                ShareViewer *viewer = share->viewers[i];
-                if (viewer && !viewer->has_ended)
-                        viewer->handlers->on_failed(text, viewer->userdata);
-        }
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                share_fail_viewer(share, i, text);
         if (--share->n_viewers == 0)
                 share_free(share);
 }
@@ -320,12 +324,29 @@ static void share_on_ready(Share *share) {
         worker_submit(share->worker, &share->rings);
 }
 
+/* The reader cannot take the viewer: its session ends, and the others go on. */
+static void share_refuse(Share *share, ShareViewer *viewer) {
+        if (viewer->is_asked)
+                share_note_answer(share);
+        share->n_viewers++; /* the handlers may free it */
+        share_fail_viewer(
+                        share, viewer->number, "the reader of its shared instance cannot take it");
+        if (--share->n_viewers == 0)
+                share_free(share);
+}
+
 static void share_on_answer(Share *share, const ControlMessage *message) {
         uint32_t number = message->viewer.number;
         ControlType wanted = message->type == CONTROL_JOINED ? CONTROL_JOIN : CONTROL_LEAVE;
         ShareViewer *viewer = number < SHARE_VIEWERS_MAX ? share->viewers[number] : NULL;
 
-        if (!viewer || viewer->wanted != wanted || !viewer->is_asked)
+        if (!viewer)
+                return;
+        if (message->type == CONTROL_LEFT && viewer->wanted != CONTROL_LEAVE) {
+                share_refuse(share, viewer);
+                return;
+        }
+        if (viewer->wanted != wanted || !viewer->is_asked)
                 return;
         ShareThen then = viewer->then;
         void *userdata = viewer->userdata;
