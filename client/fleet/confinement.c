@@ -6,22 +6,33 @@
  *
  * - It has no capabilities, and gets none by a program.
  * - It can open no file except those below, and those only to read (Landlock, since Linux 5.13;
- *   without it root can open its own files).
- * - It can run no program, and cannot trace or signal other processes, connect to a socket of this
- *   machine such as that of the bus, mount, load code into the kernel or enter a namespace.
+ *   without it root can open its own files). It can change no file by its name.
+ * - It can start no process and run no program. It cannot trace, signal, limit or slow down other
+ *   processes, and cannot type into root's terminal.
+ * - It reaches programs of this machine by IP only: by no Unix socket such as that of the bus, no
+ *   System V or POSIX IPC and no key.
+ * - It can enter no namespace, mount nothing, and load no code into the kernel.
  *
  * A forbidden call fails with EPERM. The filter is a list of what is forbidden and not of what is
- * allowed: libnats, OpenSSL and the resolver make calls that change with their versions. A build
- * with AddressSanitizer has no confinement: its leak checker starts a process. */
+ * allowed: libnats, OpenSSL and the resolver make calls that change with their versions. Calls that
+ * are newer than the list do not exist here (ENOSYS), and libraries go on without them.
+ *
+ * The kernel uses only the lower 32 bits of most arguments. So a condition that forbids a call
+ * compares only these, or forbids all values with a higher bit as well.
+ *
+ * A build with AddressSanitizer has no confinement: its leak checker starts a process. */
 
 #include "fleet/confinement.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/kd.h>
 #include <linux/landlock.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -35,9 +46,9 @@ int confinement_enter(const FleetSettings *settings _unused_, Reason *reason _un
         return 0;
 }
 #else
-#define READING    (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+#define READING                (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 /* All rights of the first version: later kernels know more, this list is enough for files. */
-#define ALL_RIGHTS ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
+#define ALL_RIGHTS             ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
 
 /* Of the C library's resolver and of OpenSSL. Those that are links lead to what they name. */
 static const char *const readable[] = {
@@ -58,43 +69,130 @@ static const char *const readable[] = {
         "/run/systemd/resolve",
 };
 
+/* The lower 32 bits of an argument are this value. */
+#define IS(argument, value)    SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, UINT32_MAX, value)
+/* A flag of an argument is set, or is not. */
+#define HAS(argument, flag)    SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, flag, flag)
+#define HAS_NO(argument, flag) SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, flag, 0)
+
+/* The first call that libseccomp 2.5.4, the oldest that is supported, does not know by name. From
+ * 424 on a call has one number on all machines. The end is far beyond today's kernels. */
+#define NEW_CALL_FIRST         452
+#define NEW_CALL_END           512
+
 static const struct {
         int call;
         unsigned n_conditions;
         struct scmp_arg_cmp condition;
 } forbidden[] = {
+        /* Programs and processes. A thread can enter no namespace of users or processes, and those
+         * of other kinds need a capability. */
         { SCMP_SYS(execve) },
         { SCMP_SYS(execveat) },
+        { SCMP_SYS(fork) },
+        { SCMP_SYS(vfork) },
+        { SCMP_SYS(clone), 1, HAS_NO(0, CLONE_THREAD) },
+        { SCMP_SYS(unshare) },
+        { SCMP_SYS(setns) },
+        /* Other processes. */
         { SCMP_SYS(ptrace) },
         { SCMP_SYS(process_vm_readv) },
         { SCMP_SYS(process_vm_writev) },
+        { SCMP_SYS(process_madvise) },
+        { SCMP_SYS(process_mrelease) },
+        { SCMP_SYS(kcmp) },
+        { SCMP_SYS(pidfd_open) },
         { SCMP_SYS(pidfd_getfd) },
+        { SCMP_SYS(pidfd_send_signal) },
         { SCMP_SYS(kill) },
         { SCMP_SYS(tkill) },
-        { SCMP_SYS(pidfd_send_signal) },
         { SCMP_SYS(rt_sigqueueinfo) },
         { SCMP_SYS(rt_tgsigqueueinfo) },
+        { SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0) },
+        { SCMP_SYS(setpriority) },
+        { SCMP_SYS(ioprio_set) },
+        { SCMP_SYS(sched_setaffinity) },
+        { SCMP_SYS(sched_setattr) },
+        { SCMP_SYS(sched_setparam) },
+        { SCMP_SYS(sched_setscheduler) },
+        { SCMP_SYS(migrate_pages) },
+        { SCMP_SYS(move_pages) },
+        /* The kernel sends the owner of a descriptor any signal when data comes. */
+        { SCMP_SYS(fcntl), 1, IS(1, F_SETOWN) },
+        { SCMP_SYS(fcntl), 1, IS(1, F_SETOWN_EX) },
+        { SCMP_SYS(ioctl), 1, IS(1, FIOSETOWN) },
+        { SCMP_SYS(ioctl), 1, IS(1, SIOCSPGRP) },
+        /* Standard error may be root's terminal. What is typed there goes to root's shell. */
+        { SCMP_SYS(ioctl), 1, IS(1, TIOCSTI) },
+        { SCMP_SYS(ioctl), 1, IS(1, TIOCLINUX) },
+        { SCMP_SYS(ioctl), 1, IS(1, TIOCSETD) },
+        { SCMP_SYS(ioctl), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, KDGETLED & 0xff00) }, /* keys */
         /* The bus and systemd trust the user id of who connects. Landlock does not cover sockets.
-         */
-        { SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_UNIX) },
-        { SCMP_SYS(socket),
-                        1,
-                        SCMP_A0(SCMP_CMP_GT, AF_NETLINK) }, /* virtual machines, and others */
+         * A socket of a pair may send to any other one. confinement_forbid_sockets() has more. */
+        { SCMP_SYS(socketpair) },
+        { SCMP_SYS(shmget) },
+        { SCMP_SYS(shmat) },
+        { SCMP_SYS(shmctl) },
+        { SCMP_SYS(msgget) },
+        { SCMP_SYS(msgsnd) },
+        { SCMP_SYS(msgrcv) },
+        { SCMP_SYS(msgctl) },
+        { SCMP_SYS(semget) },
+        { SCMP_SYS(semop) },
+        { SCMP_SYS(semtimedop) },
+        { SCMP_SYS(semctl) },
+        { SCMP_SYS(mq_open) },
+        { SCMP_SYS(mq_unlink) },
+        { SCMP_SYS(keyctl) },
+        { SCMP_SYS(add_key) },
+        { SCMP_SYS(request_key) }, /* the kernel may start a program for it */
+        /* Files. Landlock covers none of these calls, truncation only since Linux 6.2. */
+        { SCMP_SYS(open_by_handle_at) },
+        { SCMP_SYS(creat) },
+        { SCMP_SYS(open), 1, HAS(1, O_TRUNC) },
+        { SCMP_SYS(openat), 1, HAS(2, O_TRUNC) },
+        { SCMP_SYS(truncate) },
+        { SCMP_SYS(chmod) },
+        { SCMP_SYS(fchmod) },
+        { SCMP_SYS(fchmodat) },
+        { SCMP_SYS(chown) },
+        { SCMP_SYS(fchown) },
+        { SCMP_SYS(lchown) },
+        { SCMP_SYS(fchownat) },
+        { SCMP_SYS(setxattr) },
+        { SCMP_SYS(fsetxattr) },
+        { SCMP_SYS(lsetxattr) },
+        { SCMP_SYS(removexattr) },
+        { SCMP_SYS(fremovexattr) },
+        { SCMP_SYS(lremovexattr) },
+        { SCMP_SYS(utime) },
+        { SCMP_SYS(utimes) },
+        { SCMP_SYS(futimesat) },
+        { SCMP_SYS(utimensat) },
+        /* Mounts. */
         { SCMP_SYS(mount) },
         { SCMP_SYS(umount2) },
+        { SCMP_SYS(fsopen) },
+        { SCMP_SYS(fsconfig) },
+        { SCMP_SYS(fsmount) },
+        { SCMP_SYS(fspick) },
+        { SCMP_SYS(open_tree) },
         { SCMP_SYS(move_mount) },
+        { SCMP_SYS(mount_setattr) },
         { SCMP_SYS(pivot_root) },
         { SCMP_SYS(chroot) },
-        { SCMP_SYS(setns) },
-        { SCMP_SYS(unshare) },
-        { SCMP_SYS(open_by_handle_at) },
+        /* The kernel. io_uring makes calls that no filter sees. */
         { SCMP_SYS(bpf) },
         { SCMP_SYS(perf_event_open) },
+        { SCMP_SYS(userfaultfd) },
+        { SCMP_SYS(io_uring_setup) },
+        { SCMP_SYS(io_uring_enter) },
+        { SCMP_SYS(io_uring_register) },
         { SCMP_SYS(init_module) },
         { SCMP_SYS(finit_module) },
+        { SCMP_SYS(delete_module) },
         { SCMP_SYS(kexec_load) },
-        { SCMP_SYS(keyctl) },
-        { SCMP_SYS(io_uring_setup) },
+        { SCMP_SYS(kexec_file_load) },
 };
 
 static int confinement_add_path(int ruleset, const char *path) {
@@ -140,6 +238,35 @@ static int confinement_drop_capabilities(void) {
         return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
 }
 
+/* Sockets of other families than these: IP, and netlink for the resolver. */
+static int confinement_forbid_sockets(scmp_filter_ctx filter) {
+        int r = seccomp_rule_add(filter,
+                        SCMP_ACT_ERRNO(EPERM),
+                        SCMP_SYS(socket),
+                        1,
+                        SCMP_A0(SCMP_CMP_GT, AF_NETLINK));
+
+        for (int family = 0; r == 0 && family < AF_NETLINK; family++)
+                if (family != AF_INET && family != AF_INET6)
+                        r = seccomp_rule_add(filter,
+                                        SCMP_ACT_ERRNO(EPERM),
+                                        SCMP_SYS(socket),
+                                        1,
+                                        SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)family));
+        return r;
+}
+
+/* The filter cannot read what the first two have behind a pointer. The C library then uses clone()
+ * and openat(). */
+static int confinement_hide_calls(scmp_filter_ctx filter) {
+        int r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+
+        r = r ?: seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0);
+        for (int call = NEW_CALL_FIRST; r == 0 && call < NEW_CALL_END; call++)
+                r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), call, 0);
+        return r;
+}
+
 static int confinement_forbid_calls(void) {
         scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
         int r = filter ? 0 : -ENOMEM;
@@ -158,6 +285,8 @@ static int confinement_forbid_calls(void) {
                                                SCMP_SYS(tgkill),
                                                1,
                                                &others);
+        r = r ?: confinement_forbid_sockets(filter);
+        r = r ?: confinement_hide_calls(filter);
         r = r ?: seccomp_load(filter);
         seccomp_release(filter);
         return r;

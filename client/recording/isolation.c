@@ -34,6 +34,10 @@ int isolation_seal(Reason *reason _unused_) {
         return 0;
 }
 #else
+#define NEW_NAMESPACES                                                                 \
+        (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+                        CLONE_NEWPID | CLONE_NEWNET)
+
 /* Arguments have 64 bits, but the kernel uses only the lower 32 of some. So a condition that allows
  * a call compares all 64 bits. */
 static const struct {
@@ -78,11 +82,12 @@ static const struct {
                         { SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
                                         SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_TYPE, MAP_PRIVATE) } },
         { SCMP_SYS(mprotect), 1, { SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0) } },
-        /* Threads, but no processes. glibc uses clone() when clone3() does not exist. */
+        /* Threads, but no processes, and none in another namespace, which root may make. glibc uses
+         * clone() when clone3() does not exist. */
         { SCMP_SYS(clone),
                         1,
                         { SCMP_A0(SCMP_CMP_MASKED_EQ,
-                                        CLONE_THREAD | CLONE_VM,
+                                        CLONE_THREAD | CLONE_VM | NEW_NAMESPACES,
                                         CLONE_THREAD | CLONE_VM) } },
         { SCMP_SYS(set_robust_list) },
         { SCMP_SYS(rseq) },

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,6 +102,17 @@ static long attempt(unsigned number) {
                 return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
         case 30:
                 return syscall(SYS_clone3, page, 64);
+        case 31: /* a thread in a namespace of mounts, which root may make */
+                return syscall(SYS_clone,
+                                CLONE_THREAD | CLONE_VM | CLONE_SIGHAND | CLONE_VFORK | CLONE_NEWNS,
+                                0,
+                                0,
+                                0,
+                                0);
+        case 32:
+                return prlimit(getppid(), RLIMIT_CPU, &limit, NULL);
+        case 33:
+                return socketpair(AF_UNIX, SOCK_DGRAM, 0, page);
         default:
                 return -2;
         }
@@ -124,6 +136,8 @@ static int print(struct trace_seq *s,
                         break;
                 if (result == 0 && (i == 5 || i == 6 || i == 29 || i == 30))
                         _exit(0); /* a child */
+                if (result == 0 && i == 31)
+                        (void)syscall(SYS_exit, 0); /* a thread */
                 trace_seq_printf(s,
                                 "%u:%s ",
                                 i,
