@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Records on several machines at the same time, for `record -H a,b` and `snapshot -H a,b`. One loop
  * carries all members. Each machine first makes its session, or finds it. When all are armed or
- * have failed, all get one time at which they start. A machine that is not armed in time starts
- * later, and does not delay the others.
+ * have failed, all get one time at which they start. Machines that are silent or slow do not delay
+ * this time: see hosts_must_wait(). A machine that is armed later starts later.
  *
  * Output: a directory with a file for each machine, and the manifest. A file gets its name when its
  * recording starts. The manifest is written soon after that, when something has changed, and at the
@@ -34,9 +34,9 @@
 #include "remote/near.h"
 #include "terminal/message.h"
 
-/* After the last machine was begun, those that are not yet armed have so much time. */
-#define HOSTS_ARM_NSEC   ((int64_t)5 * 1000 * 1000 * 1000)
+#define HOSTS_ARM_NSEC   ((int64_t)5 * 1000 * 1000 * 1000)  /* the others may take so long */
 #define HOSTS_LEAD_NSEC  ((int64_t)200 * 1000 * 1000)       /* until the packet has come */
+#define HOSTS_BOUND_NSEC ((int64_t)250 * 1000 * 1000)       /* one more uncertain starts later */
 #define HOSTS_WRITE_NSEC ((int64_t)10 * 1000 * 1000 * 1000) /* between two manifests */
 
 typedef struct HostsMember {
@@ -55,7 +55,7 @@ typedef struct Hosts {
         HostsLoop loop;
         StateBoard *board;
         int64_t realtime_offset;
-        int64_t waiting_since; /* all are begun, and one is armed; 0: not yet */
+        int64_t waiting_since; /* see hosts_must_wait() */
         int64_t start_at;      /* 0: not yet decided */
         int64_t written_at;    /* the manifest; 0: never */
         size_t next_text;      /* the member that prints first */
@@ -130,7 +130,8 @@ static void hosts_on_room(void *userdata) {
                 member_end_output(&hosts->members[i]);
 }
 
-/* The time must be ahead for each machine when the packet comes there. */
+/* The time must be ahead for each machine when the packet comes there. A machine chooses how slowly
+ * it answers, so it may not choose how long the others wait. */
 static void hosts_choose_start(Hosts *hosts) {
         int64_t bound = 0;
 
@@ -140,23 +141,29 @@ static void hosts_choose_start(Hosts *hosts) {
                 if (hosts->members[i].state == MEMBER_ARMED)
                         bound = MAX_OF(bound, clock->points[clock->n - 1].bound);
         }
-        hosts->start_at = clock_question_now() + HOSTS_LEAD_NSEC + 2 * bound;
+        hosts->start_at = clock_question_now() + HOSTS_LEAD_NSEC +
+                          2 * MIN_OF(bound, HOSTS_BOUND_NSEC);
 }
 
-static void hosts_start_all(Hosts *hosts) {
-        size_t n_armed = 0, n_waiting = 0;
+/* Whether the start waits for machines that are not armed. The time counts from when the first one
+ * was armed. It counts again from when the last one was begun, and before that from each that has
+ * connected: a long list goes on as long as it gets somewhere, but dead machines, each of which
+ * keeps a place for 30 s, are not awaited. */
+static bool hosts_must_wait(Hosts *hosts) {
+        size_t n_armed = 0, n_waiting = hosts->loop.n_machines - hosts->loop.n_begun;
 
-        if (hosts->start_at != 0 || hosts->loop.n_begun < hosts->loop.n_machines)
-                return;
         for (size_t i = 0; i < hosts->loop.n_begun; i++) {
                 n_armed += hosts->members[i].state == MEMBER_ARMED;
                 n_waiting += hosts->members[i].state < MEMBER_ARMED;
         }
         if (n_armed == 0)
-                return;
-        if (hosts->waiting_since == 0)
                 hosts->waiting_since = clock_question_now();
-        if (n_waiting > 0 && clock_question_now() - hosts->waiting_since < HOSTS_ARM_NSEC)
+        return n_armed == 0 ||
+               (n_waiting > 0 && clock_question_now() - hosts->waiting_since < HOSTS_ARM_NSEC);
+}
+
+static void hosts_start_all(Hosts *hosts) {
+        if (hosts->start_at != 0 || hosts_must_wait(hosts))
                 return;
         hosts_choose_start(hosts);
         for (size_t i = 0; i < hosts->loop.n_begun; i++)
@@ -189,6 +196,8 @@ static void hosts_publish(Hosts *hosts, Member *member) {
 static void hosts_on_change(Member *member) {
         Hosts *hosts = member->group->userdata;
 
+        if (member->state == MEMBER_ARMING && hosts->loop.n_begun < hosts->loop.n_machines)
+                hosts->waiting_since = clock_question_now();
         if (member->state == MEMBER_RECORDING)
                 hosts_publish(hosts, member);
         hosts->must_write = hosts->must_write || member->state >= MEMBER_RECORDING;
@@ -356,6 +365,8 @@ static void hosts_on_next(void *userdata) {
         Hosts *hosts = userdata;
         Member *member = &hosts->members[hosts->loop.n_begun - 1];
 
+        if (hosts->loop.n_begun == hosts->loop.n_machines)
+                hosts->waiting_since = clock_question_now();
         if (hosts->loop.n_signals > 0)
                 member_fail(member, "interrupted before its start");
         else

@@ -39,8 +39,8 @@ def clocks(answer, offset=0, reverse=False):
     return packet(CLOCK_TIMES, answer + struct.pack("<3Q", *times))
 
 
-def serve(offset=0, on_clock=None, stream=b"no stream" * 100, stuck=False, arms=True, starts=True, ends=True,
-          n_signals=0):
+def serve(offset=0, on_clock=None, on_start=None, stream=b"no stream" * 100, stuck=False, arms=True, starts=True,
+          ends=True, n_signals=0):
     """A far side that behaves, but for what the arguments say. n_signals: with so many its recording ends."""
     send(hello(protocol=2))
     while True:
@@ -54,6 +54,8 @@ def serve(offset=0, on_clock=None, stream=b"no stream" * 100, stuck=False, arms=
             send(on_clock(data) if on_clock else clocks(data, offset))
         elif kind == START:
             begin = struct.unpack("<Q", data)[0]
+            if on_start:
+                on_start(begin)
             while not on_clock and time.clock_gettime_ns(time.CLOCK_MONOTONIC) + offset < begin:
                 time.sleep(0.001)
             if not starts:
@@ -121,6 +123,28 @@ def far_slow():
     """Its first answers are lost."""
     began = time.monotonic()
     serve(on_clock=lambda data: clocks(data) if time.monotonic() - began > 3 else b"")
+
+
+def far_lazy():
+    """It answers as late as it may, so that its clocks are uncertain, and no second time."""
+    def answer(data, answered=[]):
+        if answered:
+            return b""
+        answered.append(data)
+        time.sleep(1.8)
+        return clocks(data)
+    serve(on_clock=answer)
+
+
+def far_measured():
+    """It notes how far ahead the start is."""
+    serve(on_start=lambda begin: pathlib.Path(os.environ["FOLDER"], "lead").write_text(
+        str(begin - time.clock_gettime_ns(time.CLOCK_MONOTONIC))))
+
+
+def far_dead():
+    """Nothing answers."""
+    time.sleep(100)
 
 
 def far_unarmed():
@@ -340,6 +364,13 @@ if len(sys.argv) > 2:
 
 # Meanwhile: each of these would be awaited for ever.
 patient = start("good", "slow", "mute", "unarmed", "unstarted", "unended", folder="patient", command=("--", "true"))
+# "measured" leaves its place to the last of the dead ones, and "good" begins when the first of them are given up.
+dead = start("measured", *[f"dead.{i}" for i in range(32)], "good", folder="dead")
+check("dead machines do not delay the start", [] if within(20, (FOLDER / "dead/measured.kts").exists) else ["no start"])
+status, out, errors, machines = run("lazy", "measured")
+lead = int((FOLDER / "lead").read_text())
+check("a machine that answers slowly does not delay the start", [] if machines["lazy"]["clock"][0]["bound"] > 8e8
+      and 0 < lead < 1e9 else [f"{lead} ns", repr(machines), repr(errors)])
 
 status, out, errors, machines = run("good", "ahead", "behind", "unasked")
 check("clocks that are far away are no problem",
@@ -488,5 +519,12 @@ for host, expected in (("mute", "it was not ready"), ("unarmed", "it was not rea
                        ("unstarted", "it did not start"), ("unended", "it did not end")):
     check(f"{host}: {expected}", [] if f"ktracectl: {host}: {expected} within 30 s".encode() in errors else
           [repr(errors)])
+errors = dead.communicate(timeout=60)[1]
+machines = {machine["host"]: machine for machine in
+            json.loads((FOLDER / "dead/manifest.json").read_text())["machines"]}
+check("a machine that connects after dead ones starts late",
+      [] if errors.count(b"no connection within 30 s") == 32 and
+      machines["good"]["started"] - machines["measured"]["started"] > 10e9 else [repr(errors), repr(machines)])
+machines = json.loads((FOLDER / "patient/manifest.json").read_text())["machines"]
 check("a machine whose clocks are slow starts late", [] if machines[1]["started"] > 0 else [repr(machines[1])])
 end()
