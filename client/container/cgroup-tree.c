@@ -7,7 +7,8 @@
  *
  * Any user can make a directory of such a name in a part of the tree that is delegated to them. So
  * only directories of root and of the caller are searched. Then the name of what is found was
- * chosen by root or by the caller, and others can neither hide it nor make the search long. */
+ * chosen by root or by the caller, and others can neither hide it nor make the search long. All
+ * others are searched only to explain why nothing was found. */
 
 #include "container/cgroup-tree.h"
 
@@ -28,6 +29,8 @@
 typedef struct Search {
         const char *id;
         uid_t uid;
+        bool is_foreign; /* also directories of other users */
+        uid_t owner;     /* of the directory that has what was found */
         unsigned n_dirs, depth;
         char path[CGROUP_TREE_PATH_MAX]; /* of the current directory */
         char *found, *second;
@@ -78,9 +81,12 @@ static bool search_is_named(const Search *search, const char *parent, const char
 
 static int search_below(Search *search, int dir, const char *name);
 
-static int search_note(Search *search) {
+static int search_note(Search *search, int dir) {
         char **place = search->found ? &search->second : &search->found;
+        struct stat st;
 
+        if (!search->found && fstat(dir, &st) == 0)
+                search->owner = st.st_uid;
         if (!*place)
                 *place = strdup(search->path);
         return *place ? 0 : -ENOMEM;
@@ -97,9 +103,9 @@ static int search_enter(Search *search, int dir, const char *parent, const char 
                         (int)(sizeof(search->path) - length))
                 r = -ENAMETOOLONG;
         else if (search_is_named(search, parent, name))
-                r = search_note(search);
+                r = search_note(search, dir);
         else if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                        (st.st_uid == 0 || st.st_uid == search->uid))
+                        (search->is_foreign || st.st_uid == 0 || st.st_uid == search->uid))
                 r = search_below(search, dir, name);
         search->path[length] = '\0';
         return r;
@@ -146,6 +152,19 @@ int cgroup_tree_find(int root, uid_t uid, const char *id, char **ret, Reason *re
                                 second);
         *ret = TAKE_PTR(found);
         return 0;
+}
+
+char *cgroup_tree_find_foreign(int root, const char *id, uid_t *ret_owner) {
+        Search search = { .id = id, .is_foreign = true };
+        int r = search_below(&search, root, ".");
+
+        free(search.second);
+        if (r < 0) {
+                free(search.found);
+                return NULL;
+        }
+        *ret_owner = search.owner;
+        return search.found;
 }
 
 /* Returns the end of the directory `unit` in the path, or NULL. */

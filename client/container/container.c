@@ -59,11 +59,27 @@ int container_check_name(const char *option, const char *name, Reason *reason) {
         return 0;
 }
 
+/* Why no container with this id was found. */
+static void search_explain(int tree, const char *id, Reason *note) {
+        uid_t owner = 0;
+        _cleanup_free_ char *path = cgroup_tree_find_foreign(tree, id, &owner);
+
+        if (path)
+                (void)reason_set(note,
+                                KT_E_FAILED,
+                                "it belongs to uid %u: root can use --scope cgroup:%.180s, others "
+                                "need a rule with \"processes\": \"any\" for this",
+                                owner,
+                                path);
+        else
+                (void)reason_set(note, KT_E_FAILED, "it is not running");
+}
+
 static int search_find_id(Search *search, int tree, size_t i, const char *id, Reason *reason) {
         int r = cgroup_tree_find(tree, geteuid(), id, &search->cgroups[i], reason);
 
         if (r == 0 && !search->cgroups[i])
-                (void)reason_set(&search->notes[i], KT_E_FAILED, "it is not running");
+                search_explain(tree, id, &search->notes[i]);
         return r;
 }
 
@@ -98,11 +114,17 @@ static int search_choose(Search *search, char **ret, Reason *reason) {
                                         search->cgroups[first],
                                         search->cgroups[i]);
         }
+        if (first == N_SOURCES && cgroup_tree_is_id(search->name))
+                return reason_set(reason,
+                                KT_E_NO_SUCH_PROCESS,
+                                "-M %s: %s",
+                                search->name,
+                                search->notes[0].text);
         if (first == N_SOURCES)
                 return reason_set(reason,
                                 KT_E_NO_SUCH_PROCESS,
                                 "-M %s: no such container: systemd-machined: %.100s; podman: "
-                                "%.60s; docker: %.60s",
+                                "%.280s; docker: %.280s",
                                 search->name,
                                 search->notes[0].text,
                                 search->notes[1].text,

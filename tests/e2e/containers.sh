@@ -261,6 +261,30 @@ case_container_ambiguous() { # -M refuses a name that two engines have
                 user ktracectl record -M web -e 'raw_syscalls:*'
 }
 
+case_container_rootless() { # -M says whose an id is, and what root and others need; a hostile name is cleaned
+        local hostile other
+        hostile=$(printf '/evil\033[31m') other=$(printf '%064d' 8)
+        new_cgroup "$hostile"
+        chown "$USER_UID" "$CGROUP"
+        new_cgroup "$hostile/libpod-$other.scope"
+        refused 1 "use --scope cgroup:/evil[^[:cntrl:]]*/libpod-$other.scope," \
+                ktracectl record -M "$other" -e 'raw_syscalls:*'
+        new_cgroup /mine
+        chown "$USER_UID" "$CGROUP"
+        new_cgroup "/mine/libpod-$CONTAINER_ID.scope"
+        background user setpriv --no-new-privs "$TARGET" paced 2000 50000
+        echo "$BACKGROUND" >"$CGROUP/cgroup.procs"
+        refused 1 "^ktracectl: -M $CONTAINER_ID: it belongs to uid $USER_UID: root can use --scope \
+cgroup:/mine/libpod-$CONTAINER_ID.scope, others need a rule with .processes.: .any. for this$" \
+                ktracectl record -M "$CONTAINER_ID" -e 'raw_syscalls:*'
+        refused 1 "it belongs to uid $USER_UID" stranger ktracectl record -M "$CONTAINER_ID" -e 'raw_syscalls:*'
+        refused 1 "^ktracectl: -M $(printf '%064d' 9): it is not running$" \
+                ktracectl record -M "$(printf '%064d' 9)" -e 'raw_syscalls:*'
+        recording ktracectl record -q --scope "cgroup:/mine/libpod-$CONTAINER_ID.scope" -e raw_syscalls:sys_enter \
+                -f 'id == 110' -o t.kts # as the message says
+        ends_well 4
+}
+
 case_container_rule() { # -M prints the rule that a user needs for a container of others, and this rule allows it
         engine podman "echo $CONTAINER_ID"
         new_cgroup /machine.slice

@@ -98,8 +98,9 @@ static void test_two(void) {
 
 /* Another user has made a directory of this name, and many others. */
 static void test_foreign(void) {
-        _cleanup_free_ char *found = NULL, *mine = NULL;
+        _cleanup_free_ char *found = NULL, *foreign = NULL, *mine = NULL;
         g_autofree char *delegated = NULL;
+        uid_t owner = 0;
 
         if (geteuid() != 0) {
                 g_test_skip("it needs root, to give a directory away");
@@ -111,6 +112,10 @@ static void test_foreign(void) {
         g_assert_no_errno(chown(delegated, 1000, 1000));
         g_assert_cmpint(find(&found, NULL), ==, 0);
         g_assert_null(found);
+        _cleanup_close_ int root = open(tree, O_RDONLY | O_DIRECTORY);
+        foreign = cgroup_tree_find_foreign(root, ID, &owner);
+        g_assert_cmpstr(foreign, ==, "/user.slice/user-1000.slice/docker-" ID ".scope");
+        g_assert_cmpuint(owner, ==, 1000);
         /* But root's container stays root's when its directory is given to its own root. */
         make("/machine.slice/libpod-" ID ".scope");
         g_free(g_steal_pointer(&delegated));
