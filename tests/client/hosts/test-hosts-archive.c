@@ -94,6 +94,27 @@ static char *read_member(const Fixture *f, const char *name, size_t *ret_size) {
         return text;
 }
 
+/* Perfetto and tar(1) read the same members, and tar has nothing to complain about. */
+static void check_list(const Fixture *f, const char *expected) {
+        g_autofree char *list = NULL, *complaints = NULL;
+        const char *argv[] = { "tar", "-tf", f->out, NULL };
+        int status;
+
+        g_assert_true(g_spawn_sync(NULL,
+                        (char **)argv,
+                        NULL,
+                        G_SPAWN_SEARCH_PATH,
+                        NULL,
+                        NULL,
+                        &list,
+                        &complaints,
+                        &status,
+                        NULL));
+        g_assert_cmpint(status, ==, 0);
+        g_assert_cmpstr(complaints, ==, "");
+        g_assert_cmpstr(list, ==, expected);
+}
+
 static void test_members(void) {
         const Selection all = {};
         g_autofree char *first = NULL, *second = NULL, *text = NULL;
@@ -104,6 +125,7 @@ static void test_members(void) {
         add_machine(&f, 0, 0);
         add_machine(&f, 1, INT64_C(1000000000000));
         g_assert_cmpint(archive(&f, &all), ==, KT_EXIT_OK);
+        check_list(&f, "m0.pftrace\nm1.pftrace\nperfetto_manifest.json\n");
         first = read_member(&f, "m0.pftrace", &first_size);
         second = read_member(&f, "m1.pftrace", &second_size);
         g_assert_cmpmem(first, first_size, second, second_size);
@@ -135,6 +157,7 @@ static void test_refused(void) {
         path = in_directory(&f, "m1.kts");
         g_assert_true(g_file_set_contents(path, "text", 4, NULL));
         g_assert_cmpint(archive(&f, &all), ==, KT_EXIT_LOST);
+        check_list(&f, "m0.pftrace\nperfetto_manifest.json\n");
         member = read_member(&f, "m0.pftrace", &size);
         g_assert_nonnull(member);
         g_assert_null(read_member(&f, "m1.pftrace", &size));
