@@ -3,6 +3,10 @@
 # completion.sh SOURCE-DIR: what bash and fish offer for words with a second verb in them, beside a ktracectl that has
 # two recordings and a saved session. No name that they could offer is run.
 set -u
+# With a mount namespace it has an /etc/ssh of its own.
+if [ -z "${OWN_SSH:-}" ] && [ -d /etc/ssh ] && unshare -rm true 2>/dev/null; then
+        OWN_SSH=1 exec unshare -rm "$0" "$@"
+fi
 folder=$(mktemp -d)
 home=$(mktemp -d)
 trap 'rm -rf "$folder" "$home"' EXIT
@@ -31,7 +35,23 @@ cat >"$home/.ssh/config" <<'END'
 Host web1 web2
         User root
 Host *.example !db
+Host="web 3" "web4" # web5
+Include conf.d/*.conf ~/more /no/such/file
+Include pipe
 END
+mkdir "$home/.ssh/conf.d" "$home/etc-ssh"
+mkfifo "$home/.ssh/pipe" # it is no file, and would be waited for
+printf 'Host web6\nInclude more.conf\n' >"$home/.ssh/conf.d/a.conf"
+echo 'Host web7' >"$home/.ssh/more.conf" # only an included file includes it
+echo 'host web8' >"$home/more"
+printf 'Include ssh.d/*\nHost web9\n' >"$home/etc-ssh/ssh_config"
+mkdir "$home/etc-ssh/ssh.d"
+echo 'Host web10' >"$home/etc-ssh/ssh.d/10.conf"
+machine=()
+if [ -n "${OWN_SSH:-}" ]; then
+        mount --bind "$home/etc-ssh" /etc/ssh
+        machine=(web9 web10)
+fi
 cat >"$home/.ssh/known_hosts" <<'END'
 db1,192.0.2.1 ssh-ed25519 AAAA
 |1|aGFzaA==|aGFzaA== ssh-ed25519 AAAA
@@ -40,7 +60,10 @@ END
 # shellcheck disable=SC2016
 printf 'evil$(touch${IFS}%s/pwned) ssh-ed25519 AAAA\n' "$folder" >>"$home/.ssh/known_hosts"
 # shellcheck disable=SC2016
-printf 'Host evil$(touch${IFS}%s/pwned)\n' "$folder" >>"$home/.ssh/config"
+printf 'Host evil$(touch${IFS}%s/pwned)\nInclude evil$(touch${IFS}%s/pwned) `touch${IFS}%s/pwned`*\n' "$folder" \
+        "$folder" "$folder" >>"$home/.ssh/config"
+# shellcheck disable=SC2016
+echo 'Host web11' >"$home/.ssh/conf.d/"'$(touch${IFS}$FOLDER${HOME:0:1}pwned).conf'
 printf '#!/bin/sh\n[ -z "${EVIL:-}" ] || echo '\''evil$(touch${IFS}%s/pwned).service'\''\n' "$folder" >"$home/systemctl"
 chmod +x "$home/systemctl"
 export FOLDER=$folder
@@ -101,14 +124,14 @@ runs_nothing() {
 
 offers 'ktracectl spo' 'spool'
 offers 'ktracectl status ' 'box'
-offers 'ktracectl -H web' 'web1 web2'
+offers 'ktracectl -H web' "$(printf '%s\n' web1 web2 web4 web6 web8 web11 "${machine[@]}" | LC_ALL=C sort | xargs)"
 offers 'ktracectl list --host db' 'db1'
-offers 'ktracectl -H db1,web' 'db1,web1 db1,web2'
+offers 'ktracectl -H db1,web2' 'db1,web2'
 offers 'ktracectl list --host db1,web1,db' 'db1,web1,db1'
 offers 'ktracectl -H @ru' '@rules.json'
 # As in an interactive bash, which keeps what stands before a word break.
-COMP_WORDBREAKS=' @:' complete_bash 'ktracectl -H db1,root@web'
-compare bash 'ktracectl -H db1,root@web with word breaks' 'web1 web2' "${COMPREPLY[@]}"
+COMP_WORDBREAKS=' @:' complete_bash 'ktracectl -H db1,root@web2'
+compare bash 'ktracectl -H db1,root@web2 with word breaks' 'web2' "${COMPREPLY[@]}"
 mkdir trace-folder
 complete_bash 'ktracectl -H a,b record -o '
 compare bash 'ktracectl -H a,b record -o' 'trace-folder' "${COMPREPLY[@]}"

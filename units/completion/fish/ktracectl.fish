@@ -38,10 +38,35 @@ function __ktracectl_containers
     docker ps --format '{{.Names}}' 2>/dev/null
 end
 
+# The words after a key in a file of ssh's configuration, a line for each.
+function __ktracectl_ssh_words --argument-names key file
+    string match -rgi "^\s*$key(?:\s*=\s*|\s+)([^#]*)" <$file | string match -ra '"[^"]*"|[^\s"]+' | string trim -c '"'
+end
+
+# The files of ssh's configuration: the user's, the machine's, and those that they include. What these include is left
+# out. fish expands no pattern in a variable. sh expands the one of an Include, and runs nothing in it.
+function __ktracectl_ssh_files
+    for main in ~/.ssh/config /etc/ssh/ssh_config
+        test -f $main || continue
+        set -l dir (string replace -r '/[^/]*$' '' -- $main)
+        printf '%s\n' $main
+        for pattern in (__ktracectl_ssh_words include $main)
+            if string match -q '~/*' -- $pattern
+                set pattern ~/(string sub -s 3 -- $pattern)
+            else if not string match -q '/*' -- $pattern
+                set pattern $dir/$pattern
+            end
+            command sh -c 'IFS=; for file in $1; do [ ! -f "$file" ] || printf "%s\n" "$file"; done' sh $pattern
+        end
+    end
+end
+
 # Hosts of -H: what ssh's configuration names, and known hosts that are not hashed.
 function __ktracectl_hosts
     begin
-        string match -rgi '^\s*host\s+(.*)' <~/.ssh/config | string split -n ' ' | string match -rv '[*?!]'
+        for file in (__ktracectl_ssh_files)
+            __ktracectl_ssh_words host $file | string match -rv '[*?!]'
+        end
         string match -rg '^([^|@#\s\[]\S*)' <~/.ssh/known_hosts | string split ','
     end 2>/dev/null | string match -r '^[A-Za-z0-9._:@%+-]+$'
 end
