@@ -113,6 +113,21 @@
  *
  * The instance cannot be removed while this process holds its files, so the process is ended first.
  *
+ * A process whose first message is HISTORY keeps who every task of the machine was, and when. It
+ * reads an instance that records births, ends and changes of credentials of all tasks:
+ *
+ *   HISTORY {ids and offsets, kprobe_profile}  ->
+ *                                   <-      READY        the sandbox is closed
+ *   RINGS                            ->     as above, repeated until all CPUs are sent
+ *   SEEDS {memfd of ControlSeed}     ->     what the daemon has read in /proc; once or more
+ *   ASK {user, empty memfd}          ->
+ *                                   <-      LIVES {errno, number}  it has written them
+ * (ControlLife) into the memfd
+ *                                   <-      or REFUSED {errno, text}, and exits
+ *
+ * A snapshot for one user of what all tasks did has `lives` in its SETUP, and as its last fd the
+ * memfd of ControlLife. Its stream has the records of these lives only.
+ *
  * A judged stream of a session with histograms counts them itself, and so does any other stream on
  * a kernel without histograms (SETUP with `counted` and their plan). It then begins without a sink
  * and reads the rings from the start. Sinks come and go:
@@ -189,6 +204,9 @@ typedef enum ControlType {
         CONTROL_UNVIEW,
         CONTROL_VIEW,
         CONTROL_INNER_PIDS,
+        CONTROL_HISTORY,
+        CONTROL_SEEDS,
+        CONTROL_ASK,
         CONTROL_READY = 32,
         CONTROL_EXAMINING,
         CONTROL_ATTACHED,
@@ -209,6 +227,7 @@ typedef enum ControlType {
         CONTROL_JOINED,
         CONTROL_LEFT,
         CONTROL_ADOPTED,
+        CONTROL_LIVES,
 } ControlType;
 
 typedef enum ControlCountsVerb {
@@ -245,6 +264,37 @@ typedef struct ControlInnerPid {
         uint32_t reserved; /* 0 */
         uint64_t from_nsec, until_nsec;
 } ControlInnerPid;
+
+/* The time in which a task was plainly one user's. */
+#define CONTROL_LIVES_MAX (1U << 20)
+
+typedef struct ControlLife {
+        uint32_t tid;
+        uint32_t reserved;        /* 0 */
+        uint64_t from_nsec;       /* both are part of the life */
+        uint64_t to_nsec;         /* its end, or when the answer was made */
+        char comm[TASK_NAME_MAX]; /* its last name in this life; "": unknown */
+} ControlLife;
+
+/* A task in /proc. */
+#define CONTROL_SEEDS_MAX (1U << 18)
+/* The probes of a history's instance, "ktrace_history_NAME". kprobe_profile has no groups. */
+#define CONTROL_HISTORY_PROBES 4
+
+typedef struct ControlSeed {
+        uint32_t tid, tgid;
+        uint32_t uids[4], gids[4]; /* real, effective, saved, file system */
+        uint64_t permitted;        /* capabilities */
+        uint32_t is_in_first_namespace, is_dumpable;
+        char comm[TASK_NAME_MAX];
+} ControlSeed;
+
+/* Offsets of credentials in the records of an event. */
+typedef struct ControlCredentials {
+        uint32_t uids[4], gids[4]; /* real, effective, saved, file system; 4 bytes */
+        uint32_t permitted;        /* capabilities, 8 bytes */
+        uint32_t level;            /* of the user namespace, 4 bytes; 0: the first one */
+} ControlCredentials;
 
 /* The place of a text in a record. */
 typedef struct ControlText {
@@ -325,6 +375,9 @@ typedef struct ControlMessage {
                         ControlText fork_name, exit_name, exec_file;
                         uint32_t compressed; /* write packed frames */
                         uint32_t shared;     /* VIEW follows instead of RINGS */
+                        uint32_t n_lives;    /* the last fd has so many ControlLife, and only their
+                                                records may pass; snapshot only */
+                        uint32_t has_lives;
                 } setup; /* fds: metadata JSON (sealed memfd), then the sink. A spool has no sink:
                             its second fd is saved_cmdlines, read when a file ends, or is missing. A
                             judged spool has none. */
@@ -366,6 +419,37 @@ typedef struct ControlMessage {
                 struct {
                         uint32_t n; /* entries of the memfd */
                 } inner_pids;       /* fd: ControlInnerPid[n] */
+
+                struct {
+                        uint32_t n_cpus, subbuf_size;
+                        uint64_t buffer_bytes; /* one CPU's ring */
+                        int32_t clock;         /* clockid_t of the instance's clock */
+                        /* Ids of events, and offsets in their records */
+                        uint32_t fork_id, fork_child, exit_id, exec_id, exec_old;
+                        ControlText fork_name, exit_name, exec_file;
+                        uint32_t clone_id, clone_flags; /* 8 bytes */
+                        uint32_t commit_id;
+                        ControlCredentials commit;
+                        uint32_t dumpable_id, dumpable_mm, dumpable_value; /* 8 and 4 bytes */
+                        uint32_t done_id, done_mm, done_flags;             /* 8 bytes */
+                        ControlCredentials done;
+                } history; /* fd: kprobe_profile */
+
+                struct {
+                        uint32_t n;
+                        uint32_t reserved;   /* 0 */
+                        uint64_t begin_nsec; /* before the first task was read */
+                        uint64_t end_nsec;   /* after the last one was read */
+                } seeds;                     /* fd: ControlSeed[n] */
+
+                struct {
+                        uint32_t uid, gid;
+                } ask; /* fd: the memfd for the answer */
+
+                struct {
+                        int32_t error;
+                        uint32_t n;
+                } lives;
 
                 struct {
                         uint32_t kind; /* CONTROL_SINK_PIPE or CONTROL_SINK_SOCKET */

@@ -3,8 +3,8 @@
 /* ktrace-consumer moves one stream: ring -> clean -> frame -> sink. Each stream has its own
  * process. The daemon starts it (control socket as fd 3), or ktrace-consumer.socket does. It runs
  * until its sink or its session ends. control.h describes the messages. By the daemon's first
- * message the program becomes an inspector (inspector.c), a reader of histograms (hist-reader.c) or
- * a reader of the spool (spool-reader.c) instead.
+ * message the program becomes an inspector (inspector.c), a reader of histograms (hist-reader.c), a
+ * reader of the spool (spool-reader.c) or the history of tasks (history.c) instead.
  *
  * Wake-ups: when idle, the consumer sleeps in epoll, and the instance's buffer_percent is 0. Then
  * the first event wakes the consumer, and nothing else does. When active, buffer_percent is
@@ -37,6 +37,7 @@
 #include "consumer/consumer-counts.h"
 #include "consumer/consumer-spool.h"
 #include "consumer/hist-reader.h"
+#include "consumer/history.h"
 #include "consumer/inspector.h"
 #include "consumer/mux.h"
 #include "consumer/pump.h"
@@ -778,6 +779,8 @@ static bool run_other(const ControlMessage *order) {
                 spool_reader_run(CONTROL_FD);
         else if (order->type == CONTROL_SHARE)
                 mux_run(CONTROL_FD);
+        else if (order->type == CONTROL_HISTORY)
+                history_run(CONTROL_FD);
         else
                 return false;
         return true;

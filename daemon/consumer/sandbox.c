@@ -127,12 +127,13 @@ int sandbox_end_receiving(void) {
 #define LOAD_FLAGS \
         (SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_TSYNC_ESRCH | SECCOMP_FILTER_FLAG_LOG)
 
-#define STREAM (1U << SANDBOX_STREAM | 1U << SANDBOX_CLIENT_STREAM)
-#define CLIENT (1U << SANDBOX_CLIENT_STREAM)
-#define SPOOL  (1U << SANDBOX_SPOOL_READER)
-#define MUX    (1U << SANDBOX_MUX)
-#define OTHERS (~(STREAM | SPOOL | MUX))
-#define ALL    (~0U)
+#define STREAM  (1U << SANDBOX_STREAM | 1U << SANDBOX_CLIENT_STREAM)
+#define CLIENT  (1U << SANDBOX_CLIENT_STREAM)
+#define SPOOL   (1U << SANDBOX_SPOOL_READER)
+#define MUX     (1U << SANDBOX_MUX)
+#define HISTORY (1U << SANDBOX_HISTORY)
+#define OTHERS  (~(STREAM | SPOOL | MUX | HISTORY))
+#define ALL     (~0U)
 
 /* A system call that these roles may make, if all conditions hold. An argument has 64 bits, but the
  * kernel uses only the lower 32 of a descriptor. So a condition that allows a call must compare all
@@ -192,8 +193,8 @@ static const Allowed allowed[] = {
                                         SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_TYPE, MAP_SHARED) } },
         /* For an error message of this program or of the C library. */
         { SCMP_SYS(write), OTHERS, 1, { SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO) } },
-        { SCMP_SYS(writev), OTHERS | SPOOL | MUX, 1, { SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO) } },
-        { SCMP_SYS(write), STREAM | SPOOL | MUX },
+        { SCMP_SYS(writev), OTHERS | SPOOL | MUX | HISTORY, 1, { SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO) } },
+        { SCMP_SYS(write), STREAM | SPOOL | MUX | HISTORY },
         { SCMP_SYS(writev), STREAM },
         { SCMP_SYS(pwritev2), CLIENT },
         { SCMP_SYS(ftruncate), STREAM },
@@ -306,6 +307,7 @@ int sandbox_close(SandboxRole role) {
                 [SANDBOX_HIST_READER] = "histogram reader",
                 [SANDBOX_SPOOL_READER] = "recording reader",
                 [SANDBOX_MUX] = "reader of a shared instance",
+                [SANDBOX_HISTORY] = "history of tasks",
         };
         char byte;
 

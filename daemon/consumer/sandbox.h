@@ -11,6 +11,7 @@ typedef enum SandboxRole {
         SANDBOX_HIST_READER,
         SANDBOX_SPOOL_READER,
         SANDBOX_MUX, /* one instance for several sessions */
+        SANDBOX_HISTORY,
         _SANDBOX_ROLE_N,
 } SandboxRole;
 

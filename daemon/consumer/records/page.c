@@ -185,22 +185,23 @@ static inline bool page_event_has_name(const PageJudge *judge, uint16_t id) {
         return judge->names && command_names_has_event(judge->names, id);
 }
 
-static void page_read_name(const Record *record,
+void page_read_name(const uint8_t *record,
+                size_t record_size,
                 const ControlText *place,
                 bool is_path,
                 char ret[TASK_NAME_MAX]) {
         size_t at = place->offset, size = TASK_NAME_MAX;
 
         if (place->is_located) {
-                if (at + 4 > record->size)
+                if (at + 4 > record_size)
                         return;
-                uint32_t location = page_get_u32(record->body + at);
+                uint32_t location = page_get_u32(record + at);
                 at = location & UINT16_MAX;
                 size = location >> 16;
         }
-        if (place->offset == 0 || at > record->size || size > record->size - at)
+        if (place->offset == 0 || at > record_size || size > record_size - at)
                 return;
-        const char *text = (const char *)record->body + at;
+        const char *text = (const char *)record + at;
         size_t length = strnlen(text, size);
         const char *slash = is_path ? memrchr(text, '/', length) : NULL;
         if (slash) { /* only the last part: the kernel names an exec'ed task after it */
@@ -226,7 +227,7 @@ static int note_life(const PageJudge *judge, const Record *record, uint64_t nsec
         const ControlText *place = event.kind == LIFE_EXIT   ? &judge->exit_name
                                    : event.kind == LIFE_FORK ? &judge->fork_name
                                                              : &judge->exec_file;
-        page_read_name(record, place, event.kind == LIFE_EXEC, event.name);
+        page_read_name(record->body, record->size, place, event.kind == LIFE_EXEC, event.name);
         return lives_note(judge->lives, &event);
 }
 

@@ -86,6 +86,14 @@ void page_judge(const PageJudge *judge,
                 PageTally *tally,
                 PageSummary *summary);
 
+/* Reads the text at a place of a record, or leaves ret unchanged. is_path: only the part after the
+ * last slash, as the kernel names an executed task. */
+void page_read_name(const uint8_t *record,
+                size_t record_size,
+                const ControlText *place,
+                bool is_path,
+                char ret[TASK_NAME_MAX]);
+
 /* Returns false to drop the record. */
 typedef bool (*PageVisit)(const uint8_t *record, size_t size, uint64_t nsec, void *userdata);
 /* Calls visit for each record. Returns how many records remain. */

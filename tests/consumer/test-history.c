@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The process that keeps whose tasks were, driven from its control socket: hand-made sub-buffers
+ * stand for the kernel's rings, and a memfd for kprobe_profile. */
+
+#include <glib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "consumer-fixture.h"
+
+#define USER  1000
+#define GROUP 100
+
+enum { ID_CLONE = 400, ID_COMMIT, ID_DUMPABLE, ID_DONE };
+
+/* Where the records have their fields; the pid of the record's own task is at 4. */
+enum {
+        AT_FIRST = 8,
+        AT_SECOND = 16,
+        AT_UIDS = 24,
+        AT_GIDS = 40,
+        AT_PERMITTED = 56,
+        AT_LEVEL = 64,
+        RECORD_SIZE = 68,
+};
+
+static int profile_fd;
+
+static uint64_t get_now(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return control_nsec(&now);
+}
+
+static void set_missed(unsigned n) {
+        g_autofree char *text = g_strdup_printf("  ktrace_history_clone   7   0\n"
+                                                "  ktrace_history_commit  7   %u\n"
+                                                "  another                7   99\n"
+                                                "  ktrace_history_done    7   0\n"
+                                                "  ktrace_history_undumpable 7 0\n",
+                        n);
+
+        g_assert_no_errno(ftruncate(profile_fd, 0));
+        g_assert_cmpint(pwrite(profile_fd, text, strlen(text), 0), ==, strlen(text));
+}
+
+static ControlCredentials make_places(void) {
+        ControlCredentials at = { .permitted = AT_PERMITTED, .level = AT_LEVEL };
+
+        for (uint32_t i = 0; i < 4; i++) {
+                at.uids[i] = AT_UIDS + 4 * i;
+                at.gids[i] = AT_GIDS + 4 * i;
+        }
+        return at;
+}
+
+static void set_up(Rig *rig) {
+        const ControlMessage message = {
+                .type = CONTROL_HISTORY,
+                .history = { .n_cpus = 2,
+                                .subbuf_size = PAGE_SIZE_TEST,
+                                .buffer_bytes = 64 * 1024,
+                                .clock = CLOCK_MONOTONIC,
+                                .fork_id = EVENT_ID_FORK,
+                                .fork_child = AT_FIRST,
+                                .exit_id = EVENT_ID_EXIT,
+                                .exec_id = EVENT_ID_EXEC,
+                                .exec_old = AT_SECOND,
+                                .clone_id = ID_CLONE,
+                                .clone_flags = AT_FIRST,
+                                .commit_id = ID_COMMIT,
+                                .commit = make_places(),
+                                .dumpable_id = ID_DUMPABLE,
+                                .dumpable_mm = AT_FIRST,
+                                .dumpable_value = AT_SECOND,
+                                .done_id = ID_DONE,
+                                .done_mm = AT_FIRST,
+                                .done_flags = AT_SECOND,
+                                .done = make_places() },
+        };
+
+        profile_fd = memfd_create("profile", MFD_CLOEXEC);
+        set_missed(3);
+        rig_start(rig,
+                        rig_user() ? (const char *[]){ "--user", rig_user(), NULL }
+                                   : (const char *[]){ NULL });
+        rig->n_cpus = 2;
+        rig_send(rig, &message, &profile_fd, 1);
+        rig_await(rig, CONTROL_READY, NULL);
+        rig_give_rings(rig);
+}
+
+static void tear_down(Rig *rig) {
+        rig_free(rig);
+        close(profile_fd);
+}
+
+/* One sub-buffer with one record. */
+static void feed(Rig *rig,
+                unsigned cpu,
+                uint64_t nsec,
+                uint16_t id,
+                uint32_t tid,
+                const uint8_t *rest) {
+        uint8_t page[PAGE_SIZE_TEST];
+        PageBuilder builder;
+
+        page_begin(&builder, page);
+        page_set_time(&builder, nsec);
+        uint8_t *record = page_add_record(&builder, id, tid, RECORD_SIZE);
+        memcpy(record + 8, rest + 8, RECORD_SIZE - 8);
+        record[2] = record[3] = 0;
+        page_end(&builder, 0);
+        g_assert_true(rig_feed(rig, cpu, page));
+}
+
+static void feed_exec(Rig *rig,
+                unsigned cpu,
+                uint64_t nsec,
+                uint32_t tid,
+                uint32_t uid,
+                uint32_t flags) {
+        uint8_t record[RECORD_SIZE] = {};
+
+        page_put_u32(record + AT_FIRST, tid);
+        page_put_u32(record + AT_SECOND, flags);
+        for (unsigned i = 0; i < 4; i++) {
+                page_put_u32(record + AT_UIDS + 4 * i, uid);
+                page_put_u32(record + AT_GIDS + 4 * i, GROUP);
+        }
+        feed(rig, cpu, nsec, ID_DONE, tid, record);
+}
+
+static void feed_number(Rig *rig, uint64_t nsec, uint16_t id, uint32_t tid, uint32_t number) {
+        uint8_t record[RECORD_SIZE] = {};
+
+        page_put_u32(record + AT_FIRST, number);
+        feed(rig, 0, nsec, id, tid, record);
+}
+
+/* The tids of the lives, in their order. */
+static char *ask(Rig *rig, uint32_t uid) {
+        const ControlMessage question = { .type = CONTROL_ASK, .ask = { uid, GROUP } };
+        _cleanup_close_ int fd = memfd_create("lives", MFD_CLOEXEC);
+        GString *text = g_string_new("");
+        ControlMessage answer;
+        ControlLife life;
+
+        rig_send(rig, &question, &fd, 1);
+        rig_await(rig, CONTROL_LIVES, &answer);
+        g_assert_cmpint(answer.lives.error, ==, 0);
+        for (uint32_t i = 0; i < answer.lives.n; i++) {
+                g_assert_cmpint(pread(fd, &life, sizeof(life), (off_t)(i * sizeof(life))),
+                                ==,
+                                sizeof(life));
+                g_assert_cmpuint(life.from_nsec, <=, life.to_nsec);
+                g_string_append_printf(text, "%s%u", i > 0 ? " " : "", life.tid);
+        }
+        g_assert_cmpint(lseek(fd, 0, SEEK_END), ==, answer.lives.n * sizeof(life));
+        return g_string_free(text, FALSE);
+}
+
+static void assert_lives(Rig *rig, uint32_t uid, const char *wanted) {
+        g_autofree char *tids = ask(rig, uid);
+
+        g_assert_cmpstr(tids, ==, wanted);
+}
+
+static void test_answer(void) {
+        uint64_t now = get_now();
+        Rig rig;
+
+        set_up(&rig);
+        assert_lives(&rig, USER, "");
+        feed_exec(&rig, 0, now - 500, 5, USER, 1);
+        feed_exec(&rig, 1, now - 400, 6, USER, 0); /* not dumpable */
+        feed_exec(&rig, 1, now - 300, 7, 0, 1);
+        feed_number(&rig, now - 200, ID_CLONE, 5, 0);
+        feed_number(&rig, now - 199, EVENT_ID_FORK, 5, 8);
+        assert_lives(&rig, USER, "5 8");
+        assert_lives(&rig, 0, "7");
+        feed_number(&rig, get_now() - 100, ID_COMMIT, 8, 0); /* to root */
+        feed_number(&rig, get_now(), EVENT_ID_EXIT, 5, 0);
+        assert_lives(&rig, USER, "5 8"); /* both are over */
+        tear_down(&rig);
+}
+
+/* Lost records, and a probe that did not run. */
+static void test_losses(void) {
+        Rig rig;
+
+        set_up(&rig);
+        feed_exec(&rig, 0, get_now(), 5, USER, 1);
+        assert_lives(&rig, USER, "5");
+        uint64_t before = get_now();
+        rig_set_stats(&rig, 1, 0, 0, 1);
+        feed_exec(&rig, 0, before, 6, USER, 1);
+        g_autofree char *tids = ask(&rig, USER);
+        g_assert_null(strchr(tids, '6'));
+        feed_exec(&rig, 0, get_now(), 7, USER, 1);
+        g_autofree char *later = ask(&rig, USER);
+        g_assert_nonnull(strchr(later, '7'));
+        before = get_now();
+        set_missed(4);
+        feed_exec(&rig, 0, before, 8, USER, 1);
+        g_autofree char *last = ask(&rig, USER);
+        g_assert_null(strchr(last, '8'));
+        tear_down(&rig);
+}
+
+static void test_probe_removed(void) {
+        ControlMessage message;
+        Rig rig;
+
+        set_up(&rig);
+        assert_lives(&rig, USER, "");
+        g_assert_no_errno(ftruncate(profile_fd, 0));
+        rig_await(&rig, CONTROL_REFUSED, &message);
+        g_assert_cmpint(message.status.error, ==, ENOENT);
+        rig_exit_status(&rig);
+        tear_down(&rig);
+}
+
+static void test_seeds(void) {
+        ControlSeed seed = { .tid = 9,
+                .tgid = 9,
+                .uids = { USER, USER, USER, USER },
+                .gids = { GROUP, GROUP, GROUP, GROUP },
+                .is_in_first_namespace = 1,
+                .is_dumpable = 1 };
+        Rig rig;
+
+        set_up(&rig);
+        assert_lives(&rig, USER, "");
+        ControlMessage message = { .type = CONTROL_SEEDS,
+                .seeds = { .n = 1, .begin_nsec = get_now(), .end_nsec = get_now() } };
+        _cleanup_close_ int fd = fd_memfd_sealed("seeds", &seed, sizeof(seed));
+        rig_send(&rig, &message, &fd, 1);
+        assert_lives(&rig, USER, "9");
+        /* Not as many as it says. */
+        message.seeds.n = 2;
+        _cleanup_close_ int fewer = fd_memfd_sealed("seeds", &seed, sizeof(seed));
+        rig_send(&rig, &message, &fewer, 1);
+        rig_await(&rig, CONTROL_REFUSED, NULL);
+        tear_down(&rig);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/history/answer", test_answer);
+        g_test_add_func("/history/losses", test_losses);
+        g_test_add_func("/history/probe-removed", test_probe_removed);
+        g_test_add_func("/history/seeds", test_seeds);
+        return g_test_run();
+}
