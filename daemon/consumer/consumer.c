@@ -203,11 +203,32 @@ static void consumer_report_end(Consumer *c) {
                                 c->pump.tally.n_doubtful);
 }
 
+/* One user's part of the records of all has no counts: they would show what others do. */
+static int consumer_put_past_summary(Consumer *c,
+                Queue *queue,
+                const char *code,
+                const char *reason,
+                size_t names_max) {
+        PageTally tally;
+        const TaskNames *names = past_get_names(c->pump.past, &tally);
+        const Summary summary = {
+                .tally = &tally,
+                .task_names = names,
+                .names_max = names_max,
+                .code = code,
+                .reason = reason,
+        };
+
+        return summary_put(queue, &summary);
+}
+
 int consumer_put_summary(Consumer *c,
                 Queue *queue,
                 const char *code,
                 const char *reason,
                 size_t names_max) {
+        if (c->pump.past)
+                return consumer_put_past_summary(c, queue, code, reason, names_max);
         const Summary summary = {
                 .rings = c->pump.rings.ring,
                 .n_rings = c->pump.rings.n_cpus,
@@ -331,11 +352,14 @@ static int take_sink(Consumer *c, uint32_t kind, int *sink) {
 }
 
 /* The descriptors are the metadata, then those of the kind of sink, then the plan of what to
- * count. */
+ * count, or the lives of a user. */
 static bool has_setup_fds(const ControlMessage *message, bool is_snapshot, size_t n_fds) {
         bool is_counted = message->setup.counted && !is_snapshot;
         size_t n = 1 + is_counted;
 
+        if (message->setup.has_lives) /* each stream has its own way to know whose records are */
+                return is_snapshot && !message->setup.judged &&
+                       message->setup.sink == CONTROL_SINK_PIPE && n_fds == 3;
         switch (message->setup.sink) {
         case CONTROL_SINK_PIPE:
         case CONTROL_SINK_SOCKET:
@@ -354,6 +378,8 @@ static int set_up_stream(Consumer *c, const ControlMessage *message, int *fds, s
 
         int r = is_counted ? consumer_take_counts(c, fds[n_fds - 1]) : 0;
         r = r ?: fd_read_all(fds[0], FRAME_SIZE_MAX, &c->metadata, &c->metadata_size);
+        if (r == 0 && message->setup.has_lives)
+                c->pump.lives_fd = fds[2];
         r = r ?: pump_init(&c->pump, message, c->metadata, &c->queue, &c->watchdog);
         if (r < 0)
                 return r;

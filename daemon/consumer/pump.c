@@ -8,7 +8,8 @@
  * round by round (hold.c), and the guard is checked before each release. Data above the stream's
  * limit of bytes per second is dropped in whole sub-buffers, and counted as lost. Frames of a
  * compressed stream are packed (packer.c) as long as the reading keeps up. A snapshot reads
- * each ring once and puts its data after the data that the last snapshot kept (window.c). */
+ * each ring once and puts its data after the data that the last snapshot kept (window.c). One of
+ * one user puts only that user's records (past.c). */
 
 #include "consumer/pump.h"
 
@@ -146,7 +147,10 @@ int pump_init(Pump *pump,
         int r = rings_init(&pump->rings, n_cpus, setup->setup.buffer_bytes / subbuf_size);
         if (r == 0 && setup->setup.compressed)
                 r = packer_init(&pump->packer, pump->batch_size);
-        r = r ?: load_events(pump, setup, metadata);
+        if (r == 0 && setup->setup.has_lives)
+                r = past_new(setup, metadata, pump->lives_fd, &pump->past);
+        else
+                r = r ?: load_events(pump, setup, metadata);
         if (r == 0 && setup->setup.judged)
                 r = fence_init(&pump->fence, setup, pump->masks, &pump->tally, &pump->bucket);
         if (r == 0 && setup->setup.compressed)
@@ -470,7 +474,8 @@ static int put_window(unsigned cpu, const uint8_t *data, size_t size, void *user
         FrameHeader header = { .type = FRAME_DATA, .cpu = cpu, .size = size };
         Pump *pump = userdata;
 
-        int r = queue_put(pump->queue, &header, data, size);
+        int r = pump->past ? past_put(pump->past, pump->queue, cpu, data, size)
+                           : queue_put(pump->queue, &header, data, size);
         return r ?: window_keep(&pump->window, cpu, data, size);
 }
 
@@ -567,6 +572,8 @@ static int take_snapshot(Pump *pump) {
 
         for (unsigned i = 0; r == 0 && i < pump->rings.n_given; i++)
                 r = snapshot_ring(pump, &pump->rings.ring[i]);
+        if (r == 0 && pump->past)
+                r = past_end(pump->past, pump->queue);
         return r ?: window_close(&pump->window, &pump->tally);
 }
 
@@ -614,7 +621,7 @@ int pump_end(Pump *pump) {
                 int r = take_snapshot(pump);
                 if (pump->is_tripped)
                         return 0;
-                return r || pump->fence.is_on ? r : put_last_losses(pump);
+                return r || pump->fence.is_on || pump->past ? r : put_last_losses(pump);
         }
         (void)pump_run(pump, PUMP_ALL); /* data that stays unread is reported as `entries` */
         if (pump->is_tripped)

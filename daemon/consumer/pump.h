@@ -4,6 +4,7 @@
 #include "consumer/counts.h"
 #include "consumer/fence.h"
 #include "consumer/packer.h"
+#include "consumer/past.h"
 #include "consumer/queue.h"
 #include "consumer/view.h"
 #include "consumer/window.h"
@@ -27,6 +28,8 @@ typedef struct Pump {
         Rings rings;
         View view;                /* for a session that shares an instance: instead of the rings */
         Window window;            /* for a snapshot */
+        int lives_fd;             /* until pump_init(); -1: the snapshot is not of one user */
+        Past *past;               /* of a snapshot of one user; NULL: another stream */
         json_object *counts_plan; /* until pump_init() */
         Counts *counts;           /* NULL: the stream counts nothing */
         bool is_muted;            /* the stream has no reader: its records are only counted */
@@ -42,7 +45,8 @@ typedef struct Pump {
         char trip_text[CONTROL_TEXT_MAX];
 } Pump;
 
-#define PUMP_NONE ((Pump){ .rings = RINGS_NONE, .view = VIEW_NONE, .window = WINDOW_NONE })
+#define PUMP_NONE \
+        ((Pump){ .rings = RINGS_NONE, .view = VIEW_NONE, .window = WINDOW_NONE, .lives_fd = -1 })
 
 /* Sets what the stream counts, as text from the daemon. Must be called before pump_init().
  * Fails with -EBADMSG. */

@@ -414,6 +414,16 @@ Standing lives_judge(const Lives *lives, uint32_t tid, uint64_t first, uint64_t 
         return first < life->doubtful ? STANDING_MIXED : STANDING_DOUBTFUL;
 }
 
+int lives_add(Lives *lives, uint32_t tid, uint64_t birth, uint64_t death, const char *name) {
+        uint32_t n = lives->n_lives;
+        int r = add_life(lives, tid, birth);
+
+        if (lives->n_lives > n)
+                lives->lives[n].death = death;
+        task_names_set(lives->names, tid, name);
+        return r;
+}
+
 const TaskNames *lives_get_names(const Lives *lives) {
         return lives->names;
 }

@@ -56,6 +56,9 @@ void lives_forget_births(Lives *lives, uint64_t before);
 /* From this time on exits may be missing: only tasks that the daemon has verified are members
  * then. */
 void lives_doubt_from(Lives *lives, uint64_t nsec);
+/* Adds a whole life. Those of one number must come in order of time. name: TASK_NAME_MAX bytes.
+ * Fails with -ENOMEM. */
+int lives_add(Lives *lives, uint32_t tid, uint64_t birth, uint64_t death, const char *name);
 /* Returns the standing of a task from first to last. Both must not be after the horizon. */
 Standing lives_judge(const Lives *lives, uint32_t tid, uint64_t first, uint64_t last);
 /* Returns the names of all tasks that were ever members. */
