@@ -123,6 +123,8 @@
  *   ASK {user, empty memfd}          ->
  *                                   <-      LIVES {errno, number}  it has written them
  * (ControlLife) into the memfd
+ *                                   <-      DOUBT        records were lost, and no task is known
+ *                                           any longer: the daemon must send SEEDS
  *                                   <-      or REFUSED {errno, text}, and exits
  *
  * A snapshot for one user of what all tasks did has `lives` in its SETUP, and as its last fd the
@@ -278,8 +280,10 @@ typedef struct ControlLife {
 
 /* A task in /proc. */
 #define CONTROL_SEEDS_MAX (1U << 18)
-/* The probes of a history's instance, "ktrace_history_NAME". kprobe_profile has no groups. */
-#define CONTROL_HISTORY_PROBES 4
+/* The events of a history's probes. The file kprobe_profile does not show their group. */
+#define CONTROL_HISTORY_PROBES                                                        \
+        "ktrace_history_clone", "ktrace_history_commit", "ktrace_history_undumpable", \
+                        "ktrace_history_done"
 
 typedef struct ControlSeed {
         uint32_t tid, tgid;

@@ -21,6 +21,7 @@
 
 #define PROBE_GROUP_PREFIX "ktrace_"
 #define PAIR_PREFIX        "synthetic/" PROBE_GROUP_PREFIX
+#define PROBE_HISTORY      "ktrace_history/"
 /* All sessions share it; the last session removes it. */
 #define PROBE_GUARD       "ktrace_guard/commit_creds"
 #define VERIFY_LOOKS      10
@@ -85,9 +86,16 @@ static int verify_ask_daemon(Verify *verify, Reason *reason) {
         return r;
 }
 
+/* Returns "" if ktraced keeps no history of tasks for the black box. */
+static const char *verify_get_history(const Verify *verify) {
+        return json_object_get_string(json_object_object_get(verify->status, "history")) ?: "";
+}
+
 static bool verify_is_prepared(const Verify *verify, const char *id) {
         json_object *ids = json_object_object_get(verify->status, "prepared");
 
+        if (strcmp(verify_get_history(verify), id) == 0)
+                return true;
         for (size_t i = 0; ids && i < json_object_array_length(ids); i++)
                 if (strcmp(json_object_get_string(json_object_array_get_idx(ids, i)), id) == 0)
                         return true;
@@ -229,6 +237,8 @@ static int verify_probe(Verify *verify, char *line) {
                 return 0;
         if (strcmp(name, PROBE_GUARD) == 0 && verify->sessions &&
                         json_object_array_length(verify->sessions) > 0)
+                return 0;
+        if (strncmp(name, PROBE_HISTORY, strlen(PROBE_HISTORY)) == 0 && *verify_get_history(verify))
                 return 0;
         if (verify_has_probe(verify, name) || verify_has_boot(name))
                 return 0;

@@ -30,12 +30,11 @@
 #include "consumer/sandbox.h"
 #include "interfaces/defence.h"
 
-#define TICK_MSEC    250
-#define ROUNDS_MAX   256
-#define CPUS_MAX     8192
-#define PROFILE_MAX  ((size_t)1 << 20)
-#define PROBE_PREFIX "ktrace_history_"
-#define COMMON_SIZE  8
+#define TICK_MSEC   250
+#define ROUNDS_MAX  256
+#define CPUS_MAX    8192
+#define PROFILE_MAX ((size_t)1 << 20)
+#define COMMON_SIZE 8
 
 typedef struct History {
         int control_fd, profile_fd;
@@ -200,10 +199,12 @@ static int history_read_ring(History *h, Ring *ring, uint64_t now) {
         return 1;
 }
 
-/* Adds up the missed hits of our probes. A probe that is no longer there misses all. */
+/* Adds up the missed hits of our probes. Probes of users may have the same names, because the file
+ * has no groups: their missed hits count, too. A probe that is no longer there misses all. */
 static int history_count_missed(const History *h, uint64_t *ret) {
+        static const char *const names[] = { CONTROL_HISTORY_PROBES };
         _cleanup_free_ char *text = NULL;
-        unsigned n_found = 0;
+        unsigned found = 0;
         size_t size;
         char *rest;
 
@@ -217,13 +218,15 @@ static int history_count_missed(const History *h, uint64_t *ret) {
                 unsigned long long hits, missed;
                 char name[64];
 
-                if (sscanf(line, "%63s %llu %llu", name, &hits, &missed) != 3 ||
-                                strncmp(name, PROBE_PREFIX, strlen(PROBE_PREFIX)) != 0)
+                if (sscanf(line, "%63s %llu %llu", name, &hits, &missed) != 3)
                         continue;
-                n_found++;
-                *ret += missed;
+                for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                        if (strcmp(name, names[i]) == 0) {
+                                found |= 1U << i;
+                                *ret += missed;
+                        }
         }
-        return n_found == CONTROL_HISTORY_PROBES ? 0 : -ENOENT;
+        return found == (1U << ELEMENTSOF(names)) - 1 ? 0 : -ENOENT;
 }
 
 /* now: the time from which on the rings were read. */
@@ -237,8 +240,10 @@ static int history_check_losses(History *h, uint64_t now) {
                 return r;
         bool is_clean = lost == 0 && n_missed == h->n_missed;
         uint64_t until = is_clean ? now : history_get_now(h);
-        if (!is_clean)
+        if (!is_clean) {
                 history_table_lose(h->table, h->clean_nsec, until);
+                order_report(h->control_fd, CONTROL_DOUBT, 0, "");
+        }
         h->clean_nsec = until;
         h->n_missed = n_missed;
         return 0;

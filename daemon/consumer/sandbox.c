@@ -193,7 +193,10 @@ static const Allowed allowed[] = {
                                         SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_TYPE, MAP_SHARED) } },
         /* For an error message of this program or of the C library. */
         { SCMP_SYS(write), OTHERS, 1, { SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO) } },
-        { SCMP_SYS(writev), OTHERS | SPOOL | MUX | HISTORY, 1, { SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO) } },
+        { SCMP_SYS(writev),
+                        OTHERS | SPOOL | MUX | HISTORY,
+                        1,
+                        { SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO) } },
         { SCMP_SYS(write), STREAM | SPOOL | MUX | HISTORY },
         { SCMP_SYS(writev), STREAM },
         { SCMP_SYS(pwritev2), CLIENT },

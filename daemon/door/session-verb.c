@@ -41,6 +41,7 @@ int verb_snapshot(MethodCall *call, Reason *reason) {
         return r
                                ?: session_snapshot(call->session,
                                                   by_sink ? CONTROL_SINK_SOCKET : CONTROL_SINK_PIPE,
+                                                  NULL,
                                                   call->request,
                                                   reason);
 }

@@ -88,7 +88,7 @@ int feed_setup_send(Consumer *consumer,
                                                           : CONTROL_SNAPSHOT_RING,
                         .n_cpus = trace->n_cpus,
                         .subbuf_size = (uint32_t)trace->subbuf_size,
-                        .fenced = trace->grant->fenced || trace->grant->redacted,
+                        .fenced = !setup->view && (trace->grant->fenced || trace->grant->redacted),
                         .judged = trace_is_judged(trace),
                         .counted = is_counting,
                         .fork_id = trace->fork_id,
@@ -106,11 +106,13 @@ int feed_setup_send(Consumer *consumer,
                         .buffer_bytes = trace->spec->buffer_kb * 1024,
                         .shared = trace_is_shared(trace),
                         .compressed = !setup->is_snapshot && spec_is_compressed(trace->spec),
+                        .has_lives = setup->view != NULL,
+                        .n_lives = setup->view ? (uint32_t)setup->view->n_lives : 0,
                 },
         };
 
         int r = feed_setup_open_sink(setup, trace, &sink, ret_client);
-        r = r ?: fd_reopen(trace->metadata_fd, &metadata);
+        r = r ?: fd_reopen(setup->view ? setup->view->metadata_fd : trace->metadata_fd, &metadata);
         if (r == 0 && is_counting)
                 r = fd_reopen(trace->counts_fd, &counts);
         if (r < 0)
@@ -125,5 +127,7 @@ int feed_setup_send(Consumer *consumer,
                 fds[n_fds++] = sink;
         if (counts >= 0)
                 fds[n_fds++] = counts;
+        if (setup->view)
+                fds[n_fds++] = setup->view->lives_fd;
         return consumer_send(consumer, &message, fds, n_fds);
 }

@@ -5,9 +5,17 @@
 #include "trace/trace.h"
 #include "work/spawn.h"
 
+/* One user's part of a trace of all tasks: only the records of these lives pass. */
+typedef struct FeedView {
+        int metadata_fd; /* instead of the trace's own */
+        int lives_fd;    /* of n_lives ControlLife */
+        size_t n_lives;
+} FeedView;
+
 typedef struct FeedSetup {
         ControlSink kind;
         bool is_snapshot;
+        const FeedView *view;    /* of a snapshot; NULL: all records */
         const SpoolEntry *entry; /* the recording on disk; NULL: none */
 } FeedSetup;
 

@@ -54,6 +54,7 @@ struct Feed {
         bool is_attached, is_armed, has_rings; /* judged: rings need both */
         bool flush_wanted;
         bool is_snapshot;
+        bool has_view; /* its names are those of one user's tasks */
         bool is_counting, has_reader;
         int kept_fd; /* snapshot: the window for the next */
         uint64_t n_interferences, interference_nsec;
@@ -201,7 +202,10 @@ static void feed_on_rings(Plan *plan, int result, const Reason *reason) {
                 feed_link_set_timer(&feed->link, RELEASE_TIMEOUT_USEC);
                 feed_link_send_type(&feed->link, CONTROL_FLUSH, NULL, 0);
         } else if (feed->is_snapshot)
-                feed_finish(feed, feed->trace->taken_names_fd, "snapshot", "");
+                feed_finish(feed,
+                                feed->has_view ? -1 : feed->trace->taken_names_fd,
+                                "snapshot",
+                                "");
         else if (feed->finish.type)
                 feed_send_finish(feed);
 }
@@ -493,7 +497,6 @@ static int feed_begin(const ConsumerLauncher *launcher,
 int feed_new(const ConsumerLauncher *launcher,
                 Worker *worker,
                 Trace *trace,
-                FeedPurpose purpose,
                 ControlSink kind,
                 const FeedHandlers *handlers,
                 void *userdata,
@@ -505,7 +508,28 @@ int feed_new(const ConsumerLauncher *launcher,
                 .handlers = handlers,
                 .userdata = userdata,
         };
-        const FeedSetup setup = { .kind = kind, .is_snapshot = purpose == FEED_SNAPSHOT };
+        const FeedSetup setup = { .kind = kind };
+
+        return feed_begin(launcher, &template, &setup, ret, reason);
+}
+
+int feed_new_snapshot(const ConsumerLauncher *launcher,
+                Worker *worker,
+                Trace *trace,
+                ControlSink kind,
+                const FeedView *view,
+                const FeedHandlers *handlers,
+                void *userdata,
+                Feed **ret,
+                Reason *reason) {
+        const Feed template = {
+                .worker = worker,
+                .trace = trace,
+                .handlers = handlers,
+                .userdata = userdata,
+                .has_view = view != NULL,
+        };
+        const FeedSetup setup = { .kind = kind, .is_snapshot = true, .view = view };
 
         return feed_begin(launcher, &template, &setup, ret, reason);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "feed/feed-link.h"
+#include "feed/feed-setup.h"
 #include "feed/feed-spool.h"
 #include "spool/spool.h"
 #include "trace/trace.h"
@@ -11,11 +12,6 @@
 /* A session's stream or a snapshot: the consumer and the transfer of the rings to it. A session has
  * at most one stream at a time. */
 typedef struct Feed Feed;
-
-typedef enum FeedPurpose {
-        FEED_STREAM,
-        FEED_SNAPSHOT, /* of a flight recorder: what its ring holds, then the end */
-} FeedPurpose;
 
 typedef struct FeedHandlers {
         /* The consumer is in its sandbox, or `result` contains the error. fd is the client's end;
@@ -51,8 +47,17 @@ typedef struct FeedCounters {
 int feed_new(const ConsumerLauncher *launcher,
                 Worker *worker,
                 Trace *trace,
-                FeedPurpose purpose,
                 ControlSink kind,
+                const FeedHandlers *handlers,
+                void *userdata,
+                Feed **ret,
+                Reason *reason);
+/* What the ring of a flight recorder holds, then the end. view: whose records; NULL: all. */
+int feed_new_snapshot(const ConsumerLauncher *launcher,
+                Worker *worker,
+                Trace *trace,
+                ControlSink kind,
+                const FeedView *view,
                 const FeedHandlers *handlers,
                 void *userdata,
                 Feed **ret,

@@ -563,6 +563,7 @@ static int begin_grant(Decision *d) {
         grant->fenced = !rule->processes_any;
         grant->redacted = !rule_is_unredacted(rule);
         grant->allow_setuid = rule->allow_setuid;
+        grant->denies_black_box = rule->denies_black_box;
         grant->polkit_action = rule->polkit_action;
         grant->max_linger_usec = rule->max_linger_usec;
         for (size_t i = 0; i < rule->n_limits; i++)

@@ -153,7 +153,8 @@ typedef struct Grant {
         bool redacted; /* holes zeroed, fields and addresses cut: every grant except root's and
                           those of rules that keep addresses and all fields */
         AddressMode addresses;
-        unsigned sinks;    /* bits 1 << GrantSink */
+        unsigned sinks; /* bits 1 << GrantSink */
+        bool denies_black_box;
         bool allow_setuid; /* scope command without no_new_privs, if the kernel supports the guard
                             */
         const char *polkit_action; /* static; polkit must allow this action before the grant

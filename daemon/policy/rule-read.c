@@ -127,6 +127,19 @@ static int read_allow_setuid(void *target, json_object *o, const Place *place) {
         return place_read_boolean(place, o, &rule->allow_setuid);
 }
 
+static int rule_read_black_box(void *target, json_object *o, const Place *place) {
+        Rule *rule = target;
+        const char *text;
+
+        int r = place_read_string(place, o, NAME_LENGTH_MAX, &text);
+        if (r != 0)
+                return r;
+        rule->denies_black_box = strcmp(text, "deny") == 0;
+        return rule->denies_black_box || strcmp(text, "own") == 0
+                               ? 0
+                               : place_refuse_value(place, o, "own or deny");
+}
+
 static int read_deny(void *target, json_object *o, const Place *place) {
         Rule *rule = target;
 
@@ -348,6 +361,7 @@ static int read_rule(void *target, json_object *o, const Place *place) {
                 { "addresses", read_addresses },
                 { "sinks", read_sinks },
                 { "allow-setuid", read_allow_setuid },
+                { "black-box", rule_read_black_box },
                 { "lifetimes", read_lifetimes },
                 { "max-linger-sec", read_max_linger },
                 { "limits", read_limits },

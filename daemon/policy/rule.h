@@ -67,6 +67,7 @@ typedef struct Rule {
         AddressMode addresses;
         unsigned sinks; /* bits 1 << GrantSink */
         bool allow_setuid;
+        bool denies_black_box;
         unsigned lifetimes;       /* bits 1 << SpecLifetime */
         uint64_t max_linger_usec; /* 0: no limit */
         RuleLimit *limits;

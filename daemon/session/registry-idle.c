@@ -4,6 +4,7 @@
 
 #include "session/registry-idle.h"
 
+#include "session/black-box.h"
 #include "session/pool.h"
 
 void registry_idle_changed(Registry *registry) {
@@ -16,7 +17,8 @@ void registry_idle_changed(Registry *registry) {
 bool registry_is_idle(const Registry *registry) {
         return (!registry->spool || spool_is_idle(registry->spool)) && !registry->boot &&
                !registry->orphans && pool_is_idle(registry->pool) &&
-               crash_is_idle(registry->crash) && turns_is_idle(registry->turns) &&
-               TAILQ_EMPTY(&registry->sessions) && TAILQ_EMPTY(&registry->drains) &&
-               probe_set_is_idle(registry->probes) && inspections_are_idle(registry->inspections);
+               black_box_is_idle(registry->black_box) && crash_is_idle(registry->crash) &&
+               turns_is_idle(registry->turns) && TAILQ_EMPTY(&registry->sessions) &&
+               TAILQ_EMPTY(&registry->drains) && probe_set_is_idle(registry->probes) &&
+               inspections_are_idle(registry->inspections);
 }

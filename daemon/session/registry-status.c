@@ -13,6 +13,7 @@
 
 #include "base/describe.h"
 #include "scope/process-cost.h"
+#include "session/black-box.h"
 #include "session/drain.h"
 #include "session/pool.h"
 #include "session/registry.h"
@@ -112,6 +113,8 @@ static int put_sessions(json_object *object, const Registry *registry, const Sub
                 r = pool_describe(registry->pool, object);
         if (r == 0 && subject->uid == 0)
                 r = share_describe_all(&registry->shares, object);
+        if (r == 0 && subject->uid == 0)
+                r = black_box_describe(registry->black_box, object);
         return r ?: put_gauges(object, &gauges);
 }
 

@@ -16,6 +16,8 @@
 
 #include "base/log.h"
 #include "session/adopt.h"
+#include "session/black-box-call.h"
+#include "session/black-box.h"
 #include "session/create.h"
 #include "session/drain.h"
 #include "session/keep.h"
@@ -186,6 +188,18 @@ static void registry_on_spent(uid_t uid, uint64_t usec, void *userdata) {
 
 static const TurnsHandlers turns_handlers = { may_run, registry_on_spent };
 
+static void registry_on_history_changed(void *userdata) {
+        registry_idle_changed(userdata);
+}
+
+static int registry_add_black_box(Registry *registry) {
+        const HistoryHandlers handlers = {
+                registry_on_history_changed, black_box_call_on_lives, registry
+        };
+
+        return black_box_new(registry, &handlers, &registry->black_box);
+}
+
 int registry_new(const RegistryOptions *options, Registry **ret) {
         _cleanup_(registry_free_cleanup) Registry *registry = calloc(1, sizeof(*registry));
 
@@ -206,6 +220,9 @@ int registry_new(const RegistryOptions *options, Registry **ret) {
         if (r < 0)
                 return r;
         r = turns_new(options->event, &turns_handlers, registry, &registry->turns);
+        if (r < 0)
+                return r;
+        r = registry_add_black_box(registry);
         if (r < 0)
                 return r;
         r = event_cache_new(&registry->events);
@@ -253,6 +270,7 @@ static void registry_close_work(Registry *registry) {
         registry->turns = turns_free(registry->turns);
         registry->inspections = inspections_free(registry->inspections);
         registry->worker = worker_free(registry->worker);
+        registry->black_box = black_box_free(registry->black_box);
 }
 
 static Registry *free_rest(Registry *registry) {

@@ -42,6 +42,7 @@ typedef struct HistCall HistCall;
 typedef struct Look Look;
 typedef struct Orphans Orphans;
 typedef struct Pool Pool;
+typedef struct BlackBox BlackBox;
 typedef struct Judgement Judgement;
 typedef struct Creation Creation;
 typedef struct Reload Reload;
@@ -155,6 +156,7 @@ struct Registry {
         Boot *boot;          /* NULL: not in progress */
         Orphans *orphans;    /* NULL: none left */
         Pool *pool;
+        BlackBox *black_box;
         Crash *crash;
         Spool *spool; /* NULL: none */
         bool is_closing;

@@ -32,6 +32,7 @@ struct Snapshot {
         Session *session;
         Feed *feed;
         Request *request; /* NULL: answered */
+        uid_t uid;        /* whose it is */
         TAILQ_ENTRY(Snapshot) snapshots;
 };
 
@@ -72,7 +73,7 @@ static void session_snapshot_on_released(Feed *feed, void *userdata) {
                 session_keep_fd(session, KEEP_WINDOW, session->trace.window_fd);
         session_keep(session);
         request_answer_cancelled(&snapshot->request, session->end_reason);
-        drain_add(session->registry, feed, session->owner.uid);
+        drain_add(session->registry, feed, snapshot->uid);
         TAILQ_REMOVE(&session->snapshots, snapshot, snapshots);
         free(snapshot);
         TAILQ_FOREACH(next, &session->snapshots, snapshots)
@@ -94,17 +95,18 @@ static size_t count_snapshots(const Session *session) {
         return n;
 }
 
-static size_t count_drains(const Session *session) {
+static size_t count_drains(const Session *session, uid_t uid) {
         const Drain *drain;
         size_t n = 0;
 
         TAILQ_FOREACH(drain, &session->registry->drains, drains)
-                n += drain->uid == session->owner.uid;
+                n += drain->uid == uid;
         return n;
 }
 
-static int check_snapshot(const Session *session, Reason *reason) {
-        size_t n = count_snapshots(session);
+/* The owner of the black box has a place that its readers cannot take. */
+static int check_snapshot(const Session *session, uid_t uid, Reason *reason) {
+        size_t n = count_snapshots(session), n_max = SNAPSHOTS_MAX - (uid != session->owner.uid);
 
         int r = session_check_idle(session, reason);
         if (r != 0)
@@ -121,20 +123,24 @@ static int check_snapshot(const Session *session, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_WRONG_STATE,
                                 "the session has not been started: nothing was recorded");
-        if (n == SNAPSHOTS_MAX)
+        if (n >= n_max)
                 return reason_set(reason,
                                 KT_E_BUSY,
-                                "%d snapshots of the session are being taken already",
-                                SNAPSHOTS_MAX);
-        if (session->owner.uid != 0 &&
-                        n + count_drains(session) >= session->grant->limits.max_sessions_per_uid)
+                                "%zu snapshots of the session are being taken already",
+                                n);
+        if (uid != 0 && n + count_drains(session, uid) >=
+                                        session->grant->limits.max_sessions_per_uid)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
                                 "max-sessions-per-uid: so many streams of yours are still being read");
         return 0;
 }
 
-int session_snapshot(Session *session, ControlSink kind, Request *request, Reason *reason) {
+int session_snapshot(Session *session,
+                ControlSink kind,
+                const SnapshotView *view,
+                Request *request,
+                Reason *reason) {
         static const FeedHandlers handlers = {
                 .on_ready = session_snapshot_on_ready,
                 .on_reading = session_snapshot_on_reading,
@@ -143,18 +149,23 @@ int session_snapshot(Session *session, ControlSink kind, Request *request, Reaso
         };
         Snapshot *snapshot;
 
-        int r = check_snapshot(session, reason);
+        const FeedView feed_view =
+                        view ? (FeedView){ view->metadata_fd, view->lives_fd, view->n_lives }
+                             : (FeedView){};
+        uid_t uid = view ? view->uid : session->owner.uid;
+
+        int r = check_snapshot(session, uid, reason);
         if (r != 0)
                 return r;
         snapshot = calloc(1, sizeof(*snapshot));
         if (!snapshot)
                 return -ENOMEM;
-        *snapshot = (Snapshot){ .session = session };
-        r = feed_new(&session->registry->options.launcher,
+        *snapshot = (Snapshot){ .session = session, .uid = uid };
+        r = feed_new_snapshot(&session->registry->options.launcher,
                         session->registry->worker,
                         &session->trace,
-                        FEED_SNAPSHOT,
                         kind,
+                        view ? &feed_view : NULL,
                         &handlers,
                         snapshot,
                         &snapshot->feed,
@@ -163,8 +174,10 @@ int session_snapshot(Session *session, ControlSink kind, Request *request, Reaso
                 free(snapshot);
                 return r;
         }
-        feed_report_interference(
-                        snapshot->feed, session->n_interferences, session->interference_nsec);
+        if (!view)
+                feed_report_interference(snapshot->feed,
+                                session->n_interferences,
+                                session->interference_nsec);
         snapshot->request = request;
         TAILQ_INSERT_TAIL(&session->snapshots, snapshot, snapshots);
         if (session->is_armed)

@@ -4,8 +4,20 @@
 #include "session/registry.h"
 #include "session/session.h"
 
-/* For mode flight. Makes a stream of the data in the buffer. The stream ends by itself. */
-int session_snapshot(Session *session, ControlSink kind, Request *request, Reason *reason);
+/* One user's part of a snapshot of the black box. */
+typedef struct SnapshotView {
+        uid_t uid;
+        int metadata_fd, lives_fd; /* borrowed for the call */
+        size_t n_lives;
+} SnapshotView;
+
+/* For mode flight. Makes a stream of the data in the buffer. The stream ends by itself. view: NULL
+ * for all records. */
+int session_snapshot(Session *session,
+                ControlSink kind,
+                const SnapshotView *view,
+                Request *request,
+                Reason *reason);
 /* Cancels the snapshots that have not begun. Returns whether all are over. */
 bool session_end_snapshots(Session *session);
 /* The daemon ends. */

@@ -167,7 +167,6 @@ static int session_make_feed(Session *session, ControlSink kind, Reason *reason)
         return feed_new(&session->registry->options.launcher,
                         session->registry->worker,
                         &session->trace,
-                        FEED_STREAM,
                         kind,
                         &feed_handlers,
                         session,

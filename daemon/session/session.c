@@ -16,6 +16,7 @@
 
 #include "policy/grant.h"
 #include "probes/probe-events.h"
+#include "session/black-box.h"
 #include "session/keep.h"
 #include "session/registry-idle.h"
 #include "session/registry.h"
@@ -32,6 +33,7 @@ void session_set_state(Session *session, SessionState state) {
                 return;
         session->state = state;
         session_keep(session);
+        black_box_settle(session->registry->black_box);
         session->registry->options.handlers.on_state(session, session->registry->options.userdata);
 }
 

@@ -199,6 +199,7 @@ static void test_losses(void) {
         uint64_t before = get_now();
         rig_set_stats(&rig, 1, 0, 0, 1);
         feed_exec(&rig, 0, before, 6, USER, 1);
+        rig_await(&rig, CONTROL_DOUBT, NULL);
         g_autofree char *tids = ask(&rig, USER);
         g_assert_null(strchr(tids, '6'));
         feed_exec(&rig, 0, get_now(), 7, USER, 1);
@@ -207,6 +208,7 @@ static void test_losses(void) {
         before = get_now();
         set_missed(4);
         feed_exec(&rig, 0, before, 8, USER, 1);
+        rig_await(&rig, CONTROL_DOUBT, NULL);
         g_autofree char *last = ask(&rig, USER);
         g_assert_null(strchr(last, '8'));
         tear_down(&rig);

@@ -117,7 +117,7 @@ static void take_snapshot(Fixture *f, Session *session, Answer *answer) {
         Request *request = ask(answer, session_get_uid(session));
 
         listen_for_worker(f);
-        if (session_snapshot(session, CONTROL_SINK_PIPE, request, &reason) != 0)
+        if (session_snapshot(session, CONTROL_SINK_PIPE, NULL, request, &reason) != 0)
                 g_error("%s", reason.text);
         accept_worker();
 }

@@ -505,10 +505,10 @@ static void test_flight(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(session_open_stream(call.session, CONTROL_SINK_PIPE, request, &reason),
                         ==,
                         KT_E_WRONG_MODE);
-        g_assert_cmpint(session_snapshot(stream, CONTROL_SINK_PIPE, request, &reason),
+        g_assert_cmpint(session_snapshot(stream, CONTROL_SINK_PIPE, NULL, request, &reason),
                         ==,
                         KT_E_WRONG_MODE);
-        g_assert_cmpint(session_snapshot(call.session, CONTROL_SINK_PIPE, request, &reason),
+        g_assert_cmpint(session_snapshot(call.session, CONTROL_SINK_PIPE, NULL, request, &reason),
                         ==,
                         KT_E_NO_CONSUMER);
         request_free(request);
@@ -518,7 +518,7 @@ static void test_flight(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(call.result, ==, 0);
         Subject user = fixture_subject(1000);
         request = request_new(&user, NULL);
-        g_assert_cmpint(session_snapshot(call.session, CONTROL_SINK_PIPE, request, &reason),
+        g_assert_cmpint(session_snapshot(call.session, CONTROL_SINK_PIPE, NULL, request, &reason),
                         ==,
                         KT_E_WRONG_STATE);
         g_assert_nonnull(strstr(reason.text, "not been started"));

@@ -84,7 +84,7 @@ static void test_refused(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(session_open_stream(session, CONTROL_SINK_SOCKET, request, &reasons[1]),
                         ==,
                         KT_E_ACCESS_DENIED);
-        g_assert_cmpint(session_snapshot(session, CONTROL_SINK_PIPE, request, &reasons[2]),
+        g_assert_cmpint(session_snapshot(session, CONTROL_SINK_PIPE, NULL, request, &reasons[2]),
                         ==,
                         KT_E_ACCESS_DENIED);
         g_assert_cmpint(session_mark(session, "x", &reasons[3]), ==, KT_E_ACCESS_DENIED);

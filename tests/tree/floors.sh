@@ -20,7 +20,8 @@ spool            work policy base interfaces
 feed             trace spool scope work policy base interfaces
 boot             feed trace spool work kernel policy base interfaces
 watch            trace scope work base interfaces
-session          boot watch feed trace spool probes scope work define kernel policy base interfaces
+history          scope work kernel policy base interfaces
+session          history boot watch feed trace spool probes scope work define kernel policy base interfaces
 consumer/inspect base interfaces
 consumer/records base interfaces
 consumer/mux     consumer/records base interfaces

@@ -1,0 +1,639 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The history of all tasks, which the black box needs to answer users. It owns an instance of its
+ * own, the probes in it (kernel/history-probe.c) and the consumer that reads it
+ * (consumer/history.c). The session floor calls it in the event loop and says when it is wanted.
+ * The worker does the kernel work as plans, one at a time.
+ *
+ * It is not kept over a restart of the daemon: the next daemon begins a new one, and shows users
+ * nothing from before. Its consumer ends with the control socket, and the next daemon removes its
+ * instance as an orphan.
+ *
+ * After its begin, and whenever the consumer has lost records, the worker reads all tasks in /proc
+ * (scope/census.c). A task that changes during the reading is not used, so a second reading follows
+ * the first one. If the consumer or a plan fails, all is removed and begun again after a pause. */
+
+#include "history/history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/random-id.h"
+#include "kernel/buffer.h"
+#include "kernel/history-probe.h"
+#include "scope/census.h"
+
+#define USEC_PER_SEC   UINT64_C(1000000)
+#define RETRY_USEC     (5 * USEC_PER_SEC)
+#define REMOVE_USEC    (USEC_PER_SEC / 20)
+#define CENSUS_USEC    (2 * USEC_PER_SEC)
+#define ANSWER_USEC    (10 * USEC_PER_SEC)
+#define END_TRIES      40
+#define END_PAUSE_NSEC (25 * 1000 * 1000L)
+/* Records of 40,000 programs that are started, for each CPU; the consumer reads it four times in a
+ * second, and when a quarter is full. */
+#define BUFFER_KB      2048
+#define BUFFER_PERCENT "25"
+#define QUESTIONS_MAX  16
+
+typedef enum HistoryState {
+        HISTORY_OFF,
+        HISTORY_MAKING,
+        HISTORY_KEPT,     /* the consumer has the rings */
+        HISTORY_REMOVING, /* until no process holds one of its files */
+} HistoryState;
+
+typedef struct Question {
+        uid_t uid;
+        gid_t gid;
+        int fd; /* what the consumer writes to; -1: not sent */
+        void *question;
+        TAILQ_ENTRY(Question) questions;
+} Question;
+
+struct History {
+        const ConsumerLauncher *launcher;
+        Worker *worker;
+        HistoryHandlers handlers;
+        const Tracefs *tracefs;
+        HistoryState state;
+        bool is_wanted, is_impossible;
+        Plan plan;
+        bool in_flight;
+        char id[KT_ID_DIGITS + 1]; /* of its instance; "": none */
+        bool has_instance;         /* the worker has made it */
+        bool has_failed;           /* the next attempt waits */
+        Instance *instance;
+        ControlMessage setup;
+        int *fds; /* as a consumer takes them: buffer_percent, then raw and stats of each CPU */
+        size_t n_fds;
+        int profile_fd;
+        Consumer *consumer;
+        Census census;
+        unsigned n_censuses; /* to be done */
+        TAILQ_HEAD(, Question) questions;
+        size_t n_questions;
+        sd_event_source *timer;        /* the next attempt, or the next reading of /proc */
+        sd_event_source *answer_timer; /* for the consumer's answer */
+};
+
+static void history_settle(History *h);
+
+/* Kernel work, on the worker thread */
+
+static int step_probes(void *context, Reason *reason _unused_) {
+        History *h = context;
+
+        int r = history_probe_define(h->tracefs);
+        return r ?: history_probe_read_layout(h->tracefs, &h->setup);
+}
+
+static void undo_probes(void *context) {
+        History *h = context;
+
+        (void)history_probe_remove(h->tracefs); /* the next attempt finds them */
+}
+
+static int step_instance(void *context, Reason *reason _unused_) {
+        History *h = context;
+
+        int r = instance_create(h->tracefs, h->id, &h->instance);
+        h->has_instance = r == 0;
+        return r;
+}
+
+static void history_close_files(History *h) {
+        for (size_t i = 0; i < h->n_fds; i++)
+                close_cleanup(&h->fds[i]);
+        free(h->fds);
+        h->fds = NULL;
+        h->n_fds = 0;
+        close_cleanup(&h->profile_fd);
+}
+
+/* Returns -EBUSY while another process holds one of its files. */
+static int history_remove_instance(History *h) {
+        char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
+
+        history_close_files(h);
+        if (h->instance) {
+                (void)instance_set_tracing(h->instance, false);
+                (void)instance_disable_all(h->instance);
+                h->instance = instance_free(h->instance);
+        }
+        if (!h->has_instance)
+                return 0;
+        snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", h->id);
+        int r = instance_remove(h->tracefs, name);
+        h->has_instance = r != 0;
+        return r;
+}
+
+static void undo_instance(void *context) {
+        (void)history_remove_instance(context); /* HISTORY_REMOVING tries again */
+}
+
+static int step_buffer(void *context, Reason *reason) {
+        History *h = context;
+        size_t subbuf_size;
+        unsigned n_cpus;
+
+        int r = instance_set_option(h->instance, "overwrite", false);
+        r = r ?: instance_set_clock(h->instance, "mono", reason);
+        r = r ?: instance_set_buffer_kb(h->instance, BUFFER_KB);
+        r = r ?: tracefs_write(h->instance->fd, "buffer_percent", BUFFER_PERCENT);
+        r = r ?: instance_get_subbuf_size(h->instance, &subbuf_size);
+        r = r ?: instance_n_cpus(h->instance, &n_cpus);
+        if (r != 0)
+                return r;
+        h->setup.type = CONTROL_HISTORY;
+        h->setup.version = CONTROL_VERSION;
+        h->setup.history.clock = CLOCK_MONOTONIC;
+        h->setup.history.n_cpus = n_cpus;
+        h->setup.history.subbuf_size = (uint32_t)subbuf_size;
+        h->setup.history.buffer_bytes = BUFFER_KB * 1024;
+        return 0;
+}
+
+static int step_files(void *context, Reason *reason _unused_) {
+        History *h = context;
+        size_t n = 1 + 2 * (size_t)h->setup.history.n_cpus;
+
+        h->fds = malloc(n * sizeof(int));
+        if (!h->fds)
+                return -ENOMEM;
+        h->n_fds = n;
+        for (size_t i = 0; i < n; i++)
+                h->fds[i] = -1;
+        for (size_t i = 0; i < n; i++) {
+                char path[64] = "buffer_percent";
+
+                if (i > 0)
+                        snprintf(path,
+                                        sizeof(path),
+                                        "per_cpu/cpu%zu/%s",
+                                        (i - 1) / 2,
+                                        i % 2 ? "trace_pipe_raw" : "stats");
+                h->fds[i] = instance_open_file(h->instance, path, O_RDONLY | O_NONBLOCK);
+                if (h->fds[i] < 0)
+                        return h->fds[i];
+        }
+        h->profile_fd = openat(h->tracefs->fd, "kprobe_profile", O_RDONLY | O_CLOEXEC);
+        return h->profile_fd < 0 ? -errno : 0;
+}
+
+static int step_enable(void *context, Reason *reason _unused_) {
+        History *h = context;
+
+        return history_probe_enable(h->instance);
+}
+
+static const PlanStep make_steps[] = {
+        { "probes", step_probes, undo_probes },
+        { "instance", step_instance, undo_instance },
+        { "buffer", step_buffer, NULL },
+        { "files", step_files, NULL },
+        { "enable", step_enable, NULL },
+};
+
+static int step_remove(void *context, Reason *reason _unused_) {
+        History *h = context;
+
+        int r = history_remove_instance(h);
+        return r ?: history_probe_remove(h->tracefs);
+}
+
+static const PlanStep remove_steps[] = {
+        { "remove", step_remove, NULL },
+};
+
+static int step_census(void *context, Reason *reason _unused_) {
+        History *h = context;
+
+        return census_advance(&h->census);
+}
+
+static const PlanStep census_steps[] = {
+        { "census", step_census, NULL },
+};
+
+/* In the event loop */
+
+static void history_submit(History *h,
+                const PlanStep *steps,
+                size_t n_steps,
+                void (*done)(Plan *, int, const Reason *)) {
+        h->plan = (Plan){ .context = h, .done = done, .userdata = h };
+        plan_init(&h->plan, steps, n_steps, NULL);
+        h->in_flight = true;
+        worker_submit(h->worker, &h->plan);
+}
+
+static void history_set_timer(sd_event_source *timer, uint64_t usec) {
+        if (usec == 0) {
+                (void)sd_event_source_set_enabled(timer, SD_EVENT_OFF);
+                return;
+        }
+        (void)sd_event_source_set_time_relative(timer, usec);
+        (void)sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+}
+
+static void history_answer(History *h,
+                Question *question,
+                int result,
+                const Reason *reason,
+                size_t n) {
+        int fd = TAKE_FD(question->fd);
+        void *asked = question->question;
+
+        TAILQ_REMOVE(&h->questions, question, questions);
+        h->n_questions--;
+        free(question);
+        if (result != 0)
+                close_cleanup(&fd);
+        h->handlers.on_lives(result, reason, fd, n, asked);
+}
+
+static void history_refuse_all(History *h, const char *text) {
+        Question *question;
+        Reason reason = {};
+
+        int r = reason_set(&reason, KT_E_BUSY, "%s", text);
+        while ((question = TAILQ_FIRST(&h->questions)))
+                history_answer(h, question, r, &reason, 0);
+}
+
+/* Ends what there is. It is begun again if it is still wanted. */
+static void history_end(History *h) {
+        h->consumer = consumer_free(h->consumer);
+        h->n_censuses = 0;
+        history_set_timer(h->answer_timer, 0);
+        if (h->state == HISTORY_KEPT || h->state == HISTORY_MAKING)
+                h->state = HISTORY_REMOVING;
+        history_refuse_all(h, "the black box has just lost what it knew of tasks: try again");
+}
+
+static void history_fail(History *h, const char *why) {
+        log_warning("the black box answers root only for a while: %s", why);
+        h->has_failed = true;
+        history_end(h);
+        history_settle(h);
+}
+
+static int history_send_rings(History *h) {
+        unsigned n_cpus = h->setup.history.n_cpus;
+        size_t at = 0;
+        int r = 0;
+
+        for (unsigned cpu = 0; r == 0 && cpu < n_cpus;) {
+                size_t n_fds = cpu == 0 ? 1 : 0;
+                unsigned n = MIN_OF(n_cpus - cpu, (unsigned)(FD_SEND_MAX - n_fds) / 2);
+                const ControlMessage message = {
+                        .type = CONTROL_RINGS,
+                        .version = CONTROL_VERSION,
+                        .rings = { .first_cpu = cpu, .n = n },
+                };
+
+                n_fds += 2 * (size_t)n;
+                r = consumer_send(h->consumer, &message, h->fds + at, n_fds);
+                at += n_fds;
+                cpu += n;
+        }
+        history_close_files(h);
+        return r;
+}
+
+static int history_send_question(History *h, Question *question) {
+        const ControlMessage message = {
+                .type = CONTROL_ASK,
+                .version = CONTROL_VERSION,
+                .ask = { .uid = question->uid, .gid = question->gid },
+        };
+
+        question->fd = memfd_create("ktrace-lives", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        if (question->fd < 0)
+                return -errno;
+        history_set_timer(h->answer_timer, ANSWER_USEC);
+        return consumer_send(h->consumer, &message, &question->fd, 1);
+}
+
+/* One at a time. */
+static void history_ask_next(History *h) {
+        Question *question = TAILQ_FIRST(&h->questions);
+
+        if (!question || question->fd >= 0 || h->state != HISTORY_KEPT)
+                return;
+        int r = history_send_question(h, question);
+        if (r < 0)
+                history_fail(h, strerror(-r));
+}
+
+static bool history_is_sound(int fd, size_t n) {
+        struct stat status;
+
+        return n <= CONTROL_LIVES_MAX &&
+               fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) ==
+                               0 &&
+               fstat(fd, &status) == 0 && (uint64_t)status.st_size == n * sizeof(ControlLife) &&
+               lseek(fd, 0, SEEK_SET) == 0;
+}
+
+static void history_on_lives(History *h, const ControlMessage *message) {
+        Question *question = TAILQ_FIRST(&h->questions);
+        Reason reason = {};
+        int r = 0;
+
+        if (!question || question->fd < 0)
+                return;
+        history_set_timer(h->answer_timer, 0);
+        if (message->lives.error != 0)
+                r = reason_set(&reason,
+                                KT_E_BUSY,
+                                "tasks start and end faster than the black box can follow: try again");
+        else if (!history_is_sound(question->fd, message->lives.n))
+                r = -EBADMSG;
+        history_answer(h, question, r, &reason, message->lives.n);
+        history_ask_next(h);
+}
+
+static void history_on_census(Plan *plan, int result, const Reason *reason _unused_);
+
+static void history_begin_census(History *h) {
+        if (h->in_flight || h->state != HISTORY_KEPT || h->n_censuses == 0)
+                return;
+        h->n_censuses--;
+        census_clear(&h->census);
+        history_submit(h, census_steps, ELEMENTSOF(census_steps), history_on_census);
+}
+
+static int history_send_seeds(History *h) {
+        const Census *census = &h->census;
+        const ControlMessage message = {
+                .type = CONTROL_SEEDS,
+                .version = CONTROL_VERSION,
+                .seeds = { .n = (uint32_t)census->n_seeds,
+                                .begin_nsec = census->begin_nsec,
+                                .end_nsec = census->end_nsec },
+        };
+        _cleanup_close_ int fd = fd_memfd_sealed(
+                        "ktrace-seeds", census->seeds, census->n_seeds * sizeof(ControlSeed));
+
+        return fd < 0 ? fd : consumer_send(h->consumer, &message, &fd, 1);
+}
+
+static void history_on_census(Plan *plan, int result, const Reason *reason _unused_) {
+        History *h = plan->userdata;
+
+        h->in_flight = false;
+        if (result == 0 && h->state == HISTORY_KEPT)
+                result = history_send_seeds(h);
+        if (result < 0) /* tasks that started before stay unknown */
+                log_errno(result,
+                                LOG_WARNING,
+                                NULL,
+                                "cannot tell the black box whose the tasks are");
+        census_clear(&h->census);
+        if (h->state == HISTORY_KEPT && h->n_censuses > 0)
+                history_set_timer(h->timer, CENSUS_USEC);
+        history_settle(h);
+}
+
+static void history_on_message(Consumer *consumer _unused_,
+                const ControlMessage *message,
+                void *userdata) {
+        History *h = userdata;
+        char text[CONTROL_TEXT_MAX];
+        int r;
+
+        switch (message->type) {
+        case CONTROL_READY:
+                if (h->state != HISTORY_MAKING || h->n_fds == 0)
+                        break;
+                r = history_send_rings(h);
+                if (r < 0) {
+                        history_fail(h, strerror(-r));
+                        break;
+                }
+                h->state = HISTORY_KEPT;
+                h->n_censuses = 2;
+                history_begin_census(h);
+                break;
+        case CONTROL_LIVES:
+                history_on_lives(h, message);
+                break;
+        case CONTROL_DOUBT:
+                if (h->n_censuses < 2) {
+                        h->n_censuses = 2;
+                        history_set_timer(h->timer, CENSUS_USEC);
+                }
+                break;
+        case CONTROL_REFUSED:
+                snprintf(text, sizeof(text), "%.*s", CONTROL_TEXT_MAX - 1, message->status.text);
+                history_fail(h, text);
+                break;
+        default:
+                break;
+        }
+}
+
+static void history_on_closed(Consumer *consumer _unused_, void *userdata) {
+        History *h = userdata;
+
+        h->consumer = consumer_free(h->consumer);
+        history_fail(h, "the process that keeps whose the tasks are has ended");
+}
+
+static const ConsumerHandlers consumer_handlers = { history_on_message, history_on_closed };
+
+static void history_on_made(Plan *plan, int result, const Reason *reason) {
+        History *h = plan->userdata;
+        Reason why = *reason;
+
+        h->in_flight = false;
+        if (result == KT_E_CANCELLED)
+                return;
+        if (result == -EOPNOTSUPP) {
+                log_notice("the black box answers root only: this kernel has no kprobes on changes of credentials");
+                h->is_impossible = true;
+                h->state = HISTORY_REMOVING;
+                history_refuse_all(h, "this kernel has no kprobes");
+                history_settle(h);
+                return;
+        }
+        if (result == 0 && h->is_wanted)
+                result = consumer_spawn(h->launcher, &consumer_handlers, h, &h->consumer, &why);
+        if (result == 0 && h->consumer)
+                result = consumer_send(h->consumer, &h->setup, &h->profile_fd, 1);
+        if (result != 0)
+                history_fail(h, result < 0 ? strerror(-result) : why.text);
+        else
+                history_settle(h);
+}
+
+static void history_on_removed(Plan *plan, int result, const Reason *reason _unused_) {
+        History *h = plan->userdata;
+
+        h->in_flight = false;
+        if (result == KT_E_CANCELLED)
+                return;
+        if (result == -EBUSY) { /* the consumer is about to end */
+                history_set_timer(h->timer, REMOVE_USEC);
+                return;
+        }
+        if (result < 0)
+                log_errno(result, LOG_WARNING, NULL, "cannot remove the history of the black box");
+        h->state = HISTORY_OFF;
+        h->id[0] = '\0';
+        if (h->has_failed)
+                history_set_timer(h->timer, RETRY_USEC);
+        else
+                history_settle(h);
+        h->has_failed = false;
+        h->handlers.on_changed(h->handlers.userdata);
+}
+
+static void history_settle(History *h) {
+        if (h->in_flight)
+                return;
+        if (!h->is_wanted && (h->state == HISTORY_KEPT || h->state == HISTORY_MAKING))
+                history_end(h);
+        if (h->is_wanted && h->state == HISTORY_OFF && !h->is_impossible &&
+                        random_id_make(h->id) == 0) {
+                h->state = HISTORY_MAKING;
+                history_submit(h, make_steps, ELEMENTSOF(make_steps), history_on_made);
+        } else if (h->state == HISTORY_REMOVING)
+                history_submit(h, remove_steps, ELEMENTSOF(remove_steps), history_on_removed);
+}
+
+static int history_on_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
+        History *h = userdata;
+
+        history_begin_census(h);
+        history_settle(h);
+        return 0;
+}
+
+static int history_on_late(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
+        history_fail(userdata, "the process that keeps whose the tasks are does not answer");
+        return 0;
+}
+
+static int history_add_timer(sd_event *event,
+                sd_event_time_handler_t handler,
+                History *h,
+                sd_event_source **ret) {
+        int r = sd_event_add_time_relative(event, ret, CLOCK_MONOTONIC, 0, 0, handler, h);
+
+        return r < 0 ? r : sd_event_source_set_enabled(*ret, SD_EVENT_OFF);
+}
+
+int history_new(const ConsumerLauncher *launcher,
+                Worker *worker,
+                const HistoryHandlers *handlers,
+                History **ret) {
+        _cleanup_(history_free_cleanup) History *h = calloc(1, sizeof(*h));
+
+        if (!h)
+                return -ENOMEM;
+        *h = (History){
+                .launcher = launcher, .worker = worker, .handlers = *handlers, .profile_fd = -1
+        };
+        TAILQ_INIT(&h->questions);
+        int r = history_add_timer(launcher->event, history_on_timer, h, &h->timer);
+        r = r < 0 ? r : history_add_timer(launcher->event, history_on_late, h, &h->answer_timer);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(h);
+        return 0;
+}
+
+/* The consumer needs a moment to end. If it does not, the next daemon removes the instance. */
+static void history_remove_now(History *h) {
+        const struct timespec pause = { .tv_nsec = END_PAUSE_NSEC };
+
+        for (unsigned i = 0; i < END_TRIES && h->has_instance; i++) {
+                if (i > 0)
+                        (void)nanosleep(&pause, NULL);
+                if (history_remove_instance(h) != -EBUSY)
+                        break;
+        }
+        (void)history_probe_remove(h->tracefs);
+}
+
+History *history_free(History *h) {
+        if (!h)
+                return NULL;
+        h->consumer = consumer_free(h->consumer);
+        history_refuse_all(h, "ktraced ends");
+        if (h->state != HISTORY_OFF)
+                history_remove_now(h);
+        history_close_files(h);
+        census_clear(&h->census);
+        instance_free(h->instance);
+        sd_event_source_disable_unref(h->timer);
+        sd_event_source_disable_unref(h->answer_timer);
+        free(h);
+        return NULL;
+}
+
+void history_want(History *h, const Tracefs *tracefs, bool is_wanted) {
+        if (h->is_wanted == is_wanted)
+                return;
+        h->is_wanted = is_wanted;
+        h->is_impossible = false;
+        h->tracefs = tracefs;
+        history_set_timer(h->timer, 0);
+        history_settle(h);
+}
+
+bool history_is_idle(const History *h) {
+        return !h->in_flight && (h->state == HISTORY_OFF || h->state == HISTORY_KEPT);
+}
+
+const char *history_get_id(const History *h) {
+        return h->id[0] ? h->id : NULL;
+}
+
+int history_check(const History *h, Reason *reason) {
+        if (h->is_impossible)
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "the black box answers root only: this kernel has no kprobes, without "
+                                "which nobody knows whose a task was");
+        if (h->state != HISTORY_KEPT)
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "the black box answers users from now on only in a moment: try again");
+        if (h->n_questions == QUESTIONS_MAX)
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "%d users are asking the black box already: try again",
+                                QUESTIONS_MAX);
+        return 0;
+}
+
+int history_ask(History *h, uid_t uid, gid_t gid, void *asked, Reason *reason) {
+        int r = history_check(h, reason);
+        if (r != 0)
+                return r;
+        Question *question = calloc(1, sizeof(*question));
+        if (!question)
+                return -ENOMEM;
+        *question = (Question){ .uid = uid, .gid = gid, .fd = -1, .question = asked };
+        TAILQ_INSERT_TAIL(&h->questions, question, questions);
+        h->n_questions++;
+        history_ask_next(h);
+        return 0;
+}

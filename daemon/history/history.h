@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <sys/types.h>
+
+#include "kernel/tracefs.h"
+#include "work/spawn.h"
+#include "work/worker.h"
+
+/* Whose each task of the machine is and was, as long as it is wanted. */
+typedef struct History History;
+
+typedef struct HistoryHandlers {
+        /* history_is_idle may have changed. */
+        void (*on_changed)(void *userdata);
+        /* The answer to history_ask. fd: a sealed memfd of n ControlLife; the callee takes it. */
+        void (*on_lives)(int result, const Reason *reason, int fd, size_t n, void *question);
+        void *userdata; /* of on_changed */
+} HistoryHandlers;
+
+int history_new(const ConsumerLauncher *launcher,
+                Worker *worker,
+                const HistoryHandlers *handlers,
+                History **ret);
+/* The worker must have ended. Removes what is in the kernel. Answers all questions. */
+History *history_free(History *history);
+DEFINE_CLEANUP(History, history_free);
+/* Keeps the history from now on, or ends it. */
+void history_want(History *history, const Tracefs *tracefs, bool is_wanted);
+/* Nothing of it is in the kernel, or it is kept. */
+bool history_is_idle(const History *history);
+/* Returns the id of its instance, or NULL. */
+const char *history_get_id(const History *history);
+/* KT_E_ACCESS_DENIED: this kernel cannot keep it. KT_E_BUSY: it is not kept yet. */
+int history_check(const History *history, Reason *reason);
+/* Fails as history_check() does. Otherwise on_lives answers. */
+int history_ask(History *history, uid_t uid, gid_t gid, void *question, Reason *reason);
