@@ -448,6 +448,7 @@ typedef struct ControlMessage {
 
                 struct {
                         uint32_t uid, gid;
+                        uint64_t since_nsec;
                 } ask; /* fd: the memfd for the answer */
 
                 struct {

@@ -278,10 +278,13 @@ static int history_write_lives(const ControlMessage *message,
                 const History *h,
                 int fd,
                 uint32_t *ret_n) {
+        const HistoryQuestion question = {
+                message->ask.uid, message->ask.gid, message->ask.since_nsec
+        };
         _cleanup_free_ ControlLife *lives = NULL;
         size_t n;
 
-        int r = history_table_collect(h->table, message->ask.uid, message->ask.gid, &lives, &n);
+        int r = history_table_collect(h->table, &question, &lives, &n);
         if (r == 0 && n > CONTROL_LIVES_MAX)
                 r = -E2BIG;
         r = r ?: fd_write_all(fd, lives, n * sizeof(*lives));

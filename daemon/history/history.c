@@ -27,6 +27,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/random-id.h"
+#include "history/accounts.h"
 #include "kernel/buffer.h"
 #include "kernel/history-probe.h"
 #include "scope/census.h"
@@ -77,6 +78,7 @@ struct History {
         size_t n_fds;
         int profile_fd;
         Consumer *consumer;
+        Accounts *accounts;
         Census census;
         unsigned n_censuses; /* to be done */
         TAILQ_HEAD(, Question) questions;
@@ -315,7 +317,9 @@ static int history_send_question(History *h, Question *question) {
         const ControlMessage message = {
                 .type = CONTROL_ASK,
                 .version = CONTROL_VERSION,
-                .ask = { .uid = question->uid, .gid = question->gid },
+                .ask = { .uid = question->uid,
+                                .gid = question->gid,
+                                .since_nsec = accounts_get_since(h->accounts) },
         };
 
         question->fd = memfd_create("ktrace-lives", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -551,7 +555,8 @@ int history_new(const ConsumerLauncher *launcher,
                 .launcher = launcher, .worker = worker, .handlers = *handlers, .profile_fd = -1
         };
         TAILQ_INIT(&h->questions);
-        int r = history_add_timer(launcher->event, history_on_timer, h, &h->timer);
+        int r = accounts_new(launcher->event, "/etc/passwd", &h->accounts);
+        r = r < 0 ? r : history_add_timer(launcher->event, history_on_timer, h, &h->timer);
         r = r < 0 ? r : history_add_timer(launcher->event, history_on_late, h, &h->answer_timer);
         if (r < 0)
                 return r;
@@ -582,6 +587,7 @@ History *history_free(History *h) {
         history_close_files(h);
         census_clear(&h->census);
         instance_free(h->instance);
+        accounts_free(h->accounts);
         sd_event_source_disable_unref(h->timer);
         sd_event_source_disable_unref(h->answer_timer);
         free(h);

@@ -95,6 +95,15 @@ static size_t count_snapshots(const Session *session) {
         return n;
 }
 
+static bool has_snapshot_of(const Session *session, uid_t uid) {
+        const Snapshot *snapshot;
+
+        TAILQ_FOREACH(snapshot, &session->snapshots, snapshots)
+                if (snapshot->uid == uid)
+                        return true;
+        return false;
+}
+
 static size_t count_drains(const Session *session, uid_t uid) {
         const Drain *drain;
         size_t n = 0;
@@ -104,7 +113,7 @@ static size_t count_drains(const Session *session, uid_t uid) {
         return n;
 }
 
-/* The owner of the black box has a place that its readers cannot take. */
+/* The owner of the black box has a place that its readers cannot take. Each reader has one place. */
 static int check_snapshot(const Session *session, uid_t uid, Reason *reason) {
         size_t n = count_snapshots(session), n_max = SNAPSHOTS_MAX - (uid != session->owner.uid);
 
@@ -123,6 +132,10 @@ static int check_snapshot(const Session *session, uid_t uid, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_WRONG_STATE,
                                 "the session has not been started: nothing was recorded");
+        if (uid != session->owner.uid && has_snapshot_of(session, uid))
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "another snapshot of yours is being taken: try again");
         if (n >= n_max)
                 return reason_set(reason,
                                 KT_E_BUSY,

@@ -3,32 +3,47 @@
 
 # box_open: starts it, and waits until it knows the tasks that live.
 box_open() {
-        ktracectl create blackbox --mode flight --scope system -b 8192 -e syscalls:sys_enter_write -e sched:sched_process_exec
+        trap box_end EXIT
+        ktracectl create blackbox --mode flight --scope system -b 8192 -e syscalls:sys_enter_write \
+                -e sched:sched_process_exec
         ktracectl start blackbox
-        within 30 user ktracectl last --since 1ms || fail "$(user ktracectl last 2>&1)"
+        within 30 user ktracectl last --since 1ms || fail "$(user ktracectl last --since 1ms 2>&1)"
         sleep 1
 }
-# writes WHO PID: how many writes of this task the black box shows to root, or to the user.
+box_end() {
+        rm -f /run/setuid-app /run/unreadable-app
+        ktracectl destroy blackbox || true
+        leave_case
+}
+# writes COMMAND...: how many writes of process $PID the black box shows to the caller that the command makes. A user
+# has a number of calls in a minute.
 writes() {
-        "$1" ktracectl last --since 1min -o - --to json 2>err | count_events ".event == \"sys_enter_write\" and .pid == $2"
+        within 60 answered "$@" || fail "$(cat err)"
+        count_events '.event == "sys_enter_write"' <records
 }
+answered() { "$@" ktracectl $DOOR last -p "$PID" -o - --to json >records 2>err; }
+DOOR=
 root() { "$@"; }
-# shown PID: ends the black box; prints the writes of the task that the user was shown. Root has them.
-shown() {
-        [ "$(writes root "$1")" -gt 0 ] || fail "no writes of $1 were recorded"
-        writes user "$1"
+# gained N [COMMAND...]: ends a case that is about process $PID. The user, or the caller that the command makes, should
+# see N of its writes: those that it made as a plain process of the user. Root sees more.
+gained() {
+        local own=$1 n all
+        shift
+        n=$(writes "${@:-user}")
+        all=$(writes root)
+        echo "$all writes were recorded, $own are the user's, the user has $n"
+        [ "$all" -gt "$own" ] || fail "no other writes of $PID were recorded"
+        verdict "$((n > own ? n - own : 0))" "writes of the process"
 }
-# is_over PID
-is_over() { ! kill -0 "$1"; }
+# pid_from FILE: the process has written its number into it.
+pid_from() { PID=$(cat "$1"); }
 
-case_black_box() { # read what all processes did, from the black box of root
+case_black_box() { # [open] read what all processes did, from the black box of root
         defended_by black-box
         box_open
         stranger sh -c "echo \$\$ >/tmp/stranger; echo secret; exit"
-        local pid
-        pid=$(cat /tmp/stranger)
-        verdict "$(shown "$pid")" "$(user ktracectl --varlink last --since 1min --to json 2>err |
-                count_events ".pid == $pid")" "records of another user"
+        pid_from /tmp/stranger
+        verdict "$(writes user)" "$(DOOR=--varlink writes user)" "records of another user"
 }
 
 case_black_box_setuid() { # [open] read what a set-user-id program did that the user started
@@ -36,11 +51,23 @@ case_black_box_setuid() { # [open] read what a set-user-id program did that the 
         box_open
         install -m 4755 "$APP" /run/setuid-app
         user sh -c "echo \$\$ >pid; exec /run/setuid-app 2" || true
-        local n
-        n=$(shown "$(cat pid)")
-        rm -f /run/setuid-app
-        # One is the shell's own.
-        verdict "$((n > 1 ? n - 1 : 0))" "writes of the program"
+        pid_from pid
+        gained 1
+}
+
+case_black_box_threads() { # read what a set-user-id program did that a thread of the user's process started
+        defended_by history-credentials history-dumpable
+        box_open
+        install -m 4755 "$APP" /run/setuid-app
+        user python3 - <<'EOP' || true
+import os, threading
+with open("pid", "w") as file:
+    file.write(str(os.getpid()))
+threading.Thread(target=lambda: os.execv("/run/setuid-app", ["app", "5"])).start()
+threading.Event().wait()
+EOP
+        pid_from pid
+        gained 1
 }
 
 case_black_box_unreadable() { # read what a program did that the user may execute but not read
@@ -48,18 +75,17 @@ case_black_box_unreadable() { # read what a program did that the user may execut
         box_open
         install -m 711 "$APP" /run/unreadable-app
         user sh -c "echo \$\$ >pid; exec /run/unreadable-app 2"
-        local n
-        n=$(shown "$(cat pid)")
-        rm -f /run/unreadable-app
-        verdict "$((n > 1 ? n - 1 : 0))" "writes of the program"
+        pid_from pid
+        gained 1
 }
 
-case_black_box_undumpable() { # read what a program did after it had asked not to be read, by one of its threads
+case_black_box_undumpable() { # read what a program did after one of its threads had asked that it is not read
         defended_by history-dumpable
         box_open
-        user python3 - <<'EOP'
+        user python3 - <<'EOP' 2>secrets
 import ctypes, os, threading
-open("pid", "w").write(str(os.getpid()))
+with open("pid", "w") as file:
+    file.write(str(os.getpid()))
 PR_SET_DUMPABLE = 4
 thread = threading.Thread(target=lambda: ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 thread.start()
@@ -67,16 +93,14 @@ thread.join()
 for i in range(20):
     os.write(2, b"secret\n")
 EOP
-        local n
-        n=$(shown "$(cat pid)")
-        # It writes its pid before.
-        verdict "$((n > 10 ? n - 10 : 0))" "writes of the process"
+        pid_from pid
+        gained 1
 }
 
 case_black_box_namespace() { # read what a task did in a user namespace, where it has capabilities
         defended_by history-namespace
         box_open
-        user python3 - <<'EOP'
+        user python3 - <<'EOP' 2>secrets
 import ctypes, os
 CLONE_NEWUSER, SIGCHLD, SYS_clone = 0x10000000, 17, 56
 pid = ctypes.CDLL(None).syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0)
@@ -87,37 +111,116 @@ if pid == 0:
 open("pid", "w").write(str(pid))
 os.waitpid(pid, 0)
 EOP
-        verdict "$(shown "$(cat pid)")" "writes of the task"
+        pid_from pid
+        gained 0
 }
 
-case_black_box_unshare() { # the same, with unshare(2)
-        defended_by history-credentials
+case_black_box_commit() { # read what a task did after it had entered a user namespace
+        defended_by history-commit
         box_open
-        user unshare --user sh -c "echo \$\$ >pid; echo secret >&2; echo secret >&2"
-        verdict "$(shown "$(cat pid)")" "writes of the task"
+        user python3 - <<'EOP' 2>secrets
+import ctypes, os
+CLONE_NEWUSER = 0x10000000
+with open("pid", "w") as file:
+    file.write(str(os.getpid()))
+if ctypes.CDLL(None).unshare(CLONE_NEWUSER) != 0:
+    os._exit(1)
+for i in range(20):
+    os.write(2, b"secret\n")
+EOP
+        pid_from pid
+        gained 1
 }
 
 case_black_box_past() { # read what a process did before another user's process became the user's
         defended_by history-past
         box_open
         sh -c "echo \$\$ >pid; chmod 644 pid; for i in 1 2 3 4 5 6 7 8 9; do echo secret >&2; done; sleep 0.1
-                exec setpriv --reuid=$USER_UID --regid=$USER_UID --clear-groups true"
-        verdict "$(shown "$(cat pid)")" "writes of root's process"
+                exec setpriv --reuid=$USER_UID --regid=$USER_UID --clear-groups true" 2>secrets
+        pid_from pid
+        gained 0
 }
 
-case_black_box_commit() { # read what a process did after it took on another identity without an exec
-        defended_by history-commit
+case_black_box_reuse() { # read what root's process did that has the number of an earlier process of the user
+        defended_by history-ends
         box_open
-        # As a login service does: first a user's, with a program of that user, then root's.
-        python3 - "$USER_UID" <<'EOP'
+        user sh -c "echo \$\$ >pid; exit"
+        pid_from pid
+        python3 - "$PID" <<'EOP' 2>secrets
 import os, sys
-uid = int(sys.argv[1])
-os.setresgid(uid, uid, 0)
-os.setresuid(uid, uid, 0)
-open("/tmp/pid", "w").write(str(os.getpid()))
-os.setresuid(0, 0, 0)
-for i in range(20):
-    os.write(2, b"secret\n")
+wanted = int(sys.argv[1])
+for i in range(1000):
+    with open("/proc/sys/kernel/ns_last_pid", "w") as file:
+        file.write(str(wanted - 1))
+    pid = os.fork()
+    if pid == 0:
+        if os.getpid() == wanted:
+            for i in range(20):
+                os.write(2, b"secret\n")
+        os._exit(0)
+    os.waitpid(pid, 0)
+    if pid == wanted:
+        sys.exit()
+sys.exit("the number is in use")
 EOP
-        verdict "$(shown "$(cat /tmp/pid)")" "writes of root's process"
+        gained 1
+}
+
+# history_reader: prints the pid of the process that reads the history. Only that has this file.
+history_reader() {
+        local file
+        for file in /proc/[0-9]*/fd/*; do
+                case $(readlink "$file") in
+                */kprobe_profile) file=${file#/proc/} && echo "${file%%/*}" ;;
+                esac
+        done 2>/dev/null
+}
+case_black_box_losses() { # read what a set-user-id program did, after a flood of records has hidden its start
+        defended_by history-losses
+        box_open
+        install -m 4755 "$APP" /run/setuid-app
+        local reader
+        reader=$(history_reader)
+        [ -n "$reader" ] || fail "no process reads the history"
+        background user taskset -c 0 sh -c "echo \$\$ >pid; until [ -e go ]; do sleep 0.1; done; exec /run/setuid-app 5"
+        within 10 [ -s pid ]
+        # The machine is too slow for the reader.
+        kill -STOP "$reader"
+        user taskset -c 0 python3 - <<'EOP'
+import ctypes
+libc = ctypes.CDLL(None)
+for i in range(60000):
+    libc.setresuid(-1, -1, -1)
+open("go", "w").close()
+EOP
+        wait "$BACKGROUND" || true
+        kill -CONT "$reader"
+        sleep 1
+        pid_from pid
+        gained 1
+}
+
+case_black_box_dynamic() { # read what a service did whose dynamic user had the number before
+        defended_by history-dynamic
+        box_open
+        as 61300 sh -c 'echo $$; echo secret >&2; exit' >pid 2>secrets
+        pid_from pid
+        gained 0 as 61300
+}
+
+account_end() {
+        userdel newcomer
+        box_end
+}
+case_black_box_account() { # read what a deleted user did, after the user's number was given to another one
+        defended_by history-accounts
+        box_open
+        useradd -M -u 1500 -U newcomer
+        trap account_end EXIT
+        within 30 as 1500 ktracectl last --since 1ms || fail "$(as 1500 ktracectl last --since 1ms 2>&1)"
+        as 1500 sh -c 'echo $$; echo secret >&2; exit' >pid 2>secrets
+        userdel newcomer
+        useradd -M -u 1500 -U newcomer
+        pid_from pid
+        gained 0 as 1500
 }

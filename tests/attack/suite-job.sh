@@ -10,7 +10,8 @@ modprobe fuse
 export TAP_CASE TAP_DEEP CASE_TIMEOUT=600
 status=0
 cases='attack/members.sh attack/windows.sh attack/bytes.sh attack/fields.sh attack/rules.sh attack/programs.sh
-        attack/spool.sh attack/counts.sh attack/watch.sh attack/containers.sh attack/share.sh'
+        attack/spool.sh attack/counts.sh attack/watch.sh attack/containers.sh attack/share.sh
+        attack/blackbox.sh'
 
 # without_defences: runs each attack without its defence. It must succeed in at most eight tries.
 without_defences() {

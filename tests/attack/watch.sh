@@ -34,18 +34,6 @@ case_watch_all() { # watch the sessions of all users without the right to manage
         verdict "$(notices_of_victim bus)" "$(notices_of_victim varlink)" "notices of the stranger"
 }
 
-case_black_box() { # read what all processes did, from the black box of root
-        defended_by black-box
-        ktracectl create blackbox --mode flight --scope system -b 256 -e sched:sched_process_exec
-        ktracectl start blackbox
-        stranger true
-        user ktracectl last --to json >bus 2>err || cat err
-        user ktracectl --varlink last --to json >varlink 2>err || cat err
-        ktracectl destroy blackbox
-        verdict "$(grep -c sched_process_exec bus || true)" "$(grep -c sched_process_exec varlink || true)" \
-                "programs that others started"
-}
-
 case_watch_many() { # let the daemon send each notice to as many connections as one user can open
         defended_by watch-limit
         attack >said 2>&1 <<'EOS'

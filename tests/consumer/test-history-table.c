@@ -76,13 +76,16 @@ static void advance(HistoryTable *table, uint64_t nsec) {
         g_assert_cmpint(history_table_advance(table, nsec), ==, 0);
 }
 
-/* As "tid:from-to tid:from-to", of that user. */
-static void assert_lives(HistoryTable *table, uint32_t uid, const char *wanted) {
+static void assert_lives_since(HistoryTable *table,
+                uint32_t uid,
+                uint64_t since_nsec,
+                const char *wanted) {
+        const HistoryQuestion question = { uid, GROUP, since_nsec };
         g_autoptr(GString) text = g_string_new("");
         g_autofree ControlLife *lives = NULL;
         size_t n;
 
-        g_assert_cmpint(history_table_collect(table, uid, GROUP, &lives, &n), ==, 0);
+        g_assert_cmpint(history_table_collect(table, &question, &lives, &n), ==, 0);
         for (size_t i = 0; i < n; i++)
                 g_string_append_printf(text,
                                 "%s%u:%" G_GUINT64_FORMAT "-%" G_GUINT64_FORMAT,
@@ -91,6 +94,11 @@ static void assert_lives(HistoryTable *table, uint32_t uid, const char *wanted) 
                                 lives[i].from_nsec,
                                 lives[i].to_nsec);
         g_assert_cmpstr(text->str, ==, wanted);
+}
+
+/* As "tid:from-to tid:from-to", of that user. */
+static void assert_lives(HistoryTable *table, uint32_t uid, const char *wanted) {
+        assert_lives_since(table, uid, 0, wanted);
 }
 
 static void test_life(void) {
@@ -327,6 +335,20 @@ static void test_credentials(void) {
         g_assert_false(history_judge(&c).is_known);
 }
 
+/* A life that began before the time that the question is about is cut. */
+static void test_since(void) {
+        HistoryTable *table = make_table(0);
+
+        note_done(table, 10, 5, user);
+        note_exit(table, 50, 5);
+        note_done(table, 20, 6, user);
+        advance(table, 100);
+        assert_lives_since(table, USER, 50, "5:50-50 6:50-100");
+        assert_lives_since(table, USER, 51, "6:51-100");
+        assert_lives_since(table, USER, 101, "");
+        history_table_free(table);
+}
+
 /* The oldest lives go first. Too many tasks: all are forgotten. */
 static void test_full(void) {
         HistoryTable *table = make_table(16);
@@ -338,7 +360,8 @@ static void test_full(void) {
         advance(table, 1000);
         g_autofree ControlLife *lives = NULL;
         size_t n;
-        g_assert_cmpint(history_table_collect(table, USER, GROUP, &lives, &n), ==, 0);
+        const HistoryQuestion question = { USER, GROUP, 0 };
+        g_assert_cmpint(history_table_collect(table, &question, &lives, &n), ==, 0);
         g_assert_cmpuint(n, ==, 16);
         g_assert_cmpuint(lives[0].from_nsec, ==, 51);
         for (uint32_t i = 0; i < 17; i++)
@@ -366,6 +389,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/history-table/seed", test_seed);
         g_test_add_func("/history-table/seed-in-vain", test_seed_in_vain);
         g_test_add_func("/history-table/credentials", test_credentials);
+        g_test_add_func("/history-table/since", test_since);
         g_test_add_func("/history-table/full", test_full);
         return g_test_run();
 }

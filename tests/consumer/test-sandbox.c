@@ -361,7 +361,8 @@ static void test_writers(void) {
                 [SANDBOX_STREAM] = true,
                 [SANDBOX_CLIENT_STREAM] = true,
                 [SANDBOX_SPOOL_READER] = true,
-                [SANDBOX_MUX] = true, /* the pipes of the viewers */
+                [SANDBOX_MUX] = true,     /* the pipes of the viewers */
+                [SANDBOX_HISTORY] = true, /* the memfd of an answer */
         };
 
         SKIP_WITHOUT_FILTER();

@@ -536,7 +536,10 @@ static void test_orphans(void) {
         registry_free(f.registry);
         fake_kernel_add_instance("ktrace-0123456789abcdef");
         fake_kernel_add_instance("ktrace-somebody");
-        RegistryOptions options = { .event = f.event, .tracefs_path = "/fake", .policy = f.policy };
+        RegistryOptions options = { .event = f.event,
+                .launcher = { .event = f.event },
+                .tracefs_path = "/fake",
+                .policy = f.policy };
         limits_init(&options.limits);
         g_assert_cmpint(registry_new(&options, &f.registry), ==, 0);
         registry_open(f.registry);

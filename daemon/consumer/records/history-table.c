@@ -120,7 +120,8 @@ static bool history_are_equal(const uint32_t ids[4]) {
 
 HistoryOwner history_judge(const HistoryCredentials *c) {
         uint32_t uid = c->uids[0];
-        bool is_dynamic = uid >= DYNAMIC_UID_MIN && uid <= DYNAMIC_UID_MAX;
+        bool is_dynamic = uid >= DYNAMIC_UID_MIN && uid <= DYNAMIC_UID_MAX &&
+                          defence_is_on("history-dynamic");
 
         if (!defence_is_on("history-credentials"))
                 return (HistoryOwner){ true, uid, c->gids[0] };
@@ -285,6 +286,9 @@ static int history_apply_fork(HistoryTable *table, const HistoryEvent *event) {
         HistoryTask *parent = history_find(table, event->tid), *child;
         HistoryOwner owner = {};
         uint64_t group = 0, mm = 0;
+
+        if (!defence_is_on("history-ends") && history_find(table, event->other))
+                return 0;
 
         if (parent && !parent->has_ended) {
                 bool is_plain = parent->has_clone &&
@@ -577,28 +581,32 @@ static int history_compare_lives(const void *a, const void *b) {
         return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
+/* Adds the part that the question is about. */
 static void history_collect_life(ControlLife *lives,
                 size_t *n,
                 HistoryOwner owner,
-                HistoryOwner user,
+                const HistoryQuestion *question,
                 const ControlLife *life) {
-        if (history_is_same(owner, user) && life->from_nsec <= life->to_nsec)
-                lives[(*n)++] = *life;
+        uint64_t from_nsec = MAX_OF(life->from_nsec, question->since_nsec);
+
+        if (!history_is_same(owner, (HistoryOwner){ true, question->uid, question->gid }) ||
+                        from_nsec > life->to_nsec)
+                return;
+        lives[*n] = *life;
+        lives[(*n)++].from_nsec = from_nsec;
 }
 
 int history_table_collect(const HistoryTable *table,
-                uint32_t uid,
-                uint32_t gid,
+                const HistoryQuestion *question,
                 ControlLife **ret,
                 size_t *ret_n) {
-        const HistoryOwner user = { true, uid, gid };
         ControlLife *lives = calloc(table->n_pasts + table->n_tasks + 1, sizeof(*lives));
         size_t n = 0;
 
         if (!lives)
                 return -ENOMEM;
         for (size_t i = 0; i < table->n_pasts; i++)
-                history_collect_life(lives, &n, table->pasts[i].owner, user, &table->pasts[i].life);
+                history_collect_life(lives, &n, table->pasts[i].owner, question, &table->pasts[i].life);
         for (uint32_t i = 0; i < table->n_tasks; i++) {
                 const HistoryTask *task = &table->tasks[i];
                 ControlLife life = {
@@ -606,7 +614,7 @@ int history_table_collect(const HistoryTable *table,
                 };
 
                 memcpy(life.comm, task->name, sizeof(life.comm));
-                history_collect_life(lives, &n, task->owner, user, &life);
+                history_collect_life(lives, &n, task->owner, question, &life);
         }
         qsort(lives, n, sizeof(*lives), history_compare_lives);
         *ret = lives;

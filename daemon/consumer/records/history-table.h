@@ -68,9 +68,14 @@ void history_table_lose(HistoryTable *table, uint64_t since_nsec, uint64_t until
 /* The caller promises that no event up to the horizon will be noted after this call. Fails with
  * -ENOMEM. */
 int history_table_advance(HistoryTable *table, uint64_t horizon);
+/* Whose lives, and from when on. */
+typedef struct HistoryQuestion {
+        uint32_t uid, gid;
+        uint64_t since_nsec;
+} HistoryQuestion;
+
 /* Returns the lives of that user up to the horizon of the last advance, sorted by their begin. */
 int history_table_collect(const HistoryTable *table,
-                uint32_t uid,
-                uint32_t gid,
+                const HistoryQuestion *question,
                 ControlLife **ret,
                 size_t *ret_n);
