@@ -150,9 +150,10 @@ const Verb verb_last = {
         .arguments = "[summary]",
         .summary = "Show what the machine did in the last seconds, from the black box",
         .help = "Nothing needs to be started before, if root has enabled the black box\n"
-                "('ktracectl blackbox'). Only root can read it. Reading changes nothing: the black\n"
-                "box goes on, and the next 'last' shows the same events again. They are printed\n"
-                "as by 'report', converted, or with the word summary as by 'summary'.\n"
+                "('ktracectl blackbox'). Root sees what all processes did, other users what their\n"
+                "own processes did. Reading changes nothing: the black box goes on, and the next\n"
+                "'last' shows the same events again. They are printed as by 'report', converted, or\n"
+                "with the word summary as by 'summary'.\n"
                 "\n"
                 "  --since DURATION     this long before now, such as 5s or 2min; default: " SINCE_DEFAULT
                 "\n"

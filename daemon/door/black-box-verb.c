@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* OpenBlackBox: a snapshot of the black box (session/black-box-call.c). The method table calls it. It
- * names no session: there is one black box. */
+/* OpenBlackBox: a snapshot of the black box (session/black-box-call.c). The method table calls it.
+ * It names no session: there is one black box. */
 #include "door/black-box-verb.h"
 
 #include "door/parameter.h"

@@ -13,6 +13,6 @@ typedef struct Accounts Accounts;
 int accounts_new(sd_event *event, const char *file, Accounts **ret);
 Accounts *accounts_free(Accounts *accounts);
 DEFINE_CLEANUP(Accounts, accounts_free);
-/* Returns a time of CLOCK_MONOTONIC: before it, a uid may have belonged to another user. 0: the file
- * has not changed since accounts_new(). */
+/* Returns a time of CLOCK_MONOTONIC: before it, a uid may have belonged to another user. 0: the
+ * file has not changed since accounts_new(). */
 uint64_t accounts_get_since(Accounts *accounts);

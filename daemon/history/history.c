@@ -280,7 +280,7 @@ static void history_end(History *h) {
         history_set_timer(h->answer_timer, 0);
         if (h->state == HISTORY_KEPT || h->state == HISTORY_MAKING)
                 h->state = HISTORY_REMOVING;
-        history_refuse_all(h, "the black box has just lost what it knew of tasks: try again");
+        history_refuse_all(h, "the black box must read the tasks of this machine anew: try again");
 }
 
 static void history_fail(History *h, const char *why) {
@@ -616,12 +616,13 @@ int history_check(const History *h, Reason *reason) {
         if (h->is_impossible)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "the black box answers root only: this kernel has no kprobes, without "
-                                "which nobody knows whose a task was");
+                                "the black box answers root only: this kernel has no kprobes on changes of "
+                                "credentials");
         if (h->state != HISTORY_KEPT)
                 return reason_set(reason,
                                 KT_E_BUSY,
-                                "the black box answers users from now on only in a moment: try again");
+                                "the black box does not know the tasks yet, because it has just started: "
+                                "try again");
         if (h->n_questions == QUESTIONS_MAX)
                 return reason_set(reason,
                                 KT_E_BUSY,

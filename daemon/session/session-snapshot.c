@@ -113,7 +113,8 @@ static size_t count_drains(const Session *session, uid_t uid) {
         return n;
 }
 
-/* The owner of the black box has a place that its readers cannot take. Each reader has one place. */
+/* The owner of the black box has a place that its readers cannot take. Each reader has one place.
+ */
 static int check_snapshot(const Session *session, uid_t uid, Reason *reason) {
         size_t n = count_snapshots(session), n_max = SNAPSHOTS_MAX - (uid != session->owner.uid);
 

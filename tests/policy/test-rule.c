@@ -330,6 +330,18 @@ static void test_allow_setuid(void) {
         grant_free(no);
 }
 
+static void test_black_box(void) {
+        Grant *usual = grant_of(OWN, ASK), *own = grant_of(OWN ",\"black-box\":\"own\"", ASK),
+              *denied = grant_of(OWN ",\"black-box\":\"deny\"", ASK);
+
+        g_assert_false(usual->denies_black_box);
+        g_assert_false(own->denies_black_box);
+        g_assert_true(denied->denies_black_box);
+        grant_free(usual);
+        grant_free(own);
+        grant_free(denied);
+}
+
 /* Of the first rule that has any word of probes. */
 static int decide_probe(const char *rules, ProbeRequest request, const char **action) {
         Fixture fixture;
@@ -627,6 +639,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/rule/lifetimes", test_lifetimes);
         g_test_add_func("/rule/lifetime-unit", test_lifetime_unit);
         g_test_add_func("/rule/allow-setuid", test_allow_setuid);
+        g_test_add_func("/rule/black-box", test_black_box);
         g_test_add_func("/rule/probes", test_probes);
         g_test_add_func("/rule/events-of-probes", test_events_of_probes);
         g_test_add_func("/policy/sources-of-probes", test_sources_of_probes);

@@ -606,7 +606,8 @@ int history_table_collect(const HistoryTable *table,
         if (!lives)
                 return -ENOMEM;
         for (size_t i = 0; i < table->n_pasts; i++)
-                history_collect_life(lives, &n, table->pasts[i].owner, question, &table->pasts[i].life);
+                history_collect_life(
+                                lives, &n, table->pasts[i].owner, question, &table->pasts[i].life);
         for (uint32_t i = 0; i < table->n_tasks; i++) {
                 const HistoryTask *task = &table->tasks[i];
                 ControlLife life = {

@@ -68,6 +68,7 @@ void history_table_lose(HistoryTable *table, uint64_t since_nsec, uint64_t until
 /* The caller promises that no event up to the horizon will be noted after this call. Fails with
  * -ENOMEM. */
 int history_table_advance(HistoryTable *table, uint64_t horizon);
+
 /* Whose lives, and from when on. */
 typedef struct HistoryQuestion {
         uint32_t uid, gid;
