@@ -22,7 +22,8 @@ install -D -t "$job/upgrades/first" "$job/root/usr/sbin/ktraced" "$job/root/usr/
 install -D -t "$job/upgrades/second" "$job/open/usr/sbin/ktraced" "$job/open/usr/libexec/ktrace/ktrace-consumer"
 cp -r "$here/../upgrade" "$job/upgrade"
 mkdir "$job/tools"
-cp "$build/tests/e2e/target" "$build/tests/e2e/silent-fuse" "$build/tests/e2e/probed" "$build/tests/attack/scan" \
+cp "$build/tests/e2e/target" "$build/tests/e2e/silent-fuse" "$build/tests/e2e/probed" "$build/tests/e2e/app" \
+        "$build/tests/attack/scan" \
         "$build/tests/attack/actor" "$build/tests/attack/puppet" "$here"/tools/*.py "$job/tools/"
 cp -r "$here/../e2e" "$job/e2e"
 cp -r "$here/../guest" "$job/guest"

@@ -84,3 +84,73 @@ case_last_of_user() { # a user reads what own programs did before it asked, and 
         same 6 "$(writes all.json "$mine")" "writes for root, after the user's snapshots"
         [ "$(count_events ".pid == $theirs" <all.json)" -gt 0 ] || fail "root has no records of the stranger"
 }
+
+# Each way to change credentials that a user's process has, see BLACK BOX in ktraced(8). After it, each process writes 20
+# times. One write before has the number of the process.
+case_last_of_changed() { # of a process that changes credentials, a user reads what it did as a plain process only
+        box_begin
+        install -m 755 "$APP" capable-app
+        setcap cap_net_raw+ep capable-app
+        user python3 - <<'EOP' || fail "the script: $?"
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWUSER, JOIN_SESSION_KEYRING, SESSION_TO_PARENT = 0x10000000, 1, 18
+SYS_keyctl = {"x86_64": 250, "aarch64": 219}[os.uname().machine]
+
+def check(result):
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "of a change")
+
+def unshare():
+    check(libc.unshare(CLONE_NEWUSER))
+
+def setns():
+    ready, go = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        unshare()
+        os.close(ready[1])
+        os.read(go[0], 1)
+        os._exit(0)
+    os.close(ready[1])
+    os.close(go[0])
+    os.read(ready[0], 1)
+    fd = os.open(f"/proc/{child}/ns/user", os.O_RDONLY)
+    check(libc.setns(fd, CLONE_NEWUSER))
+    os.close(go[1])
+
+def keyctl():
+    if os.fork() == 0:
+        check(libc.syscall(SYS_keyctl, JOIN_SESSION_KEYRING, None, 0, 0, 0))
+        check(libc.syscall(SYS_keyctl, SESSION_TO_PARENT, 0, 0, 0, 0))
+        os._exit(0)
+    os.wait()
+
+def same():
+    check(libc.setresuid(-1, -1, -1))
+    os.access("/", os.R_OK)
+
+def capable():
+    os.execv("./capable-app", ["app", "20"])
+
+for change in unshare, setns, keyctl, same, capable:
+    if os.fork() == 0:
+        fd = os.open(change.__name__, os.O_CREAT | os.O_WRONLY)
+        os.write(fd, b"%d" % os.getpid())
+        os.dup2(fd, 2)
+        change()
+        for i in range(20):
+            os.write(2, b"\n")
+        os._exit(0)
+    if os.wait()[1] != 0:
+        raise SystemExit(change.__name__)
+EOP
+        expect 0 user ktracectl last -o mine.json
+        local change
+        for change in unshare setns capable; do
+                same 1 "$(writes mine.json "$(head -n 1 $change)")" "writes of $change"
+        done
+        for change in keyctl same; do
+                same 21 "$(writes mine.json "$(head -n 1 $change)")" "writes of $change"
+        done
+}
