@@ -17,8 +17,8 @@ box_end() {
         ktracectl destroy blackbox || true
         leave_case
 }
-# count_writes COMMAND...: how many writes of process $PID the black box shows to the caller that the command makes; sets
-# N. A user has a number of calls in a minute.
+# count_writes COMMAND...: sets N to how many writes of process $PID the black box shows to the caller that the command
+# makes. A user has a number of calls in a minute.
 count_writes() {
         within 60 is_decided "$@" || true
         [ "$STATUS" = 0 ] || fail "status $STATUS: $(cat err)"
@@ -31,7 +31,7 @@ is_decided() {
 }
 DOOR=
 root() { "$@"; }
-# gained OWN [COMMAND...]: ends a case that is about process $PID. The user, or the caller that the command makes, should
+# gained OWN [COMMAND...]: ends a case that is about process $PID. The user, or the caller that the command makes, may
 # see OWN of its writes: those that it made as a plain process of the user. Root sees more.
 gained() {
         local own=$1 all

@@ -139,7 +139,8 @@ case_blackbox_strangers() { # [guest] others get no more than their own past; th
         within 20 user ktracectl last --since 1ns || fail "$(user ktracectl last 2>&1)"
         mkdir -p "$CONFIG_DIR/policy.d"
         cat >"$CONFIG_DIR/policy.d/10-box.json" <<'EOS'
-{"rules": [{"name": "no-past", "subjects": ["any"], "scopes": ["own"], "events": ["raw_syscalls:*"], "black-box": "deny"}]}
+{"rules": [{"name": "no-past", "subjects": ["any"], "scopes": ["own"], "events": ["raw_syscalls:*"],
+        "black-box": "deny"}]}
 EOS
         ktracectl policy reload
         refused 3 'the black box: denied by rule .*no-past' user ktracectl last

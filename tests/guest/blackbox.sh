@@ -85,8 +85,8 @@ case_last_of_user() { # a user reads what own programs did before it asked, and 
         [ "$(count_events ".pid == $theirs" <all.json)" -gt 0 ] || fail "root has no records of the stranger"
 }
 
-# Each way to change credentials that a user's process has, see BLACK BOX in ktraced(8). After it, each process writes 20
-# times. One write before has the number of the process.
+# Each way to change credentials that a user's process has, see BLACK BOX in ktraced(8). After it, each process writes
+# 20 times. One write before has the number of the process.
 case_last_of_changed() { # of a process that changes credentials, a user reads what it did as a plain process only
         box_begin
         install -m 755 "$APP" capable-app
