@@ -60,8 +60,24 @@ static BlackBoxCall *black_box_call_free(BlackBoxCall *call) {
         return NULL;
 }
 
+/* As the creation of a session of own processes is recorded. */
+static void black_box_record(const BlackBoxCall *call, AuditKind kind, const char *text) {
+        audit_write(call->box->registry->audit,
+                        &(AuditRecord){
+                                        .kind = kind,
+                                        .uid = call->request->subject.uid,
+                                        .command = call->request->subject.command,
+                                        .session = call->session_id,
+                                        .rule = call->grant ? call->grant->rule : NULL,
+                                        .text = text,
+                                        .spec = call->spec,
+                        });
+}
+
 /* Answers, unless the snapshot will. Frees the call. */
 static void black_box_conclude(BlackBoxCall *call, int result, const Reason *reason) {
+        if (result == KT_E_ACCESS_DENIED)
+                black_box_record(call, AUDIT_CREATE_DENIED, reason->text);
         request_answer(&call->request, result, reason);
         black_box_call_free(call);
 }
@@ -193,6 +209,7 @@ static int black_box_begin_metadata(BlackBoxCall *call, Reason *reason) {
         int r = black_box_check_grant(call->grant, reason);
         if (r != 0)
                 return r;
+        black_box_record(call, AUDIT_CREATE_ALLOWED, "the black box");
         black_box_narrow(call->grant, session->grant);
         call->trace.tracefs = registry->tracefs;
         call->trace.spec = call->spec;
