@@ -120,7 +120,7 @@
  *                                   <-      READY        the sandbox is closed
  *   RINGS                            ->     as above, repeated until all CPUs are sent
  *   SEEDS {memfd of ControlSeed}     ->     what the daemon has read in /proc; once or more
- *   ASK {user, empty memfd}          ->
+ *   ASK {user, time, empty memfd}    ->
  *                                   <-      LIVES {errno, number}  it has written them
  * (ControlLife) into the memfd
  *                                   <-      DOUBT        records were lost, and no task is known

@@ -11,13 +11,16 @@
  *
  * After its begin, and whenever the consumer has lost records, the worker reads all tasks in /proc
  * (scope/census.c). A task that changes during the reading is not used, so a second reading follows
- * the first one. If the consumer or a plan fails, all is removed and begun again after a pause. */
+ * the first one. If the consumer or a plan fails, or another program writes to the instance, all is
+ * removed and begun again after a pause: events that are off for a moment are a gap that nothing
+ * else shows. */
 
 #include "history/history.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
@@ -28,6 +31,7 @@
 #include "base/log.h"
 #include "base/random-id.h"
 #include "history/accounts.h"
+#include "interfaces/defence.h"
 #include "kernel/buffer.h"
 #include "kernel/history-probe.h"
 #include "scope/census.h"
@@ -73,6 +77,8 @@ struct History {
         bool has_instance;         /* the worker has made it */
         bool has_failed;           /* the next attempt waits */
         Instance *instance;
+        Watch *watch; /* for writes of other programs */
+        sd_event_source *watch_source;
         ControlMessage setup;
         int *fds; /* as a consumer takes them: buffer_percent, then raw and stats of each CPU */
         size_t n_fds;
@@ -126,6 +132,7 @@ static int history_remove_instance(History *h) {
         char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
 
         history_close_files(h);
+        h->watch = watch_free(h->watch);
         if (h->instance) {
                 (void)instance_set_tracing(h->instance, false);
                 (void)instance_disable_all(h->instance);
@@ -195,7 +202,8 @@ static int step_files(void *context, Reason *reason _unused_) {
 static int step_enable(void *context, Reason *reason _unused_) {
         History *h = context;
 
-        return history_probe_enable(h->instance);
+        int r = history_probe_enable(h->instance);
+        return r ?: history_probe_watch(h->instance, &h->watch);
 }
 
 static const PlanStep make_steps[] = {
@@ -275,6 +283,7 @@ static void history_refuse_all(History *h, const char *text) {
 
 /* Ends what there is. It is begun again if it is still wanted. */
 static void history_end(History *h) {
+        h->watch_source = sd_event_source_disable_unref(h->watch_source);
         h->consumer = consumer_free(h->consumer);
         h->n_censuses = 0;
         history_set_timer(h->answer_timer, 0);
@@ -288,6 +297,36 @@ static void history_fail(History *h, const char *why) {
         h->has_failed = true;
         history_end(h);
         history_settle(h);
+}
+
+/* Returns whether another program has written to the instance. */
+static bool history_is_disturbed(History *h) {
+        char name[WATCH_NAME_MAX], text[WATCH_NAME_MAX + 64];
+
+        if (!h->watch || !watch_take(h->watch, name) || !defence_is_on("history-disturbed"))
+                return false;
+        snprintf(text, sizeof(text), "another program has written to %s of its instance", name);
+        history_fail(h, text);
+        return true;
+}
+
+static int history_on_watch(sd_event_source *source _unused_,
+                int fd _unused_,
+                uint32_t events _unused_,
+                void *userdata) {
+        (void)history_is_disturbed(userdata);
+        return 0;
+}
+
+static int history_add_watch(History *h) {
+        int r = sd_event_add_io(h->launcher->event,
+                        &h->watch_source,
+                        watch_get_fd(h->watch),
+                        EPOLLIN,
+                        history_on_watch,
+                        h);
+
+        return MIN_OF(r, 0);
 }
 
 static int history_send_rings(History *h) {
@@ -355,7 +394,7 @@ static void history_on_lives(History *h, const ControlMessage *message) {
         Reason reason = {};
         int r = 0;
 
-        if (!question || question->fd < 0)
+        if (!question || question->fd < 0 || history_is_disturbed(h))
                 return;
         history_set_timer(h->answer_timer, 0);
         if (message->lives.error != 0)
@@ -472,6 +511,8 @@ static void history_on_made(Plan *plan, int result, const Reason *reason) {
                 history_settle(h);
                 return;
         }
+        if (result == 0)
+                result = history_add_watch(h);
         if (result == 0 && h->is_wanted)
                 result = consumer_spawn(h->launcher, &consumer_handlers, h, &h->consumer, &why);
         if (result == 0 && h->consumer)
@@ -580,6 +621,7 @@ static void history_remove_now(History *h) {
 History *history_free(History *h) {
         if (!h)
                 return NULL;
+        h->watch_source = sd_event_source_disable_unref(h->watch_source);
         h->consumer = consumer_free(h->consumer);
         history_refuse_all(h, "ktraced ends");
         if (h->state != HISTORY_OFF)

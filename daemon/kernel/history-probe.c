@@ -241,11 +241,37 @@ int history_probe_read_layout(const Tracefs *tracefs, ControlMessage *ret) {
         return 0;
 }
 
-/* An exec makes the memory of most programs dumpable, which nobody asks about. */
+static const char *const task_events[] = { "sched_process_fork",
+        "sched_process_exit",
+        "sched_process_exec" };
+
+static int history_probe_watch_event(Watch *watch, const char *system, const char *name) {
+        char path[WATCH_NAME_MAX];
+
+        snprintf(path, sizeof(path), "events/%s", system);
+        int r = watch_add(watch, path);
+        snprintf(path, sizeof(path), "events/%s/%s", system, name);
+        return r ?: watch_add(watch, path);
+}
+
+int history_probe_watch(const Instance *instance, Watch **ret) {
+        static const char *const directories[] = { ".", "options", "events" };
+        _cleanup_(watch_free_cleanup) Watch *watch = NULL;
+
+        int r = watch_new(instance, &watch);
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(directories); i++)
+                r = watch_add(watch, directories[i]);
+        for (size_t i = 0; r == 0 && i < _PROBE_N; i++)
+                r = history_probe_watch_event(watch, GROUP, events[i]);
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(task_events); i++)
+                r = history_probe_watch_event(watch, "sched", task_events[i]);
+        if (r == 0)
+                *ret = TAKE_PTR(watch);
+        return r;
+}
+
+/* An exec makes the memory of most programs dumpable. Only the others are of interest. */
 int history_probe_enable(const Instance *instance) {
-        static const char *const tasks[] = {
-                "sched_process_fork", "sched_process_exit", "sched_process_exec"
-        };
         Reason reason = {};
 
         int r = instance_set_filter(
@@ -253,7 +279,7 @@ int history_probe_enable(const Instance *instance) {
         r = r > 0 ? -EOPNOTSUPP : r;
         for (size_t i = 0; r == 0 && i < _PROBE_N; i++)
                 r = instance_enable_event(instance, GROUP, events[i], true);
-        for (size_t i = 0; r == 0 && i < ELEMENTSOF(tasks); i++)
-                r = instance_enable_event(instance, "sched", tasks[i], true);
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(task_events); i++)
+                r = instance_enable_event(instance, "sched", task_events[i], true);
         return r;
 }

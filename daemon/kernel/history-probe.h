@@ -3,6 +3,7 @@
 
 #include "interfaces/control.h"
 #include "kernel/instance.h"
+#include "kernel/watch.h"
 
 /* Defines the probes that show who each task is, for all instances. -EOPNOTSUPP: this kernel does
  * not support them. */
@@ -13,3 +14,5 @@ int history_probe_remove(const Tracefs *tracefs);
 int history_probe_read_layout(const Tracefs *tracefs, ControlMessage *ret);
 /* Turns the events of a history on. The instance must not have recorded anything before. */
 int history_probe_enable(const Instance *instance);
+/* Reports later writes to what history_probe_enable() and the caller have set. */
+int history_probe_watch(const Instance *instance, Watch **ret);

@@ -321,6 +321,11 @@ static int black_box_check_caller(const Session *session, const Subject *subject
                                 KT_E_ACCESS_DENIED,
                                 "the black box answers root only: users need mode flight, scope "
                                 "system and clock " CLOCK_NAME);
+        if (session->n_interferences > 0) /* perhaps to its clock */
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "the black box answers root only: another program has changed its "
+                                "instance since it was created");
         return 0;
 }
 

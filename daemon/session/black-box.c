@@ -25,8 +25,13 @@ Session *black_box_find(const BlackBox *box) {
         return NULL;
 }
 
+void black_box_begin(BlackBox *box) {
+        box->has_begun = true;
+        black_box_settle(box);
+}
+
 void black_box_settle(BlackBox *box) {
-        if (box && !box->registry->is_closing)
+        if (box && box->has_begun && !box->registry->is_closing)
                 history_want(box->history, box->registry->tracefs, black_box_find(box) != NULL);
 }
 

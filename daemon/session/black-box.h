@@ -17,6 +17,7 @@ typedef struct BlackBoxUser {
 struct BlackBox {
         Registry *registry;
         History *history;
+        bool has_begun;
         TAILQ_HEAD(, BlackBoxCall) calls;
         BlackBoxUser users[BLACK_BOX_USERS];
 };
@@ -24,6 +25,8 @@ struct BlackBox {
 int black_box_new(Registry *registry, const HistoryHandlers *handlers, BlackBox **ret);
 /* The turns and the worker have ended. */
 BlackBox *black_box_free(BlackBox *box);
+/* What the last daemon left in the kernel has been removed: now the history may be kept. */
+void black_box_begin(BlackBox *box);
 /* Returns NULL if the black box is off. */
 Session *black_box_find(const BlackBox *box);
 /* A session has a new state: the history of tasks is kept as long as there is a black box. */

@@ -58,6 +58,7 @@ static void look_for_boot(Registry *registry) {
 static void registry_on_tracefs(Registry *registry) {
         registry_adopt(registry);
         registry_remove_orphans(registry);
+        black_box_begin(registry->black_box);
         look_for_boot(registry);
 }
 

@@ -213,6 +213,24 @@ EOP
         gained 1
 }
 
+case_black_box_disturbed() { # read what a set-user-id program did that started while root had the history off
+        defended_by history-disturbed
+        box_open
+        install -m 4755 "$APP" setuid-app
+        background user sh -c "echo \$\$ >pid; until [ -e go ]; do sleep 0.1; done; exec ./setuid-app 5"
+        within 10 [ -s pid ]
+        sleep 1 # the history has read its birth
+        local file
+        file=$(grep -l 1 "$TRACEFS"/instances/*/events/ktrace_history/enable)
+        file=${file%/events/*}/tracing_on
+        echo 0 >"$file"
+        touch go
+        wait "$BACKGROUND" || true
+        echo 1 >"$file"
+        pid_from pid
+        gained 1
+}
+
 # The many threads of a process that is read after the others give them time.
 case_black_box_seed() { # read what set-user-id programs did that were plain programs when /proc was read
         defended_by history-seed history-dumpable

@@ -120,11 +120,13 @@ def setns():
     os.close(go[1])
 
 def keyctl():
+    check(libc.syscall(SYS_keyctl, JOIN_SESSION_KEYRING, None, 0, 0, 0)) # the one that it has is root's
     if os.fork() == 0:
         check(libc.syscall(SYS_keyctl, JOIN_SESSION_KEYRING, None, 0, 0, 0))
         check(libc.syscall(SYS_keyctl, SESSION_TO_PARENT, 0, 0, 0, 0))
         os._exit(0)
-    os.wait()
+    if os.wait()[1] != 0:
+        os._exit(1)
 
 def same():
     PR_SET_KEEPCAPS = 8
