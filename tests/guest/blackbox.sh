@@ -67,15 +67,15 @@ case_last_of_user() { # a user reads what own programs did before it asked, and 
         stranger sh -c "cd /tmp; echo \$\$; exec sleep 0.2" >theirs
         wait $!
         mine=$(cat mine) theirs=$(cat theirs)
-        expect 0 user ktracectl last --since 1min -o mine.json
-        expect 0 user ktracectl last -p "$mine" --to calls
+        expect 0 user ktracectl last --since 5min -o mine.json
+        expect 0 user ktracectl last --since 5min -p "$mine" --to calls
         same 5 "$(grep -cE '^\[pid +[0-9]+\] write\(.*\) = 23$' out)" "printed calls"
-        expect 0 user ktracectl last summary
+        expect 0 user ktracectl last --since 5min summary
         grep -qE '^write +[0-9]+ ' out || fail "$(cat out)"
         expect 0 user ktracectl last -o whole.dat
         grep -q "app-$mine" <(ktracectl report whole.dat) || fail "no name: $(ktracectl report whole.dat | tail -n 3)"
-        expect 0 user ktracectl last -p "$mine" -o again.json
-        expect 0 ktracectl last -p "$mine,$theirs" -o all.json
+        expect 0 user ktracectl last --since 5min -p "$mine" -o again.json
+        expect 0 ktracectl last --since 5min -p "$mine,$theirs" -o all.json
         # One more is the shell's, which has become the program.
         same 6 "$(writes mine.json "$mine")" "writes of the user's program"
         same 0 "$(count_events ".pid == $theirs" <mine.json)" "records of the stranger"
@@ -148,7 +148,7 @@ for change in unshare, setns, keyctl, same, capable:
     if os.wait()[1] != 0:
         raise SystemExit(change.__name__)
 EOP
-        expect 0 user ktracectl last -o mine.json
+        expect 0 user ktracectl last --since 5min -o mine.json
         local change
         for change in unshare setns capable; do
                 same 1 "$(writes mine.json "$(head -n 1 $change)")" "writes of $change"
