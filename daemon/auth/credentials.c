@@ -105,8 +105,19 @@ static int read_credential(Subject *subject,
         return sd_bus_message_skip(m, "v");
 }
 
+/* A group that the list does not have is not the subject's: the pid was reused. */
+static void credentials_put_first(Subject *subject, gid_t gid) {
+        for (size_t i = 0; i < subject->n_gids; i++) {
+                if (subject->gids[i] != gid)
+                        continue;
+                subject->gids[i] = subject->gids[0];
+                subject->gids[0] = gid;
+        }
+}
+
 int credentials_read_message(sd_bus_message *m, Subject *subject, pid_t *pid) {
         bool has_uid = false;
+        gid_t gid;
         int r;
 
         r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
@@ -132,6 +143,9 @@ int credentials_read_message(sd_bus_message *m, Subject *subject, pid_t *pid) {
                 return -EPERM;
         if (subject->n_gids == 0)
                 return credentials_find_groups(subject);
+        /* The bus sorts the list by number. */
+        if (facts_read_group(*pid, subject->uid, &gid))
+                credentials_put_first(subject, gid);
         return 0;
 }
 
@@ -162,7 +176,10 @@ static int groups_from_socket(int fd, Subject *subject, gid_t gid) {
         free(subject->gids);
         subject->gids = TAKE_PTR(gids);
         subject->n_gids = size / sizeof(gid_t);
-        return append_group(subject, gid);
+        int r = append_group(subject, gid);
+        if (r == 0)
+                credentials_put_first(subject, gid);
+        return r;
 }
 
 static PeerProcess read_process(int fd, const struct ucred *peer) {

@@ -21,7 +21,8 @@
 
 #include "base/fd.h"
 
-#define STAT_MAX 4096
+#define STAT_MAX   4096
+#define STATUS_MAX 16384
 
 /* Contents of /proc/PID/stat; start 0: not known. */
 typedef struct Stat {
@@ -43,21 +44,34 @@ static void escape(const char *name, size_t size, char *ret, size_t ret_size) {
         ret[used] = '\0';
 }
 
-static Stat read_stat(pid_t pid, uid_t uid) {
-        _cleanup_free_ char *text = NULL;
+/* Returns a file of /proc/PID, or NULL. A process of another user, such as a set-user-ID program,
+ * counts as not known. */
+static char *facts_read_file(pid_t pid, uid_t uid, const char *name, size_t max) {
         _cleanup_close_ int fd = -1;
-        Stat result = {};
+        char path[32], *text;
         struct stat st;
-        char path[32];
 
         if (pid <= 0)
-                return result;
+                return NULL;
         snprintf(path, sizeof(path), "/proc/%d", pid);
         fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        /* A process of another user, such as a set-user-ID program, counts as not known. */
         if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != uid)
-                return result;
-        if (fd_read_file_at(fd, "stat", STAT_MAX, &text, NULL) < 0)
+                return NULL;
+        return fd_read_file_at(fd, name, max, &text, NULL) < 0 ? NULL : text;
+}
+
+bool facts_read_group(pid_t pid, uid_t uid, gid_t *ret) {
+        _cleanup_free_ char *text = facts_read_file(pid, uid, "status", STATUS_MAX);
+        const char *line = text ? strstr(text, "\nGid:") : NULL;
+
+        return line && sscanf(line, "\nGid: %*u %u", ret) == 1;
+}
+
+static Stat read_stat(pid_t pid, uid_t uid) {
+        _cleanup_free_ char *text = facts_read_file(pid, uid, "stat", STAT_MAX);
+        Stat result = {};
+
+        if (!text)
                 return result;
         /* The start time is field 22. The name in parentheses may contain any character, so the
          * last ')' ends it. */

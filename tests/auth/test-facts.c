@@ -45,6 +45,15 @@ static void test_unit(void) {
         expect_unit(getpid(), getuid() + 1, start, NULL);
 }
 
+static void test_group(void) {
+        gid_t gid = 7;
+
+        g_assert_true(facts_read_group(getpid(), getuid(), &gid));
+        g_assert_cmpuint(gid, ==, getegid());
+        g_assert_false(facts_read_group(getpid(), getuid() + 1, &gid));
+        g_assert_false(facts_read_group(0, getuid(), &gid));
+}
+
 /* The name of a process is its user's choice: it can neither end a line of the journal nor look
  * like the rest of the message. */
 static void test_command(void) {
@@ -133,6 +142,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/auth/facts/unit", test_unit);
         g_test_add_func("/auth/facts/command", test_command);
+        g_test_add_func("/auth/facts/group", test_group);
         g_test_add_func("/auth/facts/process", test_process);
         g_test_add_func("/auth/facts/seat", test_seat);
         return g_test_run();

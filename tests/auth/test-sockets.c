@@ -94,7 +94,8 @@ static void test_peer(void) {
         g_assert_cmpint(peer->place, ==, PLACE_HERE);
         g_assert_cmpuint(peer->subject.n_gids, ==, 3);
         g_assert_true(has_group(&peer->subject, 7) && has_group(&peer->subject, 9));
-        g_assert_true(has_group(&peer->subject, GID)); /* its own, which is no supplementary one */
+        /* Its own, which is no supplementary one. */
+        g_assert_cmpuint(peer->subject.gids[0], ==, GID);
         g_assert_false(peer->is_administrator);
 
         /* The same process once more is another peer. */
