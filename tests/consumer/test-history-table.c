@@ -200,6 +200,26 @@ static void test_exec_of_thread(void) {
         history_table_free(table);
 }
 
+/* A probe that does not run: the program that the task has begun may be anybody's. */
+static void test_exec_without_end(void) {
+        HistoryTable *table = make_table(0);
+
+        for (uint32_t tid = 5; tid < 8; tid++) {
+                note_done(table, 10, tid, user);
+                note(table,
+                                &(HistoryEvent){ .nsec = 20,
+                                                .kind = HISTORY_EXEC,
+                                                .tid = tid,
+                                                .other = tid });
+        }
+        note_clone(table, 30, 5, 9, 0);
+        note_exit(table, 40, 6);
+        note_done(table, 21, 7, user);
+        advance(table, 100);
+        assert_lives(table, USER, "5:11-19 6:11-19 7:11-100");
+        history_table_free(table);
+}
+
 static void test_undumpable(void) {
         HistoryTable *table = make_table(0);
 
@@ -236,6 +256,20 @@ static void test_loss(void) {
         note_done(table, 120, 5, user);
         advance(table, 130);
         assert_lives(table, USER, "5:11-39 6:11-39 8:66-130 5:121-130");
+        history_table_free(table);
+}
+
+/* Events that are not applied yet may end lives before the loss. */
+static void test_early_loss(void) {
+        HistoryTable *table = make_table(0);
+
+        note_done(table, 10, 5, user);
+        advance(table, 30);
+        note_exit(table, 35, 5);
+        note_clone(table, 38, 99, 5, 0);
+        history_table_lose(table, 40, 60);
+        advance(table, 100);
+        assert_lives(table, USER, "5:11-29");
         history_table_free(table);
 }
 
@@ -384,8 +418,10 @@ int main(int argc, char **argv) {
         g_test_add_func("/history-table/commit", test_commit);
         g_test_add_func("/history-table/exec", test_exec);
         g_test_add_func("/history-table/exec-of-thread", test_exec_of_thread);
+        g_test_add_func("/history-table/exec-without-end", test_exec_without_end);
         g_test_add_func("/history-table/undumpable", test_undumpable);
         g_test_add_func("/history-table/loss", test_loss);
+        g_test_add_func("/history-table/early-loss", test_early_loss);
         g_test_add_func("/history-table/seed", test_seed);
         g_test_add_func("/history-table/seed-in-vain", test_seed_in_vain);
         g_test_add_func("/history-table/credentials", test_credentials);

@@ -50,6 +50,7 @@ typedef struct HistoryTask {
         uint64_t from_nsec;    /* valid if it has an owner */
         uint64_t changed_nsec; /* the last event about it */
         uint64_t commit_nsec;  /* the last one; 0: none */
+        uint64_t exec_nsec;    /* of an exec of which HISTORY_DONE is missing; 0: none */
         uint64_t clone_flags;  /* for the next fork */
         bool has_clone, has_ended;
         char name[TASK_NAME_MAX];
@@ -189,15 +190,24 @@ static int history_keep(HistoryTable *table, const HistoryPast *past) {
         return 0;
 }
 
+/* Returns how far a life reaches of a task that is the same up to that time. If the record of the
+ * end of an exec is missing, the probes do not run, for example because root has turned kprobes
+ * off, and the new program may be anybody's. */
+static uint64_t history_get_end(const HistoryTask *task, uint64_t nsec) {
+        return task->exec_nsec > 0 ? MIN_OF(nsec, task->exec_nsec - 1) : nsec;
+}
+
 /* The task is nobody's after that time. */
 static int history_end_life(HistoryTable *table, HistoryTask *task, uint64_t to) {
         HistoryPast past = {
                 .owner = task->owner,
-                .life = { .tid = task->tid, .from_nsec = task->from_nsec, .to_nsec = to },
+                .life = { .tid = task->tid,
+                                .from_nsec = task->from_nsec,
+                                .to_nsec = history_get_end(task, to) },
         };
 
         task->owner = (HistoryOwner){};
-        if (!past.owner.is_known || to < past.life.from_nsec)
+        if (!past.owner.is_known || past.life.to_nsec < past.life.from_nsec)
                 return 0;
         memcpy(past.life.comm, task->name, sizeof(past.life.comm));
         return history_keep(table, &past);
@@ -291,7 +301,7 @@ static int history_apply_fork(HistoryTable *table, const HistoryEvent *event) {
                 return 0;
 
         if (parent && !parent->has_ended) {
-                bool is_plain = parent->has_clone &&
+                bool is_plain = parent->has_clone && parent->exec_nsec == 0 &&
                                 (!(parent->clone_flags & CLONE_NEWUSER) ||
                                                 !defence_is_on("history-namespace"));
 
@@ -332,8 +342,10 @@ static int history_apply_exit(HistoryTable *table, const HistoryEvent *event) {
 static int history_apply_exec(HistoryTable *table, const HistoryEvent *event) {
         HistoryTask *task = history_find(table, event->tid);
 
-        if (task && !task->has_ended)
+        if (task && !task->has_ended) {
                 history_name(task, event->name);
+                task->exec_nsec = event->nsec;
+        }
         task = event->other != event->tid ? history_find(table, event->other) : NULL;
         if (!task || task->has_ended)
                 return 0;
@@ -393,6 +405,7 @@ static int history_apply_done(HistoryTable *table, const HistoryEvent *event) {
                 return r;
         task->group = ++table->n_groups;
         task->mm = event->mm;
+        task->exec_nsec = 0;
         task->has_clone = false;
         if (history_is_same(task->owner, owner))
                 return 0;
@@ -560,6 +573,9 @@ int history_table_advance(HistoryTable *table, uint64_t horizon) {
 void history_table_lose(HistoryTable *table, uint64_t since_nsec, uint64_t until_nsec) {
         if (!defence_is_on("history-losses"))
                 return;
+        /* Events after the horizon are not applied yet: with them, lives may end before the loss.
+         */
+        since_nsec = MIN_OF(since_nsec, table->horizon);
         for (uint32_t i = 0; i < table->n_tasks; i++)
                 if (table->tasks[i].owner.is_known &&
                                 history_disown(table, &table->tasks[i], since_nsec) < 0)
@@ -610,9 +626,9 @@ int history_table_collect(const HistoryTable *table,
                                 lives, &n, table->pasts[i].owner, question, &table->pasts[i].life);
         for (uint32_t i = 0; i < table->n_tasks; i++) {
                 const HistoryTask *task = &table->tasks[i];
-                ControlLife life = {
-                        .tid = task->tid, .from_nsec = task->from_nsec, .to_nsec = table->horizon
-                };
+                ControlLife life = { .tid = task->tid,
+                        .from_nsec = task->from_nsec,
+                        .to_nsec = history_get_end(task, table->horizon) };
 
                 memcpy(life.comm, task->name, sizeof(life.comm));
                 history_collect_life(lives, &n, task->owner, question, &life);
