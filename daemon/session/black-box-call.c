@@ -104,6 +104,7 @@ void black_box_call_on_lives(int result, const Reason *reason, int fd, size_t n,
                 .metadata_fd = call->metadata_fd,
                 .lives_fd = lives_fd,
                 .n_lives = n,
+                .max_streams = call->grant->limits.max_sessions_per_uid,
         };
         Reason why = {};
 

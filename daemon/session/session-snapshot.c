@@ -115,8 +115,14 @@ static size_t count_drains(const Session *session, uid_t uid) {
 
 /* The owner of the black box has a place that its readers cannot take. Each reader has one place.
  */
-static int check_snapshot(const Session *session, uid_t uid, Reason *reason) {
-        size_t n = count_snapshots(session), n_max = SNAPSHOTS_MAX - (uid != session->owner.uid);
+static int check_snapshot(const Session *session,
+                uid_t uid,
+                const SnapshotView *view,
+                Reason *reason) {
+        size_t n = count_snapshots(session), n_max = SNAPSHOTS_MAX - (view ? 1 : 0);
+        size_t n_streams = count_drains(session, uid) + (view ? 0 : n);
+        uint64_t streams_max =
+                        view ? view->max_streams : session->grant->limits.max_sessions_per_uid;
 
         int r = session_check_idle(session, reason);
         if (r != 0)
@@ -133,7 +139,7 @@ static int check_snapshot(const Session *session, uid_t uid, Reason *reason) {
                 return reason_set(reason,
                                 KT_E_WRONG_STATE,
                                 "the session has not been started: nothing was recorded");
-        if (uid != session->owner.uid && has_snapshot_of(session, uid))
+        if (view && has_snapshot_of(session, uid))
                 return reason_set(reason,
                                 KT_E_BUSY,
                                 "another snapshot of yours is being taken: try again");
@@ -142,8 +148,7 @@ static int check_snapshot(const Session *session, uid_t uid, Reason *reason) {
                                 KT_E_BUSY,
                                 "%zu snapshots of the session are being taken already",
                                 n);
-        if (uid != 0 && n + count_drains(session, uid) >=
-                                        session->grant->limits.max_sessions_per_uid)
+        if (uid != 0 && n_streams >= streams_max)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
                                 "max-sessions-per-uid: so many streams of yours are still being read");
@@ -168,7 +173,7 @@ int session_snapshot(Session *session,
                              : (FeedView){};
         uid_t uid = view ? view->uid : session->owner.uid;
 
-        int r = check_snapshot(session, uid, reason);
+        int r = check_snapshot(session, uid, view, reason);
         if (r != 0)
                 return r;
         snapshot = calloc(1, sizeof(*snapshot));

@@ -9,6 +9,7 @@ typedef struct SnapshotView {
         uid_t uid;
         int metadata_fd, lives_fd; /* borrowed for the call */
         size_t n_lives;
+        uint64_t max_streams; /* of the user, that are still being read */
 } SnapshotView;
 
 /* For mode flight. Makes a stream of the data in the buffer. The stream ends by itself. view: NULL
