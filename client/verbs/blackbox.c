@@ -156,13 +156,16 @@ static int blackbox_choose_size(const BlackBox *box,
 }
 
 static void blackbox_print_cost(uint64_t buffer_kb, const BlackBoxLoad *load) {
-        char all[TABLE_NUMBER_MAX], each[TABLE_NUMBER_MAX], rate[TABLE_NUMBER_MAX];
+        char all[TABLE_NUMBER_MAX], each[TABLE_NUMBER_MAX], rate[TABLE_NUMBER_MAX],
+                        history[TABLE_NUMBER_MAX];
         double percent = load->events * KT_RECORD_NSEC * 100 / NSEC_PER_SEC;
 
         printf("Memory: %s of the kernel, %s for each of %u CPUs\n",
                         table_format_bytes(all, buffer_kb * load->n_cpus * 1024),
                         table_format_bytes(each, buffer_kb * 1024),
                         load->n_cpus);
+        printf("History: %s more, with kprobes: whose the tasks were, for users other than root\n",
+                        table_format_bytes(history, KT_HISTORY_KB * load->n_cpus * 1024UL));
         printf("Load: %s events in the last second\n",
                         table_format_number(rate, (uint64_t)load->events));
         printf("Cost: about %d ns for each event, %.2f %% of one CPU at this load "
@@ -332,6 +335,11 @@ static int blackbox_put_status(json_object *status,
                             ?: spec_json_put(status,
                                                "memory-kb",
                                                json_object_new_uint64(buffer_kb * load->n_cpus));
+        r = r
+                            ?: spec_json_put(status,
+                                               "history-kb",
+                                               json_object_new_uint64(
+                                                               KT_HISTORY_KB * load->n_cpus));
         r = r
                             ?: spec_json_put(status,
                                                "events-per-sec",

@@ -31,6 +31,7 @@
 #include "base/log.h"
 #include "base/random-id.h"
 #include "history/accounts.h"
+#include "interfaces/cost.h"
 #include "interfaces/defence.h"
 #include "kernel/buffer.h"
 #include "kernel/history-probe.h"
@@ -43,9 +44,7 @@
 #define ANSWER_USEC    (10 * USEC_PER_SEC)
 #define END_TRIES      40
 #define END_PAUSE_NSEC (25 * 1000 * 1000L)
-/* Records of 40,000 programs that are started, for each CPU; the consumer reads it four times in a
- * second, and when a quarter is full. */
-#define BUFFER_KB      2048
+/* The consumer reads the rings four times in a second, and when a quarter is full. */
 #define BUFFER_PERCENT "25"
 #define QUESTIONS_MAX  16
 
@@ -157,7 +156,7 @@ static int step_buffer(void *context, Reason *reason) {
 
         int r = instance_set_option(h->instance, "overwrite", false);
         r = r ?: instance_set_clock(h->instance, "mono", reason);
-        r = r ?: instance_set_buffer_kb(h->instance, BUFFER_KB);
+        r = r ?: instance_set_buffer_kb(h->instance, KT_HISTORY_KB);
         r = r ?: tracefs_write(h->instance->fd, "buffer_percent", BUFFER_PERCENT);
         r = r ?: instance_get_subbuf_size(h->instance, &subbuf_size);
         r = r ?: instance_n_cpus(h->instance, &n_cpus);
@@ -168,7 +167,7 @@ static int step_buffer(void *context, Reason *reason) {
         h->setup.history.clock = CLOCK_MONOTONIC;
         h->setup.history.n_cpus = n_cpus;
         h->setup.history.subbuf_size = (uint32_t)subbuf_size;
-        h->setup.history.buffer_bytes = BUFFER_KB * 1024;
+        h->setup.history.buffer_bytes = KT_HISTORY_KB * 1024;
         return 0;
 }
 
