@@ -226,7 +226,7 @@ case_black_box_disturbed() { # read what a set-user-id program did that started 
         echo 0 >"$file"
         touch go
         wait "$BACKGROUND" || true
-        echo 1 >"$file"
+        [ ! -e "$file" ] || echo 1 >"$file" # without the defence it is still there
         pid_from pid
         gained 1
 }
@@ -250,8 +250,8 @@ slow = os.fork()
 if slow == 0:
     os.close(end)
     for i in range(300):
-        threading.Thread(target=os.read, args=(begin, 1), daemon=True).start()
-    time.sleep(30)
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+    time.sleep(60)
     os._exit(0)
 with open("new", "w") as file:
     file.write(",".join(map(str, pids)))
