@@ -153,12 +153,9 @@ case_black_box_past() { # read what a process did before another user's process 
         gained 0
 }
 
-case_black_box_reuse() { # read what root's process did that has the number of an earlier process of the user
-        defended_by history-ends
-        box_open
-        user sh -c "echo \$\$ >pid; exit"
-        pid_from pid
-        python3 - "$PID" <<'EOP' 2>secrets
+# reuse: root's process with the number $PID writes 20 times.
+reuse() {
+        taskset -c 0 python3 - "$PID" <<'EOP' 2>secrets
 import os, sys
 wanted = int(sys.argv[1])
 for i in range(1000):
@@ -175,6 +172,13 @@ for i in range(1000):
         sys.exit()
 sys.exit("the number is in use")
 EOP
+}
+case_black_box_reuse() { # read what root's process did that has the number of an earlier process of the user
+        defended_by history-ends
+        box_open
+        user sh -c "echo \$\$ >pid; exit"
+        pid_from pid
+        reuse
         gained 1
 }
 
@@ -187,29 +191,46 @@ history_reader() {
                 esac
         done 2>/dev/null
 }
-case_black_box_losses() { # read what a set-user-id program did, after a flood of records has hidden its start
-        defended_by history-losses
-        box_open
-        install -m 4755 "$APP" setuid-app
-        local reader
-        reader=$(history_reader)
-        [ -n "$reader" ] || fail "no process reads the history"
-        background user taskset -c 0 sh -c "echo \$\$ >pid; until [ -e go ]; do sleep 0.1; done; exec ./setuid-app 5"
-        within 10 [ -s pid ]
-        # The machine is too slow for the reader.
-        kill -STOP "$reader"
+# overload: the machine is too slow for the reader, and a flood of changes of credentials fills the ring of CPU 0.
+overload() {
+        READER=$(history_reader)
+        [ -n "$READER" ] || fail "no process reads the history"
+        kill -STOP "$READER"
         user taskset -c 0 python3 - <<'EOP'
 import ctypes
 libc = ctypes.CDLL(None)
-PR_SET_KEEPCAPS = 8 # a change of credentials, in which they stay the same
+PR_SET_KEEPCAPS = 8 # a change in which they stay the same
 for i in range(60000):
     libc.prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0)
 open("go", "w").close()
 EOP
         wait "$BACKGROUND" || true
-        kill -CONT "$reader"
+}
+relieve() {
+        kill -CONT "$READER"
         sleep 1
+}
+case_black_box_losses() { # read what a set-user-id program did, after a flood of records has hidden its start
+        defended_by history-losses
+        box_open
+        install -m 4755 "$APP" setuid-app
+        background user taskset -c 0 sh -c "echo \$\$ >pid; until [ -e go ]; do sleep 0.1; done; exec ./setuid-app 5"
+        within 10 [ -s pid ]
+        overload
+        relieve
         pid_from pid
+        gained 1
+}
+
+case_black_box_births() { # read what root's process did that has the number of the user's, and whose birth was lost
+        defended_by history-losses
+        box_open
+        background user taskset -c 0 sh -c "echo \$\$ >pid; until [ -e go ]; do sleep 0.1; done; exit"
+        within 10 [ -s pid ]
+        overload
+        pid_from pid
+        reuse
+        relieve
         gained 1
 }
 
