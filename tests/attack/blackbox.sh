@@ -46,7 +46,7 @@ gained() {
 # pid_from FILE: the process has written its number into it.
 pid_from() { PID=$(cat "$1"); }
 
-case_black_box() { # [open] read what all processes did, from the black box of root
+case_black_box() { # read what all processes did, from the black box of root
         defended_by black-box
         box_open
         stranger sh -c "echo \$\$ >/tmp/stranger; echo secret; exit"
@@ -82,7 +82,7 @@ EOP
         gained 1
 }
 
-case_black_box_unreadable() { # read what a program did that the user may execute but not read
+case_black_box_unreadable() { # [deep] read what a program did that the user may execute but not read
         defended_by history-dumpable
         box_open
         install -m 711 "$APP" unreadable-app
@@ -127,7 +127,7 @@ EOP
         gained 0
 }
 
-case_black_box_commit() { # read what a task did after it had entered a user namespace
+case_black_box_commit() { # [deep] read what a task did after it had entered a user namespace
         defended_by history-commit
         box_open
         user python3 - <<'EOP' 2>secrets
@@ -222,7 +222,7 @@ case_black_box_losses() { # read what a set-user-id program did, after a flood o
         gained 1
 }
 
-case_black_box_births() { # read what root's process did that has the number of the user's, and whose birth was lost
+case_black_box_births() { # [deep] read what root's process did with a number of the user's, after its birth was lost
         defended_by history-losses
         box_open
         background user taskset -c 0 sh -c "echo \$\$ >pid; until [ -e go ]; do sleep 0.1; done; exit"
@@ -247,13 +247,13 @@ case_black_box_disturbed() { # read what a set-user-id program did that started 
         echo 0 >"$file"
         touch go
         wait "$BACKGROUND" || true
-        [ ! -e "$file" ] || echo 1 >"$file" # without the defence it is still there
+        (echo 1 >"$file") 2>/dev/null || true # with the defence it is gone
         pid_from pid
         gained 1
 }
 
 # The many threads of a process that is read after the others give them time.
-case_black_box_seed() { # read what set-user-id programs did that were plain programs when /proc was read
+case_black_box_seed() { # [deep] read what set-user-id programs did that were plain programs when /proc was read
         defended_by history-seed history-dumpable
         install -m 4755 "$APP" setuid-app
         cat >late.py <<'EOP'
@@ -294,7 +294,7 @@ EOP
         gained 0
 }
 
-case_black_box_dynamic() { # read what a service did whose dynamic user had the number before
+case_black_box_dynamic() { # [deep] read what a service did whose dynamic user had the number before
         defended_by history-dynamic
         box_open
         as 61300 sh -c 'echo $$; echo secret >&2; exit' >pid 2>secrets
