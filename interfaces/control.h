@@ -431,7 +431,7 @@ typedef struct ControlMessage {
                         /* Ids of events, and offsets in their records */
                         uint32_t fork_id, fork_child, exit_id, exec_id, exec_old;
                         ControlText fork_name, exit_name, exec_file;
-                        uint32_t clone_id, clone_flags; /* 8 bytes */
+                        uint32_t clone_id, clone_mm, clone_flags; /* 8 bytes */
                         uint32_t commit_id;
                         ControlCredentials commit;
                         uint32_t dumpable_id, dumpable_mm, dumpable_value; /* 8 and 4 bytes */

@@ -155,6 +155,7 @@ static bool history_read_record(const History *h,
                 page_read_name(record, size, &at->exit_name, false, event->name);
         } else if (id == at->clone_id) {
                 event->kind = HISTORY_CLONE;
+                event->mm = history_get(record, size, at->clone_mm, 8, &is_whole);
                 event->flags = history_get(record, size, at->clone_flags, 8, &is_whole);
         } else if (id == at->commit_id) {
                 event->kind = HISTORY_COMMIT;

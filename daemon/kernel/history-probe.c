@@ -6,7 +6,8 @@
  *
  * It relies on these behaviours of the kernel (tests/guest/blackbox.sh and the attacks on the black
  * box check the result):
- * - copy_creds() is called for each new task, in the task that makes it, before its fork record;
+ * - copy_creds() is called for each new task, in the task that makes it, before its fork record.
+ * The new task's structure is still a copy: it has its maker's memory;
  * - commit_creds() is the only function that gives a task that runs new credentials. The others are
  *   copy_creds() with CLONE_NEWUSER and exec, which calls commit_creds();
  * - set_dumpable() is called for each change by prctl(2), commit_creds() and exec, in a task of
@@ -89,8 +90,9 @@ static int history_probe_make(HistoryDefinitions *ret) {
                 return r;
         snprintf(ret->text[PROBE_CLONE],
                         DEFINITION_MAX,
-                        "p:" GROUP "/%s copy_creds clone_flags=$arg2:x64",
-                        events[PROBE_CLONE]);
+                        "p:" GROUP "/%s copy_creds mm=+%u($arg1):x64 clone_flags=$arg2:x64",
+                        events[PROBE_CLONE],
+                        task[0].offset);
         snprintf(ret->text[PROBE_COMMIT],
                         DEFINITION_MAX,
                         "p:" GROUP "/%s commit_creds",
@@ -225,6 +227,7 @@ int history_probe_read_layout(const Tracefs *tracefs, ControlMessage *ret) {
         r = r ?: history_probe_read_format(tracefs, GROUP, events[PROBE_COMMIT], &commit);
         r = r ?: history_probe_read_format(tracefs, GROUP, events[PROBE_UNDUMPABLE], &undumpable);
         r = r ?: history_probe_read_format(tracefs, GROUP, events[PROBE_DONE], &done);
+        r = history_probe_find(r, clone, "mm", 8, &ret->history.clone_mm);
         r = history_probe_find(r, clone, "clone_flags", 8, &ret->history.clone_flags);
         r = history_probe_find_credentials(r, commit, &ret->history.commit);
         r = history_probe_find(r, undumpable, "mm", 8, &ret->history.dumpable_mm);

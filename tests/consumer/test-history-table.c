@@ -319,6 +319,38 @@ static void test_seed(void) {
         history_table_free(table);
 }
 
+/* Processes that may share memory, since before the reading. 12 has shown that it has other memory,
+ * 13 has new memory, and 14 is another user's. */
+static void test_seed_undumpable(void) {
+        HistoryTable *table = make_table(0);
+        ControlSeed seeds[5];
+
+        for (uint32_t i = 0; i < G_N_ELEMENTS(seeds); i++)
+                seeds[i] = make_seed(10 + i, 10 + i);
+        for (unsigned i = 0; i < 4; i++)
+                seeds[4].uids[i] = OTHER;
+        seed(table, seeds, G_N_ELEMENTS(seeds), 100, 200);
+        note(table,
+                        &(HistoryEvent){ .nsec = 250,
+                                        .kind = HISTORY_CLONE,
+                                        .tid = 12,
+                                        .mm = 0xc,
+                                        .flags = CLONE_VM | CLONE_VFORK });
+        note(table, &(HistoryEvent){ .nsec = 251, .kind = HISTORY_FORK, .tid = 12, .other = 20 });
+        note_done(table, 252, 13, user);
+        note_undumpable(table, 260, 20, 0x20); /* in its exec */
+        advance(table, 270);
+        assert_lives(table, USER, "10:201-270 11:201-270 12:201-270 13:201-270 20:251-259");
+        note_undumpable(table, 300, 10, 0xa);
+        advance(table, 400);
+        assert_lives(table, USER, "10:201-299 11:201-299 12:201-400 13:201-400 20:251-259");
+        assert_lives(table, OTHER, "14:201-400");
+        note_undumpable(table, 410, 12, 0xc);
+        advance(table, 420);
+        assert_lives(table, USER, "10:201-299 11:201-299 12:201-409 13:201-420 20:251-259");
+        history_table_free(table);
+}
+
 static void test_seed_in_vain(void) {
         ControlSeed one = make_seed(10, 10);
         HistoryTable *table = make_table(0);
@@ -423,6 +455,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/history-table/loss", test_loss);
         g_test_add_func("/history-table/early-loss", test_early_loss);
         g_test_add_func("/history-table/seed", test_seed);
+        g_test_add_func("/history-table/seed-undumpable", test_seed_undumpable);
         g_test_add_func("/history-table/seed-in-vain", test_seed_in_vain);
         g_test_add_func("/history-table/credentials", test_credentials);
         g_test_add_func("/history-table/since", test_since);

@@ -71,6 +71,7 @@ static void set_up(Rig *rig) {
                                 .exec_id = EVENT_ID_EXEC,
                                 .exec_old = AT_SECOND,
                                 .clone_id = ID_CLONE,
+                                .clone_mm = AT_SECOND,
                                 .clone_flags = AT_FIRST,
                                 .commit_id = ID_COMMIT,
                                 .commit = make_places(),

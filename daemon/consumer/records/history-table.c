@@ -18,8 +18,9 @@
  * Whether memory is dumpable is a property of the memory, which several tasks may share. Tasks that
  * may share it are in one group: a clone with CLONE_VM stays in the group of its maker. An exec
  * gives the task new memory before it may make that undumpable, and the group of its maker is not
- * concerned. A seed says only which process a thread belongs to. So processes that share memory
- * and existed before the seed are not known to do so.
+ * concerned. A seed says only which process a thread belongs to, and not which processes share
+ * memory. So if one of these becomes undumpable, so do all seeds of its user, except those that are
+ * known to have other memory: a clone shows which memory its maker has.
  *
  * Events come from the rings of all CPUs. They are applied in order of time, when no older one can
  * follow. Memory is bounded: the oldest lives are forgotten first. With too many living tasks,
@@ -35,6 +36,7 @@
 
 #define N_MAX_USUAL 262144
 #define NO_TASK     UINT32_MAX
+#define NO_SEED     UINT32_MAX
 /* Ended tasks are needed only for seeds: a reading of /proc takes less than this. */
 #define ENDED_NSEC ((uint64_t)60 * 1000 * 1000 * 1000)
 /* systemd gives these uids to services that start, and to others afterwards (DynamicUser=). */
@@ -45,7 +47,8 @@ typedef struct HistoryTask {
         uint32_t tid;
         uint32_t next; /* in its bucket */
         uint64_t group;
-        uint64_t mm; /* of the group; 0: not known */
+        uint64_t mm;       /* of the group; 0: not known */
+        uint32_t seed_uid; /* its memory is that of a seed of this user; or NO_SEED */
         HistoryOwner owner;
         uint64_t from_nsec;    /* valid if it has an owner */
         uint64_t changed_nsec; /* the last event about it */
@@ -257,9 +260,11 @@ static int history_renew(HistoryTable *table, uint32_t tid, uint64_t nsec, Histo
         if (is_new)
                 task = &table->tasks[table->n_tasks];
         uint32_t next = is_new ? NO_TASK : task->next;
-        *task = (HistoryTask){
-                .tid = tid, .next = next, .group = ++table->n_groups, .changed_nsec = nsec
-        };
+        *task = (HistoryTask){ .tid = tid,
+                .next = next,
+                .group = ++table->n_groups,
+                .changed_nsec = nsec,
+                .seed_uid = NO_SEED };
         if (is_new)
                 history_link(table, table->n_tasks++);
         *ret = task;
@@ -282,11 +287,19 @@ static void history_name(HistoryTask *task, const char name[TASK_NAME_MAX]) {
                 memcpy(task->name, name, sizeof(task->name));
 }
 
+static void history_set_memory(HistoryTable *table, uint64_t group, uint64_t mm) {
+        for (uint32_t i = 0; i < table->n_tasks; i++)
+                if (table->tasks[i].group == group)
+                        table->tasks[i].mm = mm;
+}
+
 static int history_apply_clone(HistoryTable *table, const HistoryEvent *event) {
         HistoryTask *task = history_find(table, event->tid);
 
         if (!task || task->has_ended) /* its children are nobody's */
                 return 0;
+        if (task->mm == 0 && event->mm != 0)
+                history_set_memory(table, task->group, event->mm);
         task->clone_flags = event->flags;
         task->has_clone = true;
         return 0;
@@ -296,6 +309,7 @@ static int history_apply_fork(HistoryTable *table, const HistoryEvent *event) {
         HistoryTask *parent = history_find(table, event->tid), *child;
         HistoryOwner owner = {};
         uint64_t group = 0, mm = 0;
+        uint32_t seed_uid = NO_SEED;
 
         if (!defence_is_on("history-ends") && history_find(table, event->other))
                 return 0;
@@ -309,6 +323,7 @@ static int history_apply_fork(HistoryTable *table, const HistoryEvent *event) {
                 if (!parent->has_clone || (parent->clone_flags & CLONE_VM)) {
                         group = parent->group;
                         mm = parent->mm;
+                        seed_uid = parent->seed_uid;
                 }
                 parent->has_clone = false;
         }
@@ -320,6 +335,7 @@ static int history_apply_fork(HistoryTable *table, const HistoryEvent *event) {
         if (group > 0) {
                 child->group = group;
                 child->mm = mm;
+                child->seed_uid = seed_uid;
         }
         history_name(child, event->name);
         return 0;
@@ -366,13 +382,23 @@ static int history_apply_commit(HistoryTable *table, const HistoryEvent *event) 
         return history_disown(table, task, event->nsec);
 }
 
-static int history_disown_group(HistoryTable *table, uint64_t group, uint64_t nsec) {
+/* Two tasks that may have the same memory, which is not dumpable. */
+static bool history_may_share(const HistoryTask *a, const HistoryTask *b, uint64_t mm) {
+        if (a->group == b->group)
+                return true;
+        return a->seed_uid != NO_SEED && a->seed_uid == b->seed_uid && (b->mm == 0 || b->mm == mm);
+}
+
+static int history_disown_memory(HistoryTable *table,
+                const HistoryTask *of,
+                uint64_t mm,
+                uint64_t nsec) {
         int r = 0;
 
         for (uint32_t i = 0; r == 0 && i < table->n_tasks; i++) {
                 HistoryTask *task = &table->tasks[i];
 
-                if (task->group != group || task->has_ended)
+                if (task->has_ended || !history_may_share(of, task, mm))
                         continue;
                 task->changed_nsec = nsec;
                 r = history_disown(table, task, nsec);
@@ -391,7 +417,7 @@ static int history_apply_dumpable(HistoryTable *table, const HistoryEvent *event
         table->dumpable_nsec = event->nsec;
         if (task->mm != 0 && task->mm != event->mm)
                 return history_disown(table, task, event->nsec);
-        return history_disown_group(table, task->group, event->nsec);
+        return history_disown_memory(table, task, event->mm, event->nsec);
 }
 
 /* The credentials of a task that fits did not change since its last commit, which its exec made.
@@ -405,6 +431,7 @@ static int history_apply_done(HistoryTable *table, const HistoryEvent *event) {
                 return r;
         task->group = ++table->n_groups;
         task->mm = event->mm;
+        task->seed_uid = NO_SEED;
         task->exec_nsec = 0;
         task->has_clone = false;
         if (history_is_same(task->owner, owner))
@@ -501,6 +528,7 @@ static int history_apply_seed(HistoryTable *table, const ControlSeed *seed, uint
         task->owner = owner;
         task->from_nsec = table->seed_end + 1;
         task->group = group;
+        task->seed_uid = owner.uid;
         history_name(task, seed->comm);
         return 0;
 }

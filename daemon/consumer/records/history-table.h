@@ -39,7 +39,7 @@ typedef struct HistoryEvent {
         uint32_t tid;             /* exec: the new number */
         uint32_t other;           /* fork: the child; exec: the old number */
         uint64_t flags;           /* clone */
-        uint64_t mm;              /* dumpable, done: which memory */
+        uint64_t mm;              /* clone, dumpable, done: which memory */
         HistoryOwner owner;       /* commit, done */
         char name[TASK_NAME_MAX]; /* fork: the child's; "": unknown */
 } HistoryEvent;
