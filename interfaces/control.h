@@ -119,12 +119,11 @@
  *   HISTORY {ids and offsets, kprobe_profile}  ->
  *                                   <-      READY        the sandbox is closed
  *   RINGS                            ->     as above, repeated until all CPUs are sent
- *   SEEDS {memfd of ControlSeed}     ->     what the daemon has read in /proc; once or more
  *   ASK {user, time, empty memfd}    ->
  *                                   <-      LIVES {errno, number}  it has written them
- * (ControlLife) into the memfd
+ *                                           (ControlLife) into the memfd
  *                                   <-      DOUBT        records were lost, and no task is known
- *                                           any longer: the daemon must send SEEDS
+ *                                           any longer: the daemon must read /proc
  *                                   <-      or REFUSED {errno, text}, and exits
  *
  * A snapshot for one user of what all tasks did has `lives` in its SETUP, and as its last fd the
@@ -207,7 +206,6 @@ typedef enum ControlType {
         CONTROL_VIEW,
         CONTROL_INNER_PIDS,
         CONTROL_HISTORY,
-        CONTROL_SEEDS,
         CONTROL_ASK,
         CONTROL_READY = 32,
         CONTROL_EXAMINING,
@@ -278,33 +276,25 @@ typedef struct ControlLife {
         char comm[TASK_NAME_MAX]; /* its last name in this life; "": unknown */
 } ControlLife;
 
-/* A task in /proc. */
-#define CONTROL_SEEDS_MAX (1U << 18)
 /* The events of a history's probes. The file kprobe_profile does not show their group. */
-#define CONTROL_HISTORY_PROBES                                                        \
-        "ktrace_history_clone", "ktrace_history_commit", "ktrace_history_undumpable", \
-                        "ktrace_history_done"
-
-typedef struct ControlSeed {
-        uint32_t tid, tgid;
-        uint32_t uids[4], gids[4]; /* real, effective, saved, file system */
-        uint64_t permitted;        /* capabilities */
-        uint32_t is_in_first_namespace, is_dumpable;
-        char comm[TASK_NAME_MAX];
-} ControlSeed;
-
-/* Offsets of credentials in the records of an event. */
-typedef struct ControlCredentials {
-        uint32_t uids[4], gids[4]; /* real, effective, saved, file system; 4 bytes */
-        uint32_t permitted;        /* capabilities, 8 bytes */
-        uint32_t level;            /* of the user namespace, 4 bytes; 0: the first one */
-} ControlCredentials;
+#define CONTROL_HISTORY_PROBES                                               \
+        "ktrace_history_birth", "ktrace_history_caps", "ktrace_history_ids", \
+                        "ktrace_history_undumpable", "ktrace_history_done", "ktrace_history_seen"
 
 /* The place of a text in a record. */
 typedef struct ControlText {
         uint32_t offset;     /* 0: there is no text */
         uint32_t is_located; /* a u32 at `offset` holds the place (length << 16 | offset) */
 } ControlText;
+
+/* Offsets of the complete state of a task in the records of an event. */
+typedef struct ControlState {
+        uint32_t mm, mm_flags;     /* its memory and the flags of this, 8 bytes */
+        uint32_t uids[4], gids[4]; /* real, effective, saved, file system; 4 bytes */
+        uint32_t permitted;        /* capabilities, 8 bytes */
+        uint32_t level;            /* of the user namespace, 4 bytes; 0: the first one */
+        ControlText name;
+} ControlState;
 
 /* A file's properties, from fstat(2) and fstatfs(2). */
 typedef struct ControlFacts {
@@ -429,22 +419,15 @@ typedef struct ControlMessage {
                         uint64_t buffer_bytes; /* one CPU's ring */
                         int32_t clock;         /* clockid_t of the instance's clock */
                         /* Ids of events, and offsets in their records */
-                        uint32_t fork_id, fork_child, exit_id, exec_id, exec_old;
-                        ControlText fork_name, exit_name, exec_file;
-                        uint32_t clone_id, clone_mm, clone_flags; /* 8 bytes */
-                        uint32_t commit_id;
-                        ControlCredentials commit;
-                        uint32_t dumpable_id, dumpable_mm, dumpable_value; /* 8 and 4 bytes */
-                        uint32_t done_id, done_mm, done_flags;             /* 8 bytes */
-                        ControlCredentials done;
+                        uint32_t birth_id, birth_child, birth_flags, birth_level; /* 4 bytes */
+                        uint32_t birth_mm;                                        /* 8 bytes */
+                        uint32_t exit_id, exec_id, exec_old;
+                        uint32_t caps_id, ids_id;
+                        uint32_t undumpable_id, undumpable_mm; /* 8 bytes */
+                        uint32_t done_id, seen_id, seen_tid;   /* 4 bytes */
+                        ControlState done, seen;
+                        ControlText birth_name, exit_name;
                 } history; /* fd: kprobe_profile */
-
-                struct {
-                        uint32_t n;
-                        uint32_t reserved;   /* 0 */
-                        uint64_t begin_nsec; /* before the first task was read */
-                        uint64_t end_nsec;   /* after the last one was read */
-                } seeds;                     /* fd: ControlSeed[n] */
 
                 struct {
                         uint32_t uid, gid;

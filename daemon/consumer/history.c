@@ -73,9 +73,16 @@ static uint64_t history_get(const uint8_t *record,
         return value;
 }
 
-static HistoryOwner history_get_owner(const uint8_t *record,
+/* Flags of struct mm_struct: MMF_DUMPABLE_MASK, and SUID_DUMP_USER of linux/sched/coredump.h. */
+static bool history_is_dumpable(uint64_t flags) {
+        return (flags & 3) == 1 || !defence_is_on("history-dumpable");
+}
+
+/* Without all fields the task is nobody's. */
+static void history_read_state(const uint8_t *record,
                 size_t size,
-                const ControlCredentials *at) {
+                const ControlState *at,
+                HistoryEvent *event) {
         HistoryCredentials c = {};
         bool is_whole = true;
 
@@ -85,52 +92,33 @@ static HistoryOwner history_get_owner(const uint8_t *record,
         }
         c.permitted = history_get(record, size, at->permitted, 8, &is_whole);
         c.level = (uint32_t)history_get(record, size, at->level, 4, &is_whole);
-        return is_whole ? history_judge(&c) : (HistoryOwner){};
-}
-
-/* Flags of struct mm_struct: MMF_DUMPABLE_MASK, and SUID_DUMP_USER of linux/sched/coredump.h. */
-static bool history_is_dumpable(uint64_t flags) {
-        return (flags & 3) == 1 || !defence_is_on("history-dumpable");
-}
-
-static bool history_read_fork(const History *h,
-                const uint8_t *record,
-                size_t size,
-                HistoryEvent *event) {
-        const typeof(h->setup.history) *at = &h->setup.history;
-        bool is_whole = true;
-
-        event->kind = HISTORY_FORK;
-        event->other = (uint32_t)history_get(record, size, at->fork_child, 4, &is_whole);
-        page_read_name(record, size, &at->fork_name, false, event->name);
-        return is_whole;
-}
-
-static bool history_read_exec(const History *h,
-                const uint8_t *record,
-                size_t size,
-                HistoryEvent *event) {
-        const typeof(h->setup.history) *at = &h->setup.history;
-        bool is_whole = true;
-
-        event->kind = HISTORY_EXEC;
-        event->other = (uint32_t)history_get(record, size, at->exec_old, 4, &is_whole);
-        page_read_name(record, size, &at->exec_file, true, event->name);
-        return is_whole;
-}
-
-static bool history_read_done(const History *h,
-                const uint8_t *record,
-                size_t size,
-                HistoryEvent *event) {
-        const typeof(h->setup.history) *at = &h->setup.history;
-        bool is_whole = true;
-
-        event->kind = HISTORY_DONE;
-        event->mm = history_get(record, size, at->done_mm, 8, &is_whole);
-        uint64_t flags = history_get(record, size, at->done_flags, 8, &is_whole);
+        event->mm = history_get(record, size, at->mm, 8, &is_whole);
+        uint64_t flags = history_get(record, size, at->mm_flags, 8, &is_whole);
+        page_read_name(record, size, &at->name, false, event->name);
         if (is_whole && history_is_dumpable(flags))
-                event->owner = history_get_owner(record, size, &at->done);
+                event->owner = history_judge(&c);
+}
+
+/* PF_IO_WORKER and PF_USER_WORKER of linux/sched.h: a thread of io_uring or of a virtual machine,
+ * which the kernel has made for the process. */
+static bool history_is_worker(uint64_t task_flags) {
+        return (task_flags & (0x10 | 0x4000)) != 0;
+}
+
+static bool history_read_birth(const History *h,
+                const uint8_t *record,
+                size_t size,
+                HistoryEvent *event) {
+        const typeof(h->setup.history) *at = &h->setup.history;
+        bool is_whole = true;
+
+        event->kind = HISTORY_BIRTH;
+        event->other = (uint32_t)history_get(record, size, at->birth_child, 4, &is_whole);
+        event->mm = history_get(record, size, at->birth_mm, 8, &is_whole);
+        uint64_t flags = history_get(record, size, at->birth_flags, 4, &is_whole);
+        uint64_t level = history_get(record, size, at->birth_level, 4, &is_whole);
+        event->is_plain = level == 0 && !history_is_worker(flags);
+        page_read_name(record, size, &at->birth_name, false, event->name);
         return is_whole;
 }
 
@@ -144,27 +132,26 @@ static bool history_read_record(const History *h,
 
         memcpy(&id, record, sizeof(id));
         memcpy(&event->tid, record + 4, sizeof(event->tid));
-        if (id == at->fork_id)
-                return history_read_fork(h, record, size, event);
-        if (id == at->exec_id)
-                return history_read_exec(h, record, size, event);
-        if (id == at->done_id)
-                return history_read_done(h, record, size, event);
+        if (id == at->birth_id)
+                return history_read_birth(h, record, size, event);
         if (id == at->exit_id) {
                 event->kind = HISTORY_EXIT;
                 page_read_name(record, size, &at->exit_name, false, event->name);
-        } else if (id == at->clone_id) {
-                event->kind = HISTORY_CLONE;
-                event->mm = history_get(record, size, at->clone_mm, 8, &is_whole);
-                event->flags = history_get(record, size, at->clone_flags, 8, &is_whole);
-        } else if (id == at->commit_id) {
-                event->kind = HISTORY_COMMIT;
-                event->owner = history_get_owner(record, size, &at->commit);
-        } else if (id == at->dumpable_id) {
-                event->kind = HISTORY_DUMPABLE;
-                event->mm = history_get(record, size, at->dumpable_mm, 8, &is_whole);
-                uint64_t value = history_get(record, size, at->dumpable_value, 4, &is_whole);
-                is_whole = !is_whole || value != 1; /* in doubt it is not dumpable */
+        } else if (id == at->exec_id) {
+                event->kind = HISTORY_EXEC;
+                event->other = (uint32_t)history_get(record, size, at->exec_old, 4, &is_whole);
+        } else if (id == at->caps_id || id == at->ids_id) {
+                event->kind = HISTORY_CREDENTIALS;
+        } else if (id == at->undumpable_id) {
+                event->kind = HISTORY_UNDUMPABLE;
+                event->mm = history_get(record, size, at->undumpable_mm, 8, &is_whole);
+        } else if (id == at->done_id) {
+                event->kind = HISTORY_DONE;
+                history_read_state(record, size, &at->done, event);
+        } else if (id == at->seen_id) {
+                event->kind = HISTORY_SEEN;
+                event->tid = (uint32_t)history_get(record, size, at->seen_tid, 4, &is_whole);
+                history_read_state(record, size, &at->seen, event);
         } else
                 is_whole = false;
         return is_whole;
@@ -305,24 +292,6 @@ static int history_on_ask(History *h, const ControlMessage *message, int fd) {
         return order_answer(h->control_fd, &answer);
 }
 
-static int history_on_seeds(History *h, const ControlMessage *message, int fd) {
-        _cleanup_free_ char *bytes = NULL;
-        uint32_t n = message->seeds.n;
-        size_t size;
-
-        if (n > CONTROL_SEEDS_MAX)
-                return -EBADMSG;
-        int r = fd_read_all(fd, CONTROL_SEEDS_MAX * sizeof(ControlSeed), &bytes, &size);
-        if (r == 0 && size != n * sizeof(ControlSeed))
-                r = -EBADMSG;
-        return r
-                               ?: history_table_seed(h->table,
-                                                  (const ControlSeed *)bytes,
-                                                  n,
-                                                  message->seeds.begin_nsec,
-                                                  message->seeds.end_nsec);
-}
-
 /* Returns -ECANCELED when the daemon has gone. */
 static int history_on_control(History *h) {
         int fds[FD_SEND_MAX];
@@ -343,8 +312,6 @@ static int history_on_control(History *h) {
                                         message.rings.n,
                                         fds,
                                         n_fds);
-                else if (message.type == CONTROL_SEEDS && n_fds == 1)
-                        r = history_on_seeds(h, &message, fds[0]);
                 else if (message.type == CONTROL_ASK && n_fds == 1)
                         r = history_on_ask(h, &message, fds[0]);
         }

@@ -10,8 +10,8 @@
  * instance as an orphan.
  *
  * After its begin, and whenever the consumer has lost records, the worker reads all tasks in /proc
- * (scope/census.c). A task that changes during the reading is not used, so a second reading follows
- * the first one. If the consumer or a plan fails, or another program writes to the instance, all is
+ * (scope/census.c), twice: the consumer needs two records of the same task that are apart in
+ * time. If the consumer or a plan fails, or another program writes to the instance, all is
  * removed and begun again after a pause: events that are off for a moment are a gap that nothing
  * else shows. */
 
@@ -416,32 +416,15 @@ static void history_begin_census(History *h) {
         history_submit(h, census_steps, ELEMENTSOF(census_steps), history_on_census);
 }
 
-static int history_send_seeds(History *h) {
-        const Census *census = &h->census;
-        const ControlMessage message = {
-                .type = CONTROL_SEEDS,
-                .version = CONTROL_VERSION,
-                .seeds = { .n = (uint32_t)census->n_seeds,
-                                .begin_nsec = census->begin_nsec,
-                                .end_nsec = census->end_nsec },
-        };
-        _cleanup_close_ int fd = fd_memfd_sealed(
-                        "ktrace-seeds", census->seeds, census->n_seeds * sizeof(ControlSeed));
-
-        return fd < 0 ? fd : consumer_send(h->consumer, &message, &fd, 1);
-}
-
 static void history_on_census(Plan *plan, int result, const Reason *reason _unused_) {
         History *h = plan->userdata;
 
         h->in_flight = false;
-        if (result == 0 && h->state == HISTORY_KEPT)
-                result = history_send_seeds(h);
         if (result < 0) /* tasks that started before stay unknown */
                 log_errno(result,
                                 LOG_WARNING,
                                 NULL,
-                                "cannot tell the black box whose the tasks are");
+                                "cannot read whose the tasks are for the black box");
         census_clear(&h->census);
         if (h->state == HISTORY_KEPT && h->n_censuses > 0)
                 history_set_timer(h->timer, CENSUS_USEC);

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The probes and events of an instance that shows who each task of the machine is: the history of
- * the black box. history/history.c calls it on the worker thread. consumer/history-table.c has the
- * meaning of the records.
+ * the black box. history/history.c calls it on the worker thread. consumer/records/history-table.c
+ * has the meaning of the records.
  *
  * It relies on these behaviours of the kernel (tests/guest/blackbox.sh and the attacks on the black
  * box check the result):
- * - copy_creds() is called for each new task, in the task that makes it, before its fork record.
- * The new task's structure is still a copy: it has its maker's memory;
- * - commit_creds() is the only function that gives a task that runs new credentials. The others are
- *   copy_creds() with CLONE_NEWUSER and exec, which calls commit_creds();
- * - set_dumpable() is called for each change by prctl(2), commit_creds() and exec, in a task of
- *   that memory;
+ * - wake_up_new_task() is called for each new task before it runs, in the task that makes it. The
+ *   threads that the kernel makes for io_uring and vhost have no other record of their birth;
+ * - commit_creds() is the only function that gives a task that runs new credentials, and calls
+ *   proc_id_connector() afterwards if a uid or gid is another one. Exec calls it;
+ * - set_dumpable() is called for each change by prctl(2), commit_creds() and exec;
  * - proc_exec_connector() is called at the end of each successful exec, also when nothing listens;
- * - the kernel's BTF has the offsets in the structures. */
+ * - proc_pid_status() is called when the daemon reads /proc/PID/task/TID/status;
+ * - the kernel's BTF has the offsets in the structures.
+ *
+ * Filters leave out what changes nothing, because every record costs the process that reads them:
+ * credentials without capabilities in the first user namespace, memory that was not dumpable
+ * before, and reads of /proc by other threads. */
 
 #include "kernel/history-probe.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernel/btf.h"
 #include "kernel/event.h"
@@ -29,7 +35,7 @@
 #define GROUP          "ktrace_history"
 #define DEFINITION_MAX 1024
 
-enum { PROBE_CLONE, PROBE_COMMIT, PROBE_UNDUMPABLE, PROBE_DONE, _PROBE_N };
+enum { PROBE_BIRTH, PROBE_CAPS, PROBE_IDS, PROBE_UNDUMPABLE, PROBE_DONE, PROBE_SEEN, _PROBE_N };
 
 static const char *const events[_PROBE_N] = { CONTROL_HISTORY_PROBES };
 
@@ -37,81 +43,146 @@ typedef struct HistoryDefinitions {
         char text[_PROBE_N][DEFINITION_MAX];
 } HistoryDefinitions;
 
-/* The names of the fields, in the order of ControlCredentials, and of struct cred's members. */
+/* The names of the fields, in the order of ControlState, and of struct cred's members. */
 static const char *const uid_fields[] = { "uid", "euid", "suid", "fsuid" },
                          *const gid_fields[] = { "gid", "egid", "sgid", "fsgid" };
 
-/* Where a pointer to struct cred is: "$arg1", or "+16($arg1)". */
-static int history_probe_add_credentials(char *text, const char *pointer) {
-        BtfMember m[] = {
-                { "uid", 4, 0 },
-                { "euid", 4, 0 },
-                { "suid", 4, 0 },
-                { "fsuid", 4, 0 },
-                { "gid", 4, 0 },
-                { "egid", 4, 0 },
-                { "sgid", 4, 0 },
-                { "fsgid", 4, 0 },
-                { "cap_permitted", 8, 0 },
-                { "user_ns", 8, 0 },
-        };
-        BtfMember level = { "level", 4, 0 };
-        size_t at = strlen(text);
+/* Where members are in the kernel's structures. */
+typedef struct HistoryOffsets {
+        BtfMember task[5], cred[10], level, mm_flags;
+} HistoryOffsets;
 
-        int r = btf_find_members("cred", m, ELEMENTSOF(m));
-        r = r ?: btf_find_members("user_namespace", &level, 1);
-        if (r < 0)
-                return r;
+enum { TASK_PID, TASK_FLAGS, TASK_MM, TASK_CRED, TASK_NAME };
+
+enum { CRED_PERMITTED = 8, CRED_USER_NS };
+
+static int history_probe_find_offsets(HistoryOffsets *ret) {
+        *ret = (HistoryOffsets){
+                .task = { { "pid", 4, 0 },
+                                { "flags", 4, 0 },
+                                { "mm", 8, 0 },
+                                { "real_cred", 8, 0 },
+                                { "comm", TASK_NAME_MAX, 0 } },
+                .cred = { [CRED_PERMITTED] = { "cap_permitted", 8, 0 },
+                                [CRED_USER_NS] = { "user_ns", 8, 0 } },
+                .level = { "level", 4, 0 },
+                .mm_flags = { "flags", 8, 0 },
+        };
+        for (size_t i = 0; i < 4; i++) {
+                ret->cred[i] = (BtfMember){ uid_fields[i], 4, 0 };
+                ret->cred[4 + i] = (BtfMember){ gid_fields[i], 4, 0 };
+        }
+        int r = btf_find_members("task_struct", ret->task, ELEMENTSOF(ret->task));
+        r = r ?: btf_find_members("cred", ret->cred, ELEMENTSOF(ret->cred));
+        r = r ?: btf_find_members("user_namespace", &ret->level, 1);
+        return r ?: btf_find_members("mm_struct", &ret->mm_flags, 1);
+}
+
+static void history_probe_begin(HistoryDefinitions *d, size_t probe, const char *function) {
+        snprintf(d->text[probe], DEFINITION_MAX, "p:" GROUP "/%s %s", events[probe], function);
+}
+
+/* Adds fields to a definition. One that is too long is cut, and the kernel refuses it. */
+_printf_(3, 4) static void history_probe_add(HistoryDefinitions *d,
+                size_t probe,
+                const char *format,
+                ...) {
+        size_t at = strlen(d->text[probe]);
+        va_list arguments;
+
+        va_start(arguments, format);
+        (void)vsnprintf(d->text[probe] + at, DEFINITION_MAX - at, format, arguments);
+        va_end(arguments);
+}
+
+/* A name as two numbers: the kernel copies a text more slowly. task: a pointer, as "$arg1". */
+static void history_probe_add_name(HistoryDefinitions *d,
+                size_t probe,
+                const HistoryOffsets *at,
+                const char *task) {
+        uint32_t name = at->task[TASK_NAME].offset;
+
+        history_probe_add(d,
+                        probe,
+                        " name=+%u(%s):x64 name_end=+%u(%s):x64",
+                        name,
+                        task,
+                        name + 8,
+                        task);
+}
+
+static void history_probe_add_state(HistoryDefinitions *d,
+                size_t probe,
+                const HistoryOffsets *at,
+                const char *task) {
+        uint32_t mm = at->task[TASK_MM].offset, cred = at->task[TASK_CRED].offset;
+
+        history_probe_add_name(d, probe, at, task);
+        history_probe_add(d,
+                        probe,
+                        " mm=+%u(%s):x64 mm_flags=+%u(+%u(%s)):x64",
+                        mm,
+                        task,
+                        at->mm_flags.offset,
+                        mm,
+                        task);
         for (size_t i = 0; i < 8; i++)
-                at += (size_t)snprintf(text + at,
-                                DEFINITION_MAX - at,
-                                " %s=+%u(%s):u32",
-                                m[i].name,
-                                m[i].offset,
-                                pointer);
-        int n = snprintf(text + at,
-                        DEFINITION_MAX - at,
-                        " permitted=+%u(%s):x64 level=+%u(+%u(%s)):u32",
-                        m[8].offset,
-                        pointer,
-                        level.offset,
-                        m[9].offset,
-                        pointer);
-        return (size_t)n < DEFINITION_MAX - at ? 0 : -EOVERFLOW;
+                history_probe_add(d,
+                                probe,
+                                " %s=+%u(+%u(%s)):u32",
+                                at->cred[i].name,
+                                at->cred[i].offset,
+                                cred,
+                                task);
+        history_probe_add(d,
+                        probe,
+                        " permitted=+%u(+%u(%s)):x64 level=+%u(+%u(+%u(%s))):u32",
+                        at->cred[CRED_PERMITTED].offset,
+                        cred,
+                        task,
+                        at->level.offset,
+                        at->cred[CRED_USER_NS].offset,
+                        cred,
+                        task);
 }
 
 static int history_probe_make(HistoryDefinitions *ret) {
-        BtfMember task[] = { { "mm", 8, 0 }, { "cred", 8, 0 } }, flags = { "flags", 8, 0 };
-        char pointer[32];
+        HistoryOffsets at;
 
-        int r = btf_find_members("task_struct", task, ELEMENTSOF(task));
-        r = r ?: btf_find_members("mm_struct", &flags, 1);
+        int r = history_probe_find_offsets(&at);
         if (r < 0)
                 return r;
-        snprintf(ret->text[PROBE_CLONE],
-                        DEFINITION_MAX,
-                        "p:" GROUP "/%s copy_creds mm=+%u($arg1):x64 clone_flags=$arg2:x64",
-                        events[PROBE_CLONE],
-                        task[0].offset);
-        snprintf(ret->text[PROBE_COMMIT],
-                        DEFINITION_MAX,
-                        "p:" GROUP "/%s commit_creds",
-                        events[PROBE_COMMIT]);
-        snprintf(ret->text[PROBE_UNDUMPABLE],
-                        DEFINITION_MAX,
-                        "p:" GROUP "/%s set_dumpable mm=$arg1:x64 value=$arg2:u32",
-                        events[PROBE_UNDUMPABLE]);
-        snprintf(ret->text[PROBE_DONE],
-                        DEFINITION_MAX,
-                        "p:" GROUP "/%s proc_exec_connector mm=+%u($arg1):x64 "
-                        "mm_flags=+%u(+%u($arg1)):x64",
-                        events[PROBE_DONE],
-                        task[0].offset,
-                        flags.offset,
-                        task[0].offset);
-        snprintf(pointer, sizeof(pointer), "+%u($arg1)", task[1].offset);
-        r = history_probe_add_credentials(ret->text[PROBE_COMMIT], "$arg1");
-        return r ?: history_probe_add_credentials(ret->text[PROBE_DONE], pointer);
+        history_probe_begin(ret, PROBE_BIRTH, "wake_up_new_task");
+        history_probe_add_name(ret, PROBE_BIRTH, &at, "$arg1");
+        history_probe_add(ret,
+                        PROBE_BIRTH,
+                        " child=+%u($arg1):u32 flags=+%u($arg1):x32 mm=+%u($arg1):x64 "
+                        "level=+%u(+%u(+%u($arg1))):u32",
+                        at.task[TASK_PID].offset,
+                        at.task[TASK_FLAGS].offset,
+                        at.task[TASK_MM].offset,
+                        at.level.offset,
+                        at.cred[CRED_USER_NS].offset,
+                        at.task[TASK_CRED].offset);
+        history_probe_begin(ret, PROBE_CAPS, "commit_creds");
+        history_probe_add(ret,
+                        PROBE_CAPS,
+                        " permitted=+%u($arg1):x64 level=+%u(+%u($arg1)):u32",
+                        at.cred[CRED_PERMITTED].offset,
+                        at.level.offset,
+                        at.cred[CRED_USER_NS].offset);
+        history_probe_begin(ret, PROBE_IDS, "proc_id_connector");
+        history_probe_begin(ret, PROBE_UNDUMPABLE, "set_dumpable");
+        history_probe_add(ret,
+                        PROBE_UNDUMPABLE,
+                        " mm=$arg1:x64 value=$arg2:u32 before=+%u($arg1):x64",
+                        at.mm_flags.offset);
+        history_probe_begin(ret, PROBE_DONE, "proc_exec_connector");
+        history_probe_add_state(ret, PROBE_DONE, &at, "$arg1");
+        history_probe_begin(ret, PROBE_SEEN, "proc_pid_status");
+        history_probe_add(ret, PROBE_SEEN, " tid=+%u($arg4):u32", at.task[TASK_PID].offset);
+        history_probe_add_state(ret, PROBE_SEEN, &at, "$arg4");
+        return 0;
 }
 
 /* A probe of a killed daemon may be there, with other offsets after a change of this program. */
@@ -180,15 +251,6 @@ static int history_probe_find(int r,
         return 0;
 }
 
-static int history_probe_find_credentials(int r, const Format *format, ControlCredentials *ret) {
-        for (unsigned i = 0; i < 4; i++) {
-                r = history_probe_find(r, format, uid_fields[i], 4, &ret->uids[i]);
-                r = history_probe_find(r, format, gid_fields[i], 4, &ret->gids[i]);
-        }
-        r = history_probe_find(r, format, "permitted", 8, &ret->permitted);
-        return history_probe_find(r, format, "level", 4, &ret->level);
-}
-
 /* If this kernel's layout differs, no name is available. */
 static ControlText history_probe_find_text(const Format *format, const char *name) {
         const FormatField *field = format_field_find(format, name);
@@ -199,54 +261,72 @@ static ControlText history_probe_find_text(const Format *format, const char *nam
         return (ControlText){ field->offset, !is_whole };
 }
 
-static int history_probe_read_tasks(const Tracefs *tracefs, ControlMessage *ret) {
-        _cleanup_(format_free_cleanup) Format *fork = NULL, *exit = NULL, *exec = NULL;
+/* The two numbers of history_probe_add_name(). */
+static int history_probe_find_name(int r, const Format *format, ControlText *ret) {
+        uint32_t end = 0;
 
-        int r = history_probe_read_format(tracefs, "sched", "sched_process_fork", &fork);
-        r = r ?: history_probe_read_format(tracefs, "sched", "sched_process_exit", &exit);
+        r = history_probe_find(r, format, "name", 8, &ret->offset);
+        r = history_probe_find(r, format, "name_end", 8, &end);
+        return r == 0 && end != ret->offset + 8 ? -EOPNOTSUPP : r;
+}
+
+static int history_probe_find_state(int r, const Format *format, ControlState *ret) {
+        r = history_probe_find_name(r, format, &ret->name);
+        r = history_probe_find(r, format, "mm", 8, &ret->mm);
+        r = history_probe_find(r, format, "mm_flags", 8, &ret->mm_flags);
+        for (unsigned i = 0; i < 4; i++) {
+                r = history_probe_find(r, format, uid_fields[i], 4, &ret->uids[i]);
+                r = history_probe_find(r, format, gid_fields[i], 4, &ret->gids[i]);
+        }
+        r = history_probe_find(r, format, "permitted", 8, &ret->permitted);
+        return history_probe_find(r, format, "level", 4, &ret->level);
+}
+
+static int history_probe_read_tasks(const Tracefs *tracefs, ControlMessage *ret) {
+        _cleanup_(format_free_cleanup) Format *exit = NULL, *exec = NULL;
+
+        int r = history_probe_read_format(tracefs, "sched", "sched_process_exit", &exit);
         r = r ?: history_probe_read_format(tracefs, "sched", "sched_process_exec", &exec);
-        r = history_probe_find(r, fork, "child_pid", 4, &ret->history.fork_child);
         r = history_probe_find(r, exec, "old_pid", 4, &ret->history.exec_old);
         if (r < 0)
                 return r;
-        ret->history.fork_id = fork->id;
         ret->history.exit_id = exit->id;
         ret->history.exec_id = exec->id;
-        ret->history.fork_name = history_probe_find_text(fork, "child_comm");
         ret->history.exit_name = history_probe_find_text(exit, "comm");
-        ret->history.exec_file = history_probe_find_text(exec, "filename");
         return 0;
 }
 
 int history_probe_read_layout(const Tracefs *tracefs, ControlMessage *ret) {
-        _cleanup_(format_free_cleanup) Format *clone = NULL, *commit = NULL, *undumpable = NULL,
-                                              *done = NULL;
+        typeof(ret->history) *at = &ret->history;
+        uint32_t *const ids[_PROBE_N] = { &at->birth_id,
+                &at->caps_id,
+                &at->ids_id,
+                &at->undumpable_id,
+                &at->done_id,
+                &at->seen_id };
+        Format *formats[_PROBE_N] = {};
 
         int r = history_probe_read_tasks(tracefs, ret);
-        r = r ?: history_probe_read_format(tracefs, GROUP, events[PROBE_CLONE], &clone);
-        r = r ?: history_probe_read_format(tracefs, GROUP, events[PROBE_COMMIT], &commit);
-        r = r ?: history_probe_read_format(tracefs, GROUP, events[PROBE_UNDUMPABLE], &undumpable);
-        r = r ?: history_probe_read_format(tracefs, GROUP, events[PROBE_DONE], &done);
-        r = history_probe_find(r, clone, "mm", 8, &ret->history.clone_mm);
-        r = history_probe_find(r, clone, "clone_flags", 8, &ret->history.clone_flags);
-        r = history_probe_find_credentials(r, commit, &ret->history.commit);
-        r = history_probe_find(r, undumpable, "mm", 8, &ret->history.dumpable_mm);
-        r = history_probe_find(r, undumpable, "value", 4, &ret->history.dumpable_value);
-        r = history_probe_find(r, done, "mm", 8, &ret->history.done_mm);
-        r = history_probe_find(r, done, "mm_flags", 8, &ret->history.done_flags);
-        r = history_probe_find_credentials(r, done, &ret->history.done);
-        if (r < 0)
-                return r;
-        ret->history.clone_id = clone->id;
-        ret->history.commit_id = commit->id;
-        ret->history.dumpable_id = undumpable->id;
-        ret->history.done_id = done->id;
-        return 0;
+        for (size_t i = 0; r == 0 && i < _PROBE_N; i++) {
+                r = history_probe_read_format(tracefs, GROUP, events[i], &formats[i]);
+                if (r == 0)
+                        *ids[i] = formats[i]->id;
+        }
+        r = history_probe_find_name(r, formats[PROBE_BIRTH], &at->birth_name);
+        r = history_probe_find(r, formats[PROBE_BIRTH], "child", 4, &at->birth_child);
+        r = history_probe_find(r, formats[PROBE_BIRTH], "flags", 4, &at->birth_flags);
+        r = history_probe_find(r, formats[PROBE_BIRTH], "mm", 8, &at->birth_mm);
+        r = history_probe_find(r, formats[PROBE_BIRTH], "level", 4, &at->birth_level);
+        r = history_probe_find(r, formats[PROBE_UNDUMPABLE], "mm", 8, &at->undumpable_mm);
+        r = history_probe_find_state(r, formats[PROBE_DONE], &at->done);
+        r = history_probe_find(r, formats[PROBE_SEEN], "tid", 4, &at->seen_tid);
+        r = history_probe_find_state(r, formats[PROBE_SEEN], &at->seen);
+        for (size_t i = 0; i < _PROBE_N; i++)
+                format_free(formats[i]);
+        return r;
 }
 
-static const char *const task_events[] = { "sched_process_fork",
-        "sched_process_exit",
-        "sched_process_exec" };
+static const char *const task_events[] = { "sched_process_exit", "sched_process_exec" };
 
 static int history_probe_watch_event(Watch *watch, const char *system, const char *name) {
         char path[WATCH_NAME_MAX];
@@ -273,13 +353,20 @@ int history_probe_watch(const Instance *instance, Watch **ret) {
         return r;
 }
 
-/* An exec makes the memory of most programs dumpable. Only the others are of interest. */
-int history_probe_enable(const Instance *instance) {
+static int history_probe_set_filter(const Instance *instance, size_t probe, const char *filter) {
         Reason reason = {};
 
-        int r = instance_set_filter(
-                        instance, GROUP, events[PROBE_UNDUMPABLE], "value != 1", &reason);
-        r = r > 0 ? -EOPNOTSUPP : r;
+        int r = instance_set_filter(instance, GROUP, events[probe], filter, &reason);
+        return r > 0 ? -EOPNOTSUPP : r;
+}
+
+int history_probe_enable(const Instance *instance) {
+        char reader[32];
+
+        snprintf(reader, sizeof(reader), "common_pid == %d", (int)gettid());
+        int r = history_probe_set_filter(instance, PROBE_CAPS, "permitted != 0 || level != 0");
+        r = r ?: history_probe_set_filter(instance, PROBE_UNDUMPABLE, "value != 1 && before & 1");
+        r = r ?: history_probe_set_filter(instance, PROBE_SEEN, reader);
         for (size_t i = 0; r == 0 && i < _PROBE_N; i++)
                 r = instance_enable_event(instance, GROUP, events[i], true);
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(task_events); i++)

@@ -3,7 +3,6 @@
 /* Whose a task was, and when. */
 
 #include <glib.h>
-#include <linux/sched.h>
 #include <string.h>
 
 #include "consumer/records/history-table.h"
@@ -25,38 +24,50 @@ static void note(HistoryTable *table, const HistoryEvent *event) {
         g_assert_cmpint(history_table_note(table, event), ==, 0);
 }
 
+#define MM(tid)  (0x1000 * (uint64_t)(tid)) /* the memory of a process */
+#define SEC(n)   ((uint64_t)(n)*1000 * 1000 * 1000)
+#define APART(n) (SEC(n) + 50) /* far enough from APART(n - 1) */
+
 static void note_done(HistoryTable *table, uint64_t nsec, uint32_t tid, HistoryOwner owner) {
         note(table,
                         &(HistoryEvent){ .nsec = nsec,
                                         .kind = HISTORY_DONE,
                                         .tid = tid,
-                                        .mm = 0x1000 * (uint64_t)tid,
+                                        .mm = MM(tid),
                                         .owner = owner });
 }
 
-static void note_commit(HistoryTable *table, uint64_t nsec, uint32_t tid, HistoryOwner owner) {
-        note(table,
-                        &(HistoryEvent){ .nsec = nsec,
-                                        .kind = HISTORY_COMMIT,
-                                        .tid = tid,
-                                        .owner = owner });
-}
-
-static void note_clone(HistoryTable *table,
+/* The daemon has read the task in /proc. */
+static void note_seen(HistoryTable *table,
                 uint64_t nsec,
                 uint32_t tid,
-                uint32_t child,
-                uint64_t flags) {
-        note(table,
-                        &(HistoryEvent){ .nsec = nsec - 1,
-                                        .kind = HISTORY_CLONE,
-                                        .tid = tid,
-                                        .flags = flags });
+                uint64_t mm,
+                HistoryOwner owner) {
         note(table,
                         &(HistoryEvent){ .nsec = nsec,
-                                        .kind = HISTORY_FORK,
+                                        .kind = HISTORY_SEEN,
                                         .tid = tid,
+                                        .mm = mm,
+                                        .owner = owner,
+                                        .name = "seen" });
+}
+
+static void note_change(HistoryTable *table, uint64_t nsec, uint32_t tid) {
+        note(table, &(HistoryEvent){ .nsec = nsec, .kind = HISTORY_CREDENTIALS, .tid = tid });
+}
+
+static void note_birth(HistoryTable *table,
+                uint64_t nsec,
+                uint32_t parent,
+                uint32_t child,
+                uint64_t mm) {
+        note(table,
+                        &(HistoryEvent){ .nsec = nsec,
+                                        .kind = HISTORY_BIRTH,
+                                        .tid = parent,
                                         .other = child,
+                                        .mm = mm,
+                                        .is_plain = true,
                                         .name = "child" });
 }
 
@@ -64,10 +75,18 @@ static void note_exit(HistoryTable *table, uint64_t nsec, uint32_t tid) {
         note(table, &(HistoryEvent){ .nsec = nsec, .kind = HISTORY_EXIT, .tid = tid });
 }
 
+static void note_exec(HistoryTable *table, uint64_t nsec, uint32_t tid, uint32_t old) {
+        note(table,
+                        &(HistoryEvent){ .nsec = nsec,
+                                        .kind = HISTORY_EXEC,
+                                        .tid = tid,
+                                        .other = old });
+}
+
 static void note_undumpable(HistoryTable *table, uint64_t nsec, uint32_t tid, uint64_t mm) {
         note(table,
                         &(HistoryEvent){ .nsec = nsec,
-                                        .kind = HISTORY_DUMPABLE,
+                                        .kind = HISTORY_UNDUMPABLE,
                                         .tid = tid,
                                         .mm = mm });
 }
@@ -119,49 +138,61 @@ static void test_life(void) {
 static void test_children(void) {
         HistoryTable *table = make_table(0);
 
-        note_clone(table, 30, 5, 7, 0); /* notes in any order */
+        note_birth(table, 30, 5, 7, MM(7)); /* notes in any order */
         note_done(table, 10, 5, user);
-        note_clone(table, 40, 7, 8, CLONE_VM | CLONE_THREAD);
-        note_clone(table, 50, 5, 9, CLONE_NEWUSER);
-        note_clone(table, 55, 5, 10, 0);
-        note_clone(table, 60, 99, 11, 0); /* of a task that nobody knows */
-        note(table, &(HistoryEvent){ .nsec = 70, .kind = HISTORY_FORK, .tid = 5, .other = 12 });
+        note_birth(table, 40, 7, 8, MM(7));
+        note(table,
+                        &(HistoryEvent){ .nsec = 50,
+                                        .kind = HISTORY_BIRTH,
+                                        .tid = 5,
+                                        .other = 9,
+                                        .mm = MM(5) }); /* in another namespace, or of the kernel */
+        note_birth(table, 55, 5, 10, MM(10));
+        note_birth(table, 60, 99, 11, MM(11)); /* of a task that nobody knows */
+        note_birth(table, 70, 9, 12, MM(5));
         advance(table, 100);
         assert_lives(table, USER, "5:11-100 7:30-100 8:40-100 10:55-100");
         history_table_free(table);
 }
 
-/* A number that is used again; the end of the first task was recorded, or lost. */
+/* A number that is used again; the end of the first task was recorded, or not. */
 static void test_reuse(void) {
         HistoryTable *table = make_table(0);
 
         note_done(table, 10, 5, user);
         note_exit(table, 20, 5);
-        note_clone(table, 30, 99, 5, 0);
+        note_birth(table, 30, 99, 5, MM(9));
         note_done(table, 40, 5, other);
         note_done(table, 10, 6, user);
-        note_clone(table, 30, 99, 6, 0);
+        note_birth(table, 30, 99, 6, MM(9));
+        /* The kernel makes a thread for another process of the same user. */
+        note_done(table, 10, 7, user);
+        note(table,
+                        &(HistoryEvent){ .nsec = 30,
+                                        .kind = HISTORY_BIRTH,
+                                        .tid = 8,
+                                        .other = 7,
+                                        .mm = MM(8) });
         advance(table, 100);
-        assert_lives(table, USER, "5:11-20 6:11-29");
+        assert_lives(table, USER, "5:11-20 6:11-29 7:11-29");
         assert_lives(table, OTHER, "5:41-100");
         history_table_free(table);
 }
 
 /* Credentials that change without an exec end a life, and begin none. */
-static void test_commit(void) {
+static void test_change(void) {
         HistoryTable *table = make_table(0);
 
         note_done(table, 10, 5, other);
-        note_commit(table, 20, 5, user);
+        note_change(table, 20, 5);
         note_done(table, 10, 6, user);
-        note_commit(table, 20, 6, user); /* nothing changes */
-        note_commit(table, 30, 6, nobody);
-        note_commit(table, 40, 6, user); /* it may hold secrets from the time between */
-        note_clone(table, 50, 6, 7, 0);
+        note_change(table, 30, 6);
+        note_change(table, 40, 6); /* perhaps back: it may hold secrets from the time between */
+        note_birth(table, 50, 6, 7, MM(7));
         advance(table, 100);
         assert_lives(table, OTHER, "5:11-19");
         assert_lives(table, USER, "6:11-29");
-        note_commit(table, 109, 5, user);
+        note_change(table, 109, 5);
         note_done(table, 110, 5, user);
         advance(table, 120);
         assert_lives(table, USER, "6:11-29 5:111-120");
@@ -174,29 +205,65 @@ static void test_exec(void) {
 
         for (uint32_t tid = 5; tid < 8; tid++)
                 note_done(table, 10, tid, user);
-        note_commit(table, 20, 5, nobody);
+        note_change(table, 20, 5);
+        note_exec(table, 25, 5, 5);
         note_done(table, 30, 5, nobody);
-        note_commit(table, 20, 6, user);
+        note_undumpable(table, 20, 6, 0x666);
+        note_exec(table, 25, 6, 6);
         note_done(table, 30, 6, nobody);
-        note_commit(table, 20, 7, user);
+        note_exec(table, 25, 7, 7);
         note_done(table, 30, 7, user);
+        /* No record but the last one shows it. */
+        note_done(table, 10, 8, user);
+        note_exec(table, 25, 8, 8);
+        note_done(table, 30, 8, nobody);
         advance(table, 100);
-        assert_lives(table, USER, "5:11-19 6:11-19 7:11-100");
+        assert_lives(table, USER, "5:11-19 6:11-19 7:11-100 8:11-24");
         history_table_free(table);
 }
 
-/* Thread 6 of process 5 execs: 5 ended before, and is its number from then on. */
+/* Thread 6 of process 5 execs: 5 ended before, and is its number from then on. 6 is free. */
 static void test_exec_of_thread(void) {
         HistoryTable *table = make_table(0);
 
         note_done(table, 10, 5, user);
-        note_clone(table, 20, 5, 6, CLONE_VM | CLONE_THREAD);
+        note_birth(table, 20, 5, 6, MM(5));
         note_exit(table, 30, 5);
-        note_commit(table, 40, 5, user);
-        note(table, &(HistoryEvent){ .nsec = 45, .kind = HISTORY_EXEC, .tid = 5, .other = 6 });
+        note_exec(table, 45, 5, 6);
         note_done(table, 50, 5, user);
+        note_birth(table, 60, 6, 7, MM(7)); /* whoever this is */
         advance(table, 100);
         assert_lives(table, USER, "5:11-30 6:20-44 5:51-100");
+        note_birth(table, 110, 99, 6, MM(6)); /* root's */
+        note_birth(table, 120, 6, 8, MM(8));
+        advance(table, 200);
+        assert_lives(table, USER, "5:11-30 6:20-44 5:51-200");
+        history_table_free(table);
+}
+
+/* The same with a set-user-id program, and one where exec fails too late: the process is killed,
+ * and only the birth of another task shows that the number 9 is free. */
+static void test_exec_of_thread_changes(void) {
+        HistoryTable *table = make_table(0);
+
+        note_done(table, 10, 5, user);
+        note_birth(table, 20, 5, 6, MM(5));
+        note_exit(table, 30, 5);
+        note_change(table, 35, 5);
+        note_exec(table, 40, 5, 6);
+        note_done(table, 50, 5, nobody);
+        note_done(table, 10, 8, user);
+        note_birth(table, 20, 8, 9, MM(8));
+        note_exit(table, 30, 8);
+        note_exit(table, 32, 8);
+        note(table,
+                        &(HistoryEvent){ .nsec = 60,
+                                        .kind = HISTORY_BIRTH,
+                                        .tid = 99,
+                                        .other = 9,
+                                        .mm = MM(99) });
+        advance(table, 100);
+        assert_lives(table, USER, "5:11-30 8:11-30 6:20-39 9:20-59");
         history_table_free(table);
 }
 
@@ -206,17 +273,14 @@ static void test_exec_without_end(void) {
 
         for (uint32_t tid = 5; tid < 8; tid++) {
                 note_done(table, 10, tid, user);
-                note(table,
-                                &(HistoryEvent){ .nsec = 20,
-                                                .kind = HISTORY_EXEC,
-                                                .tid = tid,
-                                                .other = tid });
+                note_exec(table, 20, tid, tid);
         }
-        note_clone(table, 30, 5, 9, 0);
+        note_birth(table, 30, 5, 9, MM(9));
         note_exit(table, 40, 6);
         note_done(table, 21, 7, user);
+        note_done(table, 50, 9, user);
         advance(table, 100);
-        assert_lives(table, USER, "5:11-19 6:11-19 7:11-100");
+        assert_lives(table, USER, "5:11-19 6:11-19 7:11-100 9:51-100");
         history_table_free(table);
 }
 
@@ -224,19 +288,30 @@ static void test_undumpable(void) {
         HistoryTable *table = make_table(0);
 
         note_done(table, 10, 5, user);
-        note_clone(table, 20, 5, 6, CLONE_VM | CLONE_THREAD);
-        note_clone(table, 22, 5, 7, CLONE_VM | CLONE_VFORK);
-        note_clone(table, 24, 5, 8, 0);
-        note_clone(table, 26, 8, 9, CLONE_VM | CLONE_THREAD);
+        note_birth(table, 20, 5, 6, MM(5));
+        note_birth(table, 22, 5, 7, MM(5)); /* as with vfork(2) */
+        note_birth(table, 24, 5, 8, MM(8));
+        note_birth(table, 26, 8, 9, MM(8));
         note_undumpable(table, 30, 7, 0x777); /* in its exec */
         advance(table, 40);
         assert_lives(table, USER, "5:11-40 6:20-40 7:22-29 8:24-40 9:26-40");
-        note_undumpable(table, 50, 6, 0x5000); /* for the whole process */
+        note_undumpable(table, 50, 6, MM(5)); /* for the whole process */
         advance(table, 60);
         assert_lives(table, USER, "5:11-49 6:20-49 7:22-29 8:24-60 9:26-60");
-        note_undumpable(table, 70, 8, 0x888); /* its memory has no name yet */
+        note_birth(table, 62, 5, 10, MM(5)); /* its children are nobody's either */
+        note_birth(table, 63, 5, 11, MM(11));
+        note_done(table, 64, 12, user);
+        note(table,
+                        &(HistoryEvent){ .nsec = 65,
+                                        .kind = HISTORY_DONE,
+                                        .tid = 12,
+                                        .mm = 0x1212, /* of its next program */
+                                        .owner = user });
+        note_undumpable(table, 66, 99, MM(12));
+        note_undumpable(table, 69, 99, 0x1212);
+        note_undumpable(table, 70, 99, MM(8)); /* by a task of which nothing is known */
         advance(table, 80);
-        assert_lives(table, USER, "5:11-49 6:20-49 7:22-29 8:24-69 9:26-69");
+        assert_lives(table, USER, "5:11-49 6:20-49 7:22-29 8:24-69 9:26-69 12:65-68");
         history_table_free(table);
 }
 
@@ -252,10 +327,26 @@ static void test_loss(void) {
         history_table_lose(table, 40, 60);
         advance(table, 100);
         assert_lives(table, USER, "5:11-39 6:11-39 8:66-100");
-        note_clone(table, 110, 5, 9, 0);
+        note_birth(table, 110, 5, 9, MM(9));
         note_done(table, 120, 5, user);
         advance(table, 130);
         assert_lives(table, USER, "5:11-39 6:11-39 8:66-130 5:121-130");
+        history_table_free(table);
+}
+
+/* What ended before a loss stays. */
+static void test_loss_keeps_past(void) {
+        HistoryTable *table = make_table(0);
+
+        for (uint32_t i = 0; i < 3; i++) {
+                note_done(table, 10 * i + 1, 5 + i, i == 1 ? other : user);
+                note_exit(table, 10 * i + 8, 5 + i);
+        }
+        advance(table, 100);
+        history_table_lose(table, 25, 200);
+        advance(table, 300);
+        assert_lives(table, USER, "5:2-8 7:22-24");
+        assert_lives(table, OTHER, "6:12-18");
         history_table_free(table);
 }
 
@@ -266,111 +357,100 @@ static void test_early_loss(void) {
         note_done(table, 10, 5, user);
         advance(table, 30);
         note_exit(table, 35, 5);
-        note_clone(table, 38, 99, 5, 0);
+        note_birth(table, 38, 99, 5, MM(5));
         history_table_lose(table, 40, 60);
         advance(table, 100);
         assert_lives(table, USER, "5:11-29");
         history_table_free(table);
 }
 
-static ControlSeed make_seed(uint32_t tid, uint32_t tgid) {
-        return (ControlSeed){
-                .tid = tid,
-                .tgid = tgid,
-                .uids = { USER, USER, USER, USER },
-                .gids = { GROUP, GROUP, GROUP, GROUP },
-                .is_in_first_namespace = 1,
-                .is_dumpable = 1,
-                .comm = "seed",
-        };
-}
-
-static void seed(HistoryTable *table,
-                const ControlSeed *seeds,
-                size_t n,
-                uint64_t begin,
-                uint64_t end) {
-        g_assert_cmpint(history_table_seed(table, seeds, n, begin, end), ==, 0);
-}
-
-/* What happened while /proc was read makes the reading worthless. */
-static void test_seed(void) {
+/* A task that was read twice is the user's, unless something happened to it or its memory between.
+ * Nothing that happens to one task concerns another one. */
+static void test_seen(void) {
         HistoryTable *table = make_table(0);
-        ControlSeed seeds[8];
 
-        for (uint32_t i = 0; i < G_N_ELEMENTS(seeds); i++)
-                seeds[i] = make_seed(10 + i, i < 2 ? 10 : 10 + i);
-        seeds[2].uids[1] = OTHER;
-        seeds[3].permitted = 1;
-        seeds[4].is_in_first_namespace = 0;
-        seeds[5].is_dumpable = 0;
-        seed(table, seeds, G_N_ELEMENTS(seeds), 100, 200);
-        note_commit(table, 150, 16, user);
-        note_exit(table, 150, 17);
-        note_exit(table, 250, 10);
-        advance(table, 199);
+        for (uint32_t tid = 10; tid < 19; tid++)
+                note_seen(table, APART(1), tid, MM(tid), tid == 18 ? nobody : user);
+        note_seen(table, APART(1), 20, MM(10), user); /* another thread of 10 */
+        note_seen(table, APART(1), 21, MM(11), user);
+        advance(table, APART(1) + 1);
         assert_lives(table, USER, "");
-        advance(table, 300);
-        assert_lives(table, USER, "10:201-250 11:201-300");
-        /* Its threads are a group. */
-        note_undumpable(table, 310, 11, 1);
-        advance(table, 320);
-        assert_lives(table, USER, "10:201-250 11:201-309");
+        note_change(table, APART(1) + 10, 12);
+        note_undumpable(table, APART(1) + 10, 99, MM(11));
+        note_exec(table, APART(1) + 10, 13, 13);
+        note_exit(table, APART(1) + 10, 14);
+        note_birth(table, APART(1) + 20, 10, 30, MM(30));
+        for (uint32_t tid = 10; tid < 19; tid++)
+                note_seen(table,
+                                APART(2),
+                                tid,
+                                tid == 15 ? MM(99) : MM(tid),
+                                tid == 16   ? nobody
+                                : tid == 17 ? other
+                                            : user);
+        note_seen(table, APART(2), 20, MM(10), user);
+        note_seen(table, APART(2), 30, MM(30), user);
+        advance(table, APART(3));
+        assert_lives(table,
+                        USER,
+                        "10:2000000051-3000000050 20:2000000051-3000000050 "
+                        "30:2000000051-3000000050");
+        assert_lives(table, OTHER, "");
+        /* The next reading gets those that rest. */
+        for (uint32_t tid = 10; tid < 19; tid++)
+                note_seen(table, APART(4), tid, MM(tid), tid == 17 ? other : nobody);
+        advance(table, APART(5));
+        assert_lives(table,
+                        USER,
+                        "10:2000000051-4000000049 20:2000000051-5000000050 "
+                        "30:2000000051-5000000050");
+        assert_lives(table, OTHER, "17:4000000051-5000000050");
         history_table_free(table);
 }
 
-/* Processes that may share memory, since before the reading. 12 has shown that it has other memory,
- * 13 has new memory, and 14 is another user's. */
-static void test_seed_undumpable(void) {
+/* Memory that was shared before the first reading. */
+static void test_seen_shared(void) {
         HistoryTable *table = make_table(0);
-        ControlSeed seeds[5];
 
-        for (uint32_t i = 0; i < G_N_ELEMENTS(seeds); i++)
-                seeds[i] = make_seed(10 + i, 10 + i);
-        for (unsigned i = 0; i < 4; i++)
-                seeds[4].uids[i] = OTHER;
-        seed(table, seeds, G_N_ELEMENTS(seeds), 100, 200);
-        note(table,
-                        &(HistoryEvent){ .nsec = 250,
-                                        .kind = HISTORY_CLONE,
-                                        .tid = 12,
-                                        .mm = 0xc,
-                                        .flags = CLONE_VM | CLONE_VFORK });
-        note(table, &(HistoryEvent){ .nsec = 251, .kind = HISTORY_FORK, .tid = 12, .other = 20 });
-        note_done(table, 252, 13, user);
-        note_undumpable(table, 260, 20, 0x20); /* in its exec */
-        advance(table, 270);
-        assert_lives(table, USER, "10:201-270 11:201-270 12:201-270 13:201-270 20:251-259");
-        note_undumpable(table, 300, 10, 0xa);
-        advance(table, 400);
-        assert_lives(table, USER, "10:201-299 11:201-299 12:201-400 13:201-400 20:251-259");
-        assert_lives(table, OTHER, "14:201-400");
-        note_undumpable(table, 410, 12, 0xc);
-        advance(table, 420);
-        assert_lives(table, USER, "10:201-299 11:201-299 12:201-409 13:201-420 20:251-259");
+        for (uint64_t n = 1; n < 3; n++) {
+                note_seen(table, APART(n), 10, MM(10), user);
+                note_seen(table, APART(n), 11, MM(10), user); /* a process of its own */
+                note_seen(table, APART(n), 12, MM(12), user);
+        }
+        /* A thread of 10 that no reading has seen, and its child. */
+        note_birth(table, APART(2) + 5, 13, 14, MM(10));
+        note_undumpable(table, APART(2) + 10, 14, MM(10));
+        advance(table, APART(3));
+        assert_lives(table,
+                        USER,
+                        "10:2000000051-2000000059 11:2000000051-2000000059 "
+                        "12:2000000051-3000000050");
         history_table_free(table);
 }
 
-static void test_seed_in_vain(void) {
-        ControlSeed one = make_seed(10, 10);
+/* A loss between, readings that are not far enough apart, and a task that execs. */
+static void test_seen_in_vain(void) {
         HistoryTable *table = make_table(0);
 
-        /* Which process this thread is of is not known. */
-        seed(table, &one, 1, 100, 200);
-        note_undumpable(table, 150, 11, 1);
-        advance(table, 250);
+        note_seen(table, APART(1), 10, MM(10), user);
+        advance(table, APART(1) + 1);
+        note_seen(table, APART(1) + 5, 10, MM(10), user);
+        history_table_lose(table, APART(1), APART(1) + 10);
+        note_seen(table, APART(2), 10, MM(10), user);
+        note_seen(table, APART(3) - 1, 10, MM(10), user);
+        advance(table, APART(3));
         assert_lives(table, USER, "");
-        seed(table, &one, 1, 300, 400);
-        history_table_lose(table, 200, 350);
-        advance(table, 450);
+        note_exec(table, APART(3) + 1, 10, 10);
+        note_seen(table, APART(4), 10, MM(10), user);
+        advance(table, APART(4));
         assert_lives(table, USER, "");
-        seed(table, &one, 1, 500, 600);
-        advance(table, 650);
-        assert_lives(table, USER, "10:601-650");
-        /* A second reading does not interrupt it. */
-        seed(table, &one, 1, 700, 800);
-        advance(table, 850);
-        assert_lives(table, USER, "10:601-850");
+        note_done(table, APART(5), 10, user);
+        advance(table, APART(6));
+        assert_lives(table, USER, "10:5000000051-6000000050");
+        /* A later reading does not interrupt it. */
+        note_seen(table, APART(6) + 1, 10, MM(10), user);
+        advance(table, APART(7));
+        assert_lives(table, USER, "10:5000000051-7000000050");
         history_table_free(table);
 }
 
@@ -415,30 +495,58 @@ static void test_since(void) {
         history_table_free(table);
 }
 
-/* The oldest lives go first. Too many tasks: all are forgotten. */
-static void test_full(void) {
-        HistoryTable *table = make_table(16);
-
-        for (uint32_t i = 0; i < 20; i++) {
-                note_done(table, 10 + 10 * i, 5, user);
-                note_exit(table, 15 + 10 * i, 5);
-        }
-        advance(table, 1000);
+static size_t count_lives(HistoryTable *table, uint32_t uid, uint64_t *ret_oldest) {
+        const HistoryQuestion question = { uid, GROUP, 0 };
         g_autofree ControlLife *lives = NULL;
         size_t n;
-        const HistoryQuestion question = { USER, GROUP, 0 };
+
         g_assert_cmpint(history_table_collect(table, &question, &lives, &n), ==, 0);
-        g_assert_cmpuint(n, ==, 16);
-        g_assert_cmpuint(lives[0].from_nsec, ==, 51);
-        for (uint32_t i = 0; i < 17; i++)
-                note_done(table, 2000 + i, 100 + i, other);
-        advance(table, 3000);
-        assert_lives(table,
-                        OTHER,
-                        "100:2001-2014 101:2002-2014 102:2003-2014 103:2004-2014 104:2005-2014 "
-                        "105:2006-2014 106:2007-2014 107:2008-2014 108:2009-2014 "
-                        "109:2010-2014 110:2011-2014 111:2012-2014 112:2013-2014 "
-                        "113:2014-2014 115:2016-3000 116:2017-3000");
+        *ret_oldest = n > 0 ? lives[0].from_nsec : 0;
+        return n;
+}
+
+/* A user who starts very many tasks loses own lives, the oldest first, and nobody else does. */
+static void test_full(void) {
+        HistoryTable *table = make_table(64);
+        uint64_t oldest;
+
+        for (uint32_t i = 0; i < 20; i++) {
+                note_done(table, 10 + i, 1000 + i, other);
+                note_exit(table, 100 + i, 1000 + i);
+        }
+        for (uint32_t i = 0; i < 1000; i++) {
+                note_done(table, 200 + 10 * i, 5, user);
+                note_exit(table, 205 + 10 * i, 5);
+        }
+        advance(table, 100000);
+        g_assert_cmpuint(count_lives(table, OTHER, &oldest), ==, 20);
+        g_assert_cmpuint(oldest, ==, 11);
+        size_t n = count_lives(table, USER, &oldest);
+        g_assert_cmpuint(n, >, 40);
+        g_assert_cmpuint(n, <=, 44);
+        g_assert_cmpuint(oldest, ==, 201 + 10 * (1000 - n));
+        history_table_free(table);
+}
+
+/* Also with very many living tasks all are found, by number and by memory. */
+static void test_many(void) {
+        HistoryTable *table = make_table(0);
+        uint64_t oldest;
+
+        for (uint32_t i = 0; i < 100000; i++)
+                note_done(table, 10 + i, 100 + i, i % 2 ? user : other);
+        advance(table, 150000);
+        g_assert_cmpuint(count_lives(table, USER, &oldest), ==, 50000);
+        for (uint32_t i = 0; i < 100000; i++)
+                note_undumpable(table, 200000 + i, 99, MM(100 + i));
+        advance(table, 400000);
+        for (uint32_t i = 0; i < 100000; i++) {
+                note_done(table, 500000 + i, 100 + i, user);
+                note_exit(table, 700000 + i, 100 + i);
+        }
+        advance(table, 900000);
+        g_assert_cmpuint(count_lives(table, OTHER, &oldest), ==, 50000);
+        g_assert_cmpuint(count_lives(table, USER, &oldest), ==, 150000);
         history_table_free(table);
 }
 
@@ -447,18 +555,21 @@ int main(int argc, char **argv) {
         g_test_add_func("/history-table/life", test_life);
         g_test_add_func("/history-table/children", test_children);
         g_test_add_func("/history-table/reuse", test_reuse);
-        g_test_add_func("/history-table/commit", test_commit);
+        g_test_add_func("/history-table/change", test_change);
         g_test_add_func("/history-table/exec", test_exec);
         g_test_add_func("/history-table/exec-of-thread", test_exec_of_thread);
+        g_test_add_func("/history-table/exec-of-thread-changes", test_exec_of_thread_changes);
         g_test_add_func("/history-table/exec-without-end", test_exec_without_end);
         g_test_add_func("/history-table/undumpable", test_undumpable);
         g_test_add_func("/history-table/loss", test_loss);
+        g_test_add_func("/history-table/loss-keeps-past", test_loss_keeps_past);
         g_test_add_func("/history-table/early-loss", test_early_loss);
-        g_test_add_func("/history-table/seed", test_seed);
-        g_test_add_func("/history-table/seed-undumpable", test_seed_undumpable);
-        g_test_add_func("/history-table/seed-in-vain", test_seed_in_vain);
+        g_test_add_func("/history-table/seen", test_seen);
+        g_test_add_func("/history-table/seen-shared", test_seen_shared);
+        g_test_add_func("/history-table/seen-in-vain", test_seen_in_vain);
         g_test_add_func("/history-table/credentials", test_credentials);
         g_test_add_func("/history-table/since", test_since);
         g_test_add_func("/history-table/full", test_full);
+        g_test_add_func("/history-table/many", test_many);
         return g_test_run();
 }

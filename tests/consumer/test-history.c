@@ -14,7 +14,7 @@
 #define USER  1000
 #define GROUP 100
 
-enum { ID_CLONE = 400, ID_COMMIT, ID_DUMPABLE, ID_DONE };
+enum { ID_BIRTH = 400, ID_CAPS, ID_IDS, ID_UNDUMPABLE, ID_DONE, ID_SEEN };
 
 /* Where the records have their fields; the pid of the record's own task is at 4. */
 enum {
@@ -24,7 +24,8 @@ enum {
         AT_GIDS = 40,
         AT_PERMITTED = 56,
         AT_LEVEL = 64,
-        RECORD_SIZE = 68,
+        AT_THIRD = 68,
+        RECORD_SIZE = 72,
 };
 
 static int profile_fd;
@@ -37,10 +38,12 @@ static uint64_t get_now(void) {
 }
 
 static void set_missed(unsigned n) {
-        g_autofree char *text = g_strdup_printf("  ktrace_history_clone   7   0\n"
-                                                "  ktrace_history_commit  7   %u\n"
+        g_autofree char *text = g_strdup_printf("  ktrace_history_birth   7   0\n"
+                                                "  ktrace_history_ids     7   %u\n"
+                                                "  ktrace_history_caps    7   0\n"
                                                 "  another                7   99\n"
                                                 "  ktrace_history_done    7   0\n"
+                                                "  ktrace_history_seen    7   0\n"
                                                 "  ktrace_history_undumpable 7 0\n",
                         n);
 
@@ -48,8 +51,10 @@ static void set_missed(unsigned n) {
         g_assert_cmpint(pwrite(profile_fd, text, strlen(text), 0), ==, strlen(text));
 }
 
-static ControlCredentials make_places(void) {
-        ControlCredentials at = { .permitted = AT_PERMITTED, .level = AT_LEVEL };
+static ControlState make_places(void) {
+        ControlState at = {
+                .mm = AT_FIRST, .mm_flags = AT_SECOND, .permitted = AT_PERMITTED, .level = AT_LEVEL
+        };
 
         for (uint32_t i = 0; i < 4; i++) {
                 at.uids[i] = AT_UIDS + 4 * i;
@@ -65,23 +70,23 @@ static void set_up(Rig *rig) {
                                 .subbuf_size = PAGE_SIZE_TEST,
                                 .buffer_bytes = 64 * 1024,
                                 .clock = CLOCK_MONOTONIC,
-                                .fork_id = EVENT_ID_FORK,
-                                .fork_child = AT_FIRST,
+                                .birth_id = ID_BIRTH,
+                                .birth_child = AT_FIRST,
+                                .birth_flags = AT_SECOND,
+                                .birth_level = AT_LEVEL,
+                                .birth_mm = AT_UIDS,
                                 .exit_id = EVENT_ID_EXIT,
                                 .exec_id = EVENT_ID_EXEC,
                                 .exec_old = AT_SECOND,
-                                .clone_id = ID_CLONE,
-                                .clone_mm = AT_SECOND,
-                                .clone_flags = AT_FIRST,
-                                .commit_id = ID_COMMIT,
-                                .commit = make_places(),
-                                .dumpable_id = ID_DUMPABLE,
-                                .dumpable_mm = AT_FIRST,
-                                .dumpable_value = AT_SECOND,
+                                .caps_id = ID_CAPS,
+                                .ids_id = ID_IDS,
+                                .undumpable_id = ID_UNDUMPABLE,
+                                .undumpable_mm = AT_FIRST,
                                 .done_id = ID_DONE,
-                                .done_mm = AT_FIRST,
-                                .done_flags = AT_SECOND,
-                                .done = make_places() },
+                                .seen_id = ID_SEEN,
+                                .seen_tid = AT_THIRD,
+                                .done = make_places(),
+                                .seen = make_places() },
         };
 
         profile_fd = memfd_create("profile", MFD_CLOEXEC);
@@ -119,9 +124,11 @@ static void feed(Rig *rig,
         g_assert_true(rig_feed(rig, cpu, page));
 }
 
-static void feed_exec(Rig *rig,
+/* id: ID_DONE, or ID_SEEN by another task. */
+static void feed_state(Rig *rig,
                 unsigned cpu,
                 uint64_t nsec,
+                uint16_t id,
                 uint32_t tid,
                 uint32_t uid,
                 uint32_t flags) {
@@ -129,11 +136,36 @@ static void feed_exec(Rig *rig,
 
         page_put_u32(record + AT_FIRST, tid);
         page_put_u32(record + AT_SECOND, flags);
+        page_put_u32(record + AT_THIRD, tid);
         for (unsigned i = 0; i < 4; i++) {
                 page_put_u32(record + AT_UIDS + 4 * i, uid);
                 page_put_u32(record + AT_GIDS + 4 * i, GROUP);
         }
-        feed(rig, cpu, nsec, ID_DONE, tid, record);
+        feed(rig, cpu, nsec, id, id == ID_SEEN ? 1 : tid, record);
+}
+
+static void feed_exec(Rig *rig,
+                unsigned cpu,
+                uint64_t nsec,
+                uint32_t tid,
+                uint32_t uid,
+                uint32_t flags) {
+        feed_state(rig, cpu, nsec, ID_DONE, tid, uid, flags);
+}
+
+static void feed_birth(Rig *rig,
+                uint64_t nsec,
+                uint32_t parent,
+                uint32_t child,
+                uint32_t flags,
+                uint32_t level) {
+        uint8_t record[RECORD_SIZE] = {};
+
+        page_put_u32(record + AT_FIRST, child);
+        page_put_u32(record + AT_SECOND, flags);
+        page_put_u32(record + AT_UIDS, child); /* its memory */
+        page_put_u32(record + AT_LEVEL, level);
+        feed(rig, 0, nsec, ID_BIRTH, parent, record);
 }
 
 static void feed_number(Rig *rig, uint64_t nsec, uint16_t id, uint32_t tid, uint32_t number) {
@@ -144,14 +176,13 @@ static void feed_number(Rig *rig, uint64_t nsec, uint16_t id, uint32_t tid, uint
 }
 
 /* The tids of the lives, in their order. */
-static char *ask(Rig *rig, uint32_t uid) {
-        const ControlMessage question = { .type = CONTROL_ASK, .ask = { uid, GROUP } };
+static char *ask_question(Rig *rig, const ControlMessage *question) {
         _cleanup_close_ int fd = memfd_create("lives", MFD_CLOEXEC);
         GString *text = g_string_new("");
         ControlMessage answer;
         ControlLife life;
 
-        rig_send(rig, &question, &fd, 1);
+        rig_send(rig, question, &fd, 1);
         rig_await(rig, CONTROL_LIVES, &answer);
         g_assert_cmpint(answer.lives.error, ==, 0);
         for (uint32_t i = 0; i < answer.lives.n; i++) {
@@ -163,6 +194,12 @@ static char *ask(Rig *rig, uint32_t uid) {
         }
         g_assert_cmpint(lseek(fd, 0, SEEK_END), ==, answer.lives.n * sizeof(life));
         return g_string_free(text, FALSE);
+}
+
+static char *ask(Rig *rig, uint32_t uid) {
+        const ControlMessage question = { .type = CONTROL_ASK, .ask = { uid, GROUP } };
+
+        return ask_question(rig, &question);
 }
 
 static void assert_lives(Rig *rig, uint32_t uid, const char *wanted) {
@@ -180,13 +217,33 @@ static void test_answer(void) {
         feed_exec(&rig, 0, now - 500, 5, USER, 1);
         feed_exec(&rig, 1, now - 400, 6, USER, 0); /* not dumpable */
         feed_exec(&rig, 1, now - 300, 7, 0, 1);
-        feed_number(&rig, now - 200, ID_CLONE, 5, 0);
-        feed_number(&rig, now - 199, EVENT_ID_FORK, 5, 8);
+        feed_birth(&rig, now - 200, 5, 8, 0x400000, 0);
+        feed_birth(&rig, now - 199, 5, 9, 0, 1);     /* in a user namespace */
+        feed_birth(&rig, now - 198, 5, 10, 0x10, 0); /* of io_uring */
+        feed_birth(&rig, now - 197, 5, 11, 0x4000, 0);
         assert_lives(&rig, USER, "5 8");
         assert_lives(&rig, 0, "7");
-        feed_number(&rig, get_now() - 100, ID_COMMIT, 8, 0); /* to root */
-        feed_number(&rig, get_now(), EVENT_ID_EXIT, 5, 0);
-        assert_lives(&rig, USER, "5 8"); /* both are over */
+        tear_down(&rig);
+}
+
+/* Whose lives go on, after each kind of change. */
+static void test_changes(void) {
+        Rig rig;
+
+        set_up(&rig);
+        uint64_t begin = get_now();
+        for (uint32_t tid = 5; tid < 10; tid++)
+                feed_exec(&rig, 0, begin + tid, tid, USER, 1);
+        feed_number(&rig, begin + 100, ID_IDS, 5, 0);
+        feed_number(&rig, begin + 101, ID_CAPS, 6, 0);
+        feed_number(&rig, begin + 102, ID_UNDUMPABLE, 99, 7);
+        feed_number(&rig, begin + 103, EVENT_ID_EXIT, 8, 0);
+        g_usleep(10);
+        assert_lives(&rig, USER, "5 6 7 8 9");
+        const ControlMessage question = { .type = CONTROL_ASK,
+                .ask = { USER, GROUP, begin + 200 } };
+        g_autofree char *tids = ask_question(&rig, &question);
+        g_assert_cmpstr(tids, ==, "9");
         tear_down(&rig);
 }
 
@@ -228,35 +285,29 @@ static void test_probe_removed(void) {
         tear_down(&rig);
 }
 
-static void test_seeds(void) {
-        ControlSeed seed = { .tid = 9,
-                .tgid = 9,
-                .uids = { USER, USER, USER, USER },
-                .gids = { GROUP, GROUP, GROUP, GROUP },
-                .is_in_first_namespace = 1,
-                .is_dumpable = 1 };
+/* Tasks that the daemon has read in /proc. */
+static void test_seen(void) {
         Rig rig;
 
         set_up(&rig);
         assert_lives(&rig, USER, "");
-        ControlMessage message = { .type = CONTROL_SEEDS,
-                .seeds = { .n = 1, .begin_nsec = get_now(), .end_nsec = get_now() } };
-        _cleanup_close_ int fd = fd_memfd_sealed("seeds", &seed, sizeof(seed));
-        rig_send(&rig, &message, &fd, 1);
+        feed_state(&rig, 0, get_now(), ID_SEEN, 9, USER, 1);
+        feed_state(&rig, 0, get_now(), ID_SEEN, 10, USER, 0); /* not dumpable */
+        g_usleep(1100 * 1000);
+        assert_lives(&rig, USER, "");
+        feed_state(&rig, 0, get_now(), ID_SEEN, 9, USER, 1);
+        feed_state(&rig, 0, get_now(), ID_SEEN, 10, USER, 0);
+        g_usleep(10);
         assert_lives(&rig, USER, "9");
-        /* Not as many as it says. */
-        message.seeds.n = 2;
-        _cleanup_close_ int fewer = fd_memfd_sealed("seeds", &seed, sizeof(seed));
-        rig_send(&rig, &message, &fewer, 1);
-        rig_await(&rig, CONTROL_REFUSED, NULL);
         tear_down(&rig);
 }
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/history/answer", test_answer);
+        g_test_add_func("/history/changes", test_changes);
         g_test_add_func("/history/losses", test_losses);
         g_test_add_func("/history/probe-removed", test_probe_removed);
-        g_test_add_func("/history/seeds", test_seeds);
+        g_test_add_func("/history/seen", test_seen);
         return g_test_run();
 }

@@ -24,27 +24,28 @@ typedef struct HistoryCredentials {
 } HistoryCredentials;
 
 typedef enum HistoryKind {
-        HISTORY_CLONE, /* the task is about to make another one */
-        HISTORY_FORK,
+        HISTORY_BIRTH,
         HISTORY_EXIT,
-        HISTORY_EXEC, /* the number changes if the thread was not its process's first */
-        HISTORY_COMMIT,
-        HISTORY_DUMPABLE, /* the task's memory is no longer dumpable */
-        HISTORY_DONE,     /* the end of an exec, with the complete state of the task */
+        HISTORY_EXEC,        /* the number changes if the thread was not its process's first */
+        HISTORY_CREDENTIALS, /* the task has other credentials */
+        HISTORY_UNDUMPABLE,  /* this memory is no longer dumpable */
+        HISTORY_DONE,        /* the end of an exec, with the complete state of the task */
+        HISTORY_SEEN,        /* the daemon has read the task in /proc: the same */
 } HistoryKind;
 
 typedef struct HistoryEvent {
         uint64_t nsec;
         HistoryKind kind;
-        uint32_t tid;             /* exec: the new number */
-        uint32_t other;           /* fork: the child; exec: the old number */
-        uint64_t flags;           /* clone */
-        uint64_t mm;              /* clone, dumpable, done: which memory */
-        HistoryOwner owner;       /* commit, done */
-        char name[TASK_NAME_MAX]; /* fork: the child's; "": unknown */
+        uint32_t tid;             /* birth: the parent; exec: the new number */
+        uint32_t other;           /* birth: the child; exec: the old number */
+        bool is_plain;            /* birth: the child is in the first user namespace and a
+                                     program's own */
+        uint64_t mm;              /* birth, undumpable, done, seen: which memory */
+        HistoryOwner owner;       /* done, seen */
+        char name[TASK_NAME_MAX]; /* "": unknown */
 } HistoryEvent;
 
-/* n_max: of tasks, and of past lives; 0: the usual number. */
+/* n_max: of past lives; 0: the usual number. */
 int history_table_new(size_t n_max, HistoryTable **ret);
 HistoryTable *history_table_free(HistoryTable *table);
 DEFINE_CLEANUP(HistoryTable, history_table_free);
@@ -55,13 +56,6 @@ HistoryOwner history_judge(const HistoryCredentials *credentials);
 /* Notes an event. Events may come in any order of time; those of one CPU in their order. Fails with
  * -ENOMEM. */
 int history_table_note(HistoryTable *table, const HistoryEvent *event);
-/* Notes what the daemon has read in /proc between two times. It counts when the table has advanced
- * to the second one. Replaces seeds that do not count yet. Fails with -ENOMEM. */
-int history_table_seed(HistoryTable *table,
-                const ControlSeed *seeds,
-                size_t n,
-                uint64_t begin_nsec,
-                uint64_t end_nsec);
 /* Records of this time may be missing: no task is known in it, and none after it until it is proven
  * anew. */
 void history_table_lose(HistoryTable *table, uint64_t since_nsec, uint64_t until_nsec);
