@@ -191,7 +191,7 @@ history_reader() {
                 esac
         done 2>/dev/null
 }
-# overload: the machine is too slow for the reader, and a flood of changes of credentials fills the ring of CPU 0.
+# overload: the machine is too slow for the reader, and a flood of changes of dumpability fills the ring of CPU 0.
 overload() {
         READER=$(history_reader)
         [ -n "$READER" ] || fail "no process reads the history"
@@ -199,9 +199,10 @@ overload() {
         user taskset -c 0 python3 - <<'EOP'
 import ctypes
 libc = ctypes.CDLL(None)
-PR_SET_KEEPCAPS = 8 # a change in which they stay the same
+PR_SET_DUMPABLE = 4
 for i in range(60000):
-    libc.prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0)
+    libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
+    libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 open("go", "w").close()
 EOP
         wait "$BACKGROUND" || true
@@ -252,28 +253,20 @@ case_black_box_disturbed() { # read what a set-user-id program did that started 
         gained 1
 }
 
-# The many threads of a process that is read after the others give them time.
 case_black_box_seed() { # [deep] read what set-user-id programs did that were plain programs when /proc was read
-        defended_by history-seed history-dumpable
+        defended_by history-seed
         install -m 4755 "$APP" setuid-app
         cat >late.py <<'EOP'
-import os, threading, time
+import os, time
 begin, end = os.pipe()
 pids = []
-for i in range(200):
+for i in range(100):
     pids.append(os.fork())
     if pids[-1] == 0:
         os.close(end)
         os.read(begin, 1)
-        time.sleep(i * 0.05)
-        os.execv("./setuid-app", ["app", "5"])
-slow = os.fork()
-if slow == 0:
-    os.close(end)
-    for i in range(300):
-        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-    time.sleep(60)
-    os._exit(0)
+        time.sleep(i * 0.1)
+        os.execv("./setuid-app", ["app", "100"])
 with open("new", "w") as file:
     file.write(",".join(map(str, pids)))
 os.rename("new", "pids")
@@ -282,7 +275,6 @@ while not os.path.exists("go"):
 os.close(end)
 for pid in pids:
     os.waitpid(pid, 0)
-os.kill(slow, 9)
 EOP
         background user python3 late.py
         within 60 [ -e pids ] || fail "$(cat background.err)"
@@ -292,6 +284,57 @@ EOP
         within 30 user ktracectl last --since 1ms || fail "$(user ktracectl last --since 1ms 2>&1)"
         pid_from pids
         gained 0
+}
+
+# share_memory: the numbers of two processes that share memory are in the file `pid`. When the file `go` is there, one
+# asks that it is not read, and the other one writes 20 times.
+share_memory() {
+        background user "$ATTACK_TOOLS/actor" sharers go
+        within 10 [ -s pid ] || fail "$(cat background.err)"
+        pid_from pid
+}
+case_black_box_shared() { # read what a process did after another one had asked that their memory is not read
+        defended_by history-dumpable
+        box_open
+        share_memory
+        touch go
+        wait "$BACKGROUND" || true
+        gained 0
+}
+
+case_black_box_shared_before() { # [deep] the same, with processes that shared it before the black box began
+        defended_by history-dumpable
+        share_memory
+        box_open
+        sleep 4
+        touch go
+        wait "$BACKGROUND" || true
+        gained 0
+}
+
+case_black_box_failed_exec() { # [deep] read what root's process did with the number of a thread whose exec failed
+        defended_by history-ends
+        box_open
+        user python3 - "$APP" <<'EOP' || true
+import os, struct, sys, threading
+elf = bytearray(open(sys.argv[1], "rb").read())
+start, size, n = struct.unpack_from("<Q", elf, 32)[0], *struct.unpack_from("<HH", elf, 54)
+for at in range(start, start + n * size, size):
+    if struct.unpack_from("<I", elf, at)[0] == 1: # PT_LOAD: to an address that does not exist
+        struct.pack_into("<Q", elf, at + 16, struct.unpack_from("<Q", elf, at + 16)[0] | 0xffff << 48)
+with open("broken", "wb") as file:
+    file.write(elf)
+os.chmod("broken", 0o755)
+def run():
+    with open("pid", "w") as file:
+        file.write(str(threading.get_native_id()))
+    os.execv("./broken", ["broken"])
+threading.Thread(target=run).start()
+threading.Event().wait()
+EOP
+        pid_from pid
+        reuse
+        gained 1
 }
 
 case_black_box_dynamic() { # [deep] read what a service did whose dynamic user had the number before

@@ -82,9 +82,55 @@ case_last_of_user() { # a user reads what own programs did before it asked, and 
         same 6 "$(writes mine.json "$mine")" "writes of the user's program"
         same 0 "$(count_events ".pid == $theirs" <mine.json)" "records of the stranger"
         same 0 "$(count_events '.pid == 0 or .pid == 1' <mine.json)" "records of the system"
+        # A user who changes the own shell or name ends nobody's past.
+        chsh -s /bin/bash daemon
+        chsh -s /usr/sbin/nologin daemon
+        expect 0 user ktracectl last --since 5min -p "$mine" -o changed.json
         same 6 "$(writes again.json "$mine")" "writes at a later time"
+        same 6 "$(writes changed.json "$mine")" "writes after a change of /etc/passwd"
         same 6 "$(writes all.json "$mine")" "writes for root, after the user's snapshots"
         [ "$(count_events ".pid == $theirs" <all.json)" -gt 0 ] || fail "root has no records of the stranger"
+}
+
+case_last_of_earlier() { # a user reads what programs did that ran before the black box, whatever others do
+        # All the time another user's process asks not to be dumped.
+        background stranger python3 -c 'import ctypes
+libc = ctypes.CDLL(None)
+while True:
+    libc.prctl(4, 1, 0, 0, 0)
+    libc.prctl(4, 0, 0, 0, 0)'
+        local flood=$BACKGROUND mine
+        background user sh -c 'echo $$ >mine; until [ -e go ]; do sleep 0.1; done
+                for i in 1 2 3 4 5; do echo $i >>lines; done
+                (echo 6 >>lines)'
+        within 10 [ -s mine ]
+        mine=$(cat mine)
+        box_begin
+        touch go
+        wait "$BACKGROUND" || true
+        expect 0 user ktracectl last --since 5min -p "$mine" -o mine.json
+        kill "$flood"
+        same 5 "$(writes mine.json "$mine")" "writes of the program"
+}
+
+births_end() {
+        rmdir "$TRACEFS/instances/births" || true
+        box_end
+}
+case_last_of_workers() { # [deep] the history has the births of threads that the kernel makes for io_uring
+        box_begin
+        mkdir "$TRACEFS/instances/births"
+        trap births_end EXIT
+        echo 1 >"$TRACEFS/instances/births/events/ktrace_history/ktrace_history_birth/enable"
+        user python3 -c 'import ctypes, struct
+SYS_io_uring_setup, IORING_SETUP_SQPOLL = 425, 2
+params = ctypes.create_string_buffer(struct.pack("IIIII", 0, 0, IORING_SETUP_SQPOLL, 0, 1), 120)
+if ctypes.CDLL(None).syscall(SYS_io_uring_setup, 4, params) < 0:
+    raise SystemExit("io_uring_setup failed")'
+        cat "$TRACEFS/instances/births/trace" >births
+        # The flag PF_IO_WORKER is 0x10.
+        grep -E '^ *python3-.* flags=0x[0-9a-f]*[13579bdf][0-9a-f] mm=0x[0-9a-f]{4,} level=0$' births ||
+                fail "$(cat births)"
 }
 
 # Each way to change credentials that a user's process has, see BLACK BOX in ktraced(8). After it, each process writes

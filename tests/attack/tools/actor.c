@@ -25,11 +25,16 @@
  *   actor chain GO PROGRAM ARG  threads that start one another and end, without pause; when the
  * file GO is there the last of them, never the leader, executes PROGRAM
  *
+ *   actor sharers GO            two processes that share memory; the number of the first one goes
+ * into the file `pid`. When the file GO is there, the second one asks that it is not dumped, and
+ * the first one writes 20 times to standard error
+ *
  *   actor id                    prints uid, effective uid and effective gid */
 
 #include <fcntl.h>
 #include <glob.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -79,11 +84,19 @@ static pid_t start_prey(uid_t uid) {
         _exit(1);
 }
 
-static int reuse(uid_t uid, long nr, const char *file) {
-        pid_t prey = start_prey(uid), pid = -1;
+/* Writes the number into the file `pid`, which is there when it is whole. */
+static int tell_one(pid_t pid) {
         FILE *f = fopen("pid.new", "we");
 
-        if (!f || fprintf(f, "%d\n", prey) < 0 || fclose(f) != 0 || rename("pid.new", "pid") < 0)
+        if (!f || fprintf(f, "%d\n", pid) < 0 || fclose(f) != 0)
+                return -1;
+        return rename("pid.new", "pid");
+}
+
+static int reuse(uid_t uid, long nr, const char *file) {
+        pid_t prey = start_prey(uid), pid = -1;
+
+        if (tell_one(prey) < 0)
                 return 1;
         wait_for(file);
         kill(prey, SIGKILL);
@@ -312,6 +325,31 @@ static void *chain(void *userdata) {
         return NULL;
 }
 
+static volatile bool is_secret;
+
+static int keep_secret(void *file) {
+        pid_t first = getppid();
+
+        if (tell_one(first) < 0)
+                _exit(1);
+        wait_for(file);
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        is_secret = true;
+        _exit(0);
+}
+
+static int sharers(char *file) {
+        static char stack[65536] __attribute__((aligned(16)));
+        pid_t pid = clone(keep_secret, stack + sizeof(stack), CLONE_VM | SIGCHLD, file);
+
+        while (pid > 0 && !is_secret)
+                usleep(10000);
+        for (int i = 0; i < 20; i++)
+                if (write(STDERR_FILENO, "secret\n", 7) != 7)
+                        return 1;
+        return waitpid(pid, NULL, 0) != pid;
+}
+
 int main(int argc, char **argv) {
         if (argc == 5 && strcmp(argv[1], "reuse") == 0)
                 return reuse((uid_t)atol(argv[2]), atol(argv[3]), argv[4]);
@@ -334,6 +372,8 @@ int main(int argc, char **argv) {
                 for (;;)
                         pause();
         }
+        if (argc == 3 && strcmp(argv[1], "sharers") == 0)
+                return sharers(argv[2]);
         if (argc == 2 && strcmp(argv[1], "id") == 0) {
                 printf("%u %u %u\n", getuid(), geteuid(), getegid());
                 return 0;
