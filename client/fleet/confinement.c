@@ -75,8 +75,8 @@ static const char *const readable[] = {
 #define HAS(argument, flag)    SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, flag, flag)
 #define HAS_NO(argument, flag) SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, flag, 0)
 
-/* The first call that libseccomp 2.5.4, the oldest that is supported, does not know by name. From
- * 424 on a call has one number on all machines. The end is far beyond today's kernels. */
+/* From fchmodat2() on. libseccomp 2.5.4 does not know the names, but from 424 on a call has the
+ * same number on all machines. The end is far beyond today's kernels. */
 #define NEW_CALL_FIRST         452
 #define NEW_CALL_END           512
 
