@@ -63,9 +63,10 @@ int nats_link_check_url(const char *url, Reason *reason) {
         return 0;
 }
 
-/* *ret: NULL if there is no such file. One that cannot be read is not the same as none: without it
- * this connection would have less protection than its owner wants. */
+/* *ret: NULL if there is no such file NAME.SUFFIX. One that cannot be read is not the same as none:
+ * without it this connection would have less protection than its owner wants. */
 static natsStatus nats_link_find_file(const NatsLinkOptions *options,
+                const char *name,
                 const char *suffix,
                 char **ret) {
         const char *directory = options->credentials_dir;
@@ -74,7 +75,7 @@ static natsStatus nats_link_find_file(const NatsLinkOptions *options,
         *ret = NULL;
         if (!directory)
                 return NATS_OK;
-        if (asprintf(&path, "%s/%s.%s", directory, options->name, suffix) < 0) {
+        if (asprintf(&path, "%s/%s.%s", directory, name, suffix) < 0) {
                 path = NULL;
                 return NATS_NO_MEMORY;
         }
@@ -82,6 +83,26 @@ static natsStatus nats_link_find_file(const NatsLinkOptions *options,
                 return errno == ENOENT ? NATS_OK : NATS_IO_ERROR;
         *ret = TAKE_PTR(path);
         return NATS_OK;
+}
+
+static natsStatus nats_link_find_own(const NatsLinkOptions *options,
+                const char *suffix,
+                char **ret) {
+        return nats_link_find_file(options, options->identity, suffix, ret);
+}
+
+bool nats_link_has_identity(const NatsLinkOptions *options) {
+        static const char *const suffixes[] = {
+                NATS_FILE_CREDENTIALS, NATS_FILE_PASSWORD, NATS_FILE_CERTIFICATE
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(suffixes); i++) {
+                _cleanup_free_ char *path = NULL;
+
+                if (nats_link_find_own(options, suffixes[i], &path) != NATS_OK || path)
+                        return true;
+        }
+        return false;
 }
 
 static int nats_link_read_secret(const char *path, char text[static SECRET_MAX]) {
@@ -99,11 +120,11 @@ static natsStatus nats_link_set_identity(natsOptions *nats, const NatsLinkOption
         _cleanup_free_ char *credentials = NULL, *password = NULL;
         char secret[SECRET_MAX];
 
-        natsStatus s = nats_link_find_file(options, NATS_FILE_CREDENTIALS, &credentials);
+        natsStatus s = nats_link_find_own(options, NATS_FILE_CREDENTIALS, &credentials);
 
         if (credentials)
                 return natsOptions_SetUserCredentialsFromFiles(nats, credentials, NULL);
-        s = s ?: nats_link_find_file(options, NATS_FILE_PASSWORD, &password);
+        s = s ?: nats_link_find_own(options, NATS_FILE_PASSWORD, &password);
         if (!password) /* the certificate, or nothing, says who this is */
                 return s;
         if (nats_link_read_secret(password, secret) < 0)
@@ -124,9 +145,9 @@ static natsStatus nats_link_set_authorities(natsOptions *nats, const char *ca) {
 static natsStatus nats_link_set_tls(natsOptions *nats, const NatsLinkOptions *options) {
         _cleanup_free_ char *ca = NULL, *certificate = NULL, *key = NULL;
 
-        natsStatus s = nats_link_find_file(options, NATS_FILE_CA, &ca);
-        s = s ?: nats_link_find_file(options, NATS_FILE_CERTIFICATE, &certificate);
-        s = s ?: nats_link_find_file(options, NATS_FILE_KEY, &key);
+        natsStatus s = nats_link_find_file(options, options->authorities, NATS_FILE_CA, &ca);
+        s = s ?: nats_link_find_own(options, NATS_FILE_CERTIFICATE, &certificate);
+        s = s ?: nats_link_find_own(options, NATS_FILE_KEY, &key);
         if (s == NATS_OK && ca)
                 s = nats_link_set_authorities(nats, ca);
         s = s ?: natsOptions_SetSecure(nats, true);

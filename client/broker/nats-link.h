@@ -8,8 +8,9 @@
 
 #define NATS_SUBJECT_PREFIX "ktrace"
 #define NATS_SUBJECT_MAX    128
+#define NATS_READ_PREFIX    "KTRACE.API" /* units/nats/ktrace.conf maps it to $JS.API */
 
-/* The directory of credentials has files NAME.SUFFIX with these suffixes. All are optional. */
+/* The directory of credentials has files AUTHORITIES.ca and IDENTITY.SUFFIX. All are optional. */
 #define NATS_FILE_CA          "ca"       /* certificates of authorities, PEM */
 #define NATS_FILE_CERTIFICATE "cert"     /* of this client, PEM */
 #define NATS_FILE_KEY         "key"      /* its key, PEM */
@@ -20,7 +21,8 @@ typedef struct NatsLinkOptions {
         const char *const *servers;
         size_t n_servers;
         const char *credentials_dir; /* NULL: none */
-        const char *name;            /* of the files in it */
+        const char *authorities;     /* the name of a file in it */
+        const char *identity;        /* the name of its other files */
         const char *user;            /* of the password */
         const char *inbox;           /* prefix of the subjects of answers */
         uint64_t timeout_usec;
@@ -31,6 +33,8 @@ typedef struct NatsLinkOptions {
 int nats_link_check_url(const char *url, Reason *reason);
 /* Connects to one of the servers, once. KT_E_FAILED. */
 int nats_link_open(const NatsLinkOptions *options, natsConnection **ret, Reason *reason);
+/* Whether the directory of credentials has a file that says who this is. */
+bool nats_link_has_identity(const NatsLinkOptions *options);
 /* "STATUS: what the server says"; KT_E_FAILED. */
 int nats_link_refuse(natsConnection *connection, const char *what, natsStatus s, Reason *reason);
 /* The names of a host's stream and of a session's subject. */

@@ -24,6 +24,9 @@
 #define STREAM_PREFIX NATS_SUBJECT_PREFIX "-"
 #define END_VALUES    128
 #define HOST_MAX      64
+#define ADMINISTRATOR "ktrace-admin"
+/* A chunk with its headers has less. Larger ones could not be read back safely. */
+#define MESSAGE_MAX (1024 * 1024)
 /* Within this time, the server recognises a repetition. It must be longer than the delays of
  * ktrace-ship. */
 #define DUPLICATES_NSEC (INT64_C(600) * 1000000000)
@@ -34,6 +37,8 @@ struct Archive {
         jsCtx *api;
         Hash *hash;
         natsMsg *message; /* of the last chunk */
+        ArchiveAccess access;
+        int n_tries; /* of a question about a stream that is not answered */
 };
 
 static void archive_disconnect(Archive *archive) {
@@ -56,33 +61,49 @@ Archive *archive_free(Archive *archive) {
 
 int archive_reconnect(Archive *archive, Reason *reason) {
         const FleetSettings *settings = archive->settings;
+        bool adds = archive->access == ARCHIVE_ADDS;
         const NatsLinkOptions link = {
                 .servers = (const char *const *)settings->servers.strings,
                 .n_servers = settings->servers.n,
                 .credentials_dir = settings->credentials_dir,
-                .name = "ktrace-fleet",
-                .user = settings->user ?: "ktrace-fleet",
-                .inbox = "_INBOX_fleet",
+                .authorities = "ktrace-fleet",
+                .identity = adds ? ADMINISTRATOR : "ktrace-fleet",
+                .user = adds ? ADMINISTRATOR : settings->user ?: "ktrace-fleet",
+                .inbox = adds ? "_INBOX_admin" : "_INBOX_fleet",
                 .timeout_usec = TIMEOUT_USEC,
         };
         jsOptions options;
 
         archive_disconnect(archive);
+        if (adds && settings->credentials_dir && !nats_link_has_identity(&link))
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "%s: expected " ADMINISTRATOR
+                                ".password, .creds or .cert in it: only "
+                                "the administrator's credential may create streams",
+                                settings->credentials_dir);
         int r = nats_link_open(&link, &archive->connection, reason);
         if (r != 0)
                 return r;
         (void)jsOptions_Init(&options);
         options.Wait = (int64_t)(TIMEOUT_USEC / 1000);
+        if (!adds)
+                options.Prefix = NATS_READ_PREFIX;
         natsStatus s = natsConnection_JetStream(&archive->api, archive->connection, &options);
         return s == NATS_OK ? 0 : nats_link_refuse(archive->connection, "the broker", s, reason);
 }
 
-int archive_open(const FleetSettings *settings, Archive **ret, Reason *reason) {
+int archive_open(const FleetSettings *settings,
+                ArchiveAccess access,
+                Archive **ret,
+                Reason *reason) {
         _cleanup_(archive_free_cleanup) Archive *archive = calloc(1, sizeof(*archive));
 
         if (!archive)
                 return -ENOMEM;
         archive->settings = settings;
+        archive->access = access;
+        archive->n_tries = REQUEST_TRIES;
         int r = hash_new(&archive->hash);
         r = r ?: archive_reconnect(archive, reason);
         if (r == 0)
@@ -107,6 +128,7 @@ int archive_add(Archive *archive, const ArchiveStream *stream, Reason *reason) {
         config.SubjectsLen = 1;
         config.Replicas = stream->n_replicas;
         config.MaxBytes = stream->max_bytes;
+        config.MaxMsgSize = MESSAGE_MAX;
         config.Discard = js_DiscardNew; /* a full stream refuses, and the spool keeps the rest */
         config.MaxAge = stream->max_age_nsec;
         config.Duplicates = DUPLICATES_NSEC;

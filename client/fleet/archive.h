@@ -8,8 +8,17 @@
 /* What the broker has of all machines. */
 typedef struct Archive Archive;
 
+/* The broker has a credential for each. */
+typedef enum ArchiveAccess {
+        ARCHIVE_READS,
+        ARCHIVE_ADDS, /* archive_add() */
+} ArchiveAccess;
+
 /* settings: borrowed. */
-int archive_open(const FleetSettings *settings, Archive **ret, Reason *reason);
+int archive_open(const FleetSettings *settings,
+                ArchiveAccess access,
+                Archive **ret,
+                Reason *reason);
 /* Ends the connection, and opens another one. After a failure only this or archive_free() may be
  * called. KT_E_ACCESS_DENIED: the broker refuses the credentials. */
 int archive_reconnect(Archive *archive, Reason *reason);

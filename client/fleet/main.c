@@ -282,13 +282,14 @@ static int fleet_run(const FleetOptions *o, int n, char **words) {
                 return KT_EXIT_USAGE;
         }
         bool is_fetch = strcmp(words[0], "fetch") == 0;
+        ArchiveAccess access = strcmp(words[0], "add") == 0 ? ARCHIVE_ADDS : ARCHIVE_READS;
         int r = fleet_settings_load(o->config, &settings, &reason);
         /* It makes a temporary file, which is no longer possible afterwards. */
         if (r == 0 && is_fetch)
                 r = fleet_make_reassembly(&fetch, &reassembly, &reason);
         fetch.reassembly = reassembly;
         r = r ?: confinement_enter(settings, &reason);
-        r = r ?: archive_open(settings, &archive, &reason);
+        r = r ?: archive_open(settings, access, &archive, &reason);
         return r == 0 ? fleet_run_verb(archive, o, is_fetch ? &fetch : NULL, words)
                       : fleet_fail(r, &reason);
 }

@@ -18,7 +18,7 @@ ID=0123456789abcdef0123456789abcdef
 cd "$NATIVE/work"
 mkdir -m 700 credentials fleet
 printf 'a secret of this machine' >credentials/ktrace-ship.password
-printf 'a secret of the administrators' >fleet/ktrace-fleet.password
+printf 'a secret of the administrators' >fleet/ktrace-admin.password
 
 # server: a new nats-server, with the shipped permissions and the stream of this machine
 server() {

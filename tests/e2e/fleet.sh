@@ -15,7 +15,8 @@ fleet_begin() {
         install -d -m 700 -o "$SHIP_UID" "$SECRETS"
         printf 'a secret of this machine' >"$SECRETS/ktrace-ship.password"
         install -d -m 700 fleet
-        printf 'a secret of the administrators' >fleet/ktrace-fleet.password
+        printf 'a secret of the readers' >fleet/ktrace-fleet.password
+        printf 'a secret of the administrators' >fleet/ktrace-admin.password
         nats_configuration >nats.conf
         nats_starts
         mkdir -p "$CONFIG_DIR/policy.d"
@@ -234,13 +235,16 @@ case_fleet_cut() { # two recordings that a crash has cut both arrive, and what i
 case_fleet_stolen_credential() { # a stolen credential writes its own subject only, and reads and removes nothing else
         fleet_begin
         fleet add "$OTHER_ID" web2
-        cp "$here/../../tests/e2e/nats-thief.py" .
-        expect 0 python3 nats-thief.py "$NATS_PORT" "$MACHINE_ID" "$OTHER_ID" 'a secret of this machine'
+        expect 0 python3 "$here/nats-thief.py" "$NATS_PORT" "$MACHINE_ID" "$OTHER_ID" 'a secret of this machine'
         cat out
         grep -q '^ok publish own$' out || fail "it cannot even write its own subject"
         ! grep -q '^THEFT' out || fail "the credential can do too much"
         same '[]' "$(fleet list web2)" "messages in the stream of the other machine"
+        same 0 "$(last_seq "$OTHER_ID")" "the last message of the other machine"
 }
+# last_seq ID: the number of the last message that the machine's stream has ever had.
+last_seq() { stream_info "$1" | jq .state.last_seq; }
+stream_info() { python3 "$here/nats-ask.py" "$NATS_PORT" "KTRACE.API.STREAM.INFO.ktrace-$1"; }
 
 # replay FROM TO: a stolen credential stores all messages of the recording FROM once more, as those of TO.
 replay() {
@@ -288,7 +292,8 @@ case_fleet_stream_full() { # with --max-bytes, a stolen credential fills its own
         cmp junk out || fail "the oldest recording has changed"
 }
 
-case_fleet_stolen_reader() { # a stolen credential of the fleet reads, and neither writes nor removes anything
+case_fleet_stolen_reader() { # a stolen credential of the readers reads, and neither writes nor removes anything
+        local last
         fleet_begin
         fleet add "$OTHER_ID" web2
         marked box
@@ -296,12 +301,31 @@ case_fleet_stolen_reader() { # a stolen credential of the fleet reads, and neith
         ended box
         ship_starts
         arrives
+        last=$(last_seq "$MACHINE_ID")
         expect 0 python3 "$here/nats-thief.py" "$NATS_PORT" "$OTHER_ID" "$MACHINE_ID" \
-                'a secret of the administrators' ktrace-fleet
+                'a secret of the readers' ktrace-fleet
         cat out
         grep -q '^ok read a message of another with DIRECT.GET$' out || fail "it cannot even read"
         ! grep -q '^THEFT' out || fail "the credential can do too much"
+        same "$last" "$(last_seq "$MACHINE_ID")" "the last message of the machine"
+        same 0 "$(last_seq "$OTHER_ID")" "the last message of the other machine"
         same_content
+}
+
+case_fleet_stolen_admin() { # a stolen credential of the administrator can ask for a new stream, and for nothing else
+        fleet_begin
+        fleet add "$OTHER_ID" web2
+        rm fleet/ktrace-fleet.password
+        fleet add 00000000000000000000000000000001 web3
+        mv fleet/ktrace-admin.password .
+        printf 'a secret of the readers' >fleet/ktrace-fleet.password
+        refused 3 'expected ktrace-admin.password, .creds or .cert in it' fleet add "$OTHER_ID" web2
+        expect 0 python3 "$here/nats-thief.py" "$NATS_PORT" "$OTHER_ID" "$MACHINE_ID" \
+                'a secret of the administrators' ktrace-admin
+        cat out
+        grep -q '^ok create the stream copy$' out || fail "it cannot even create a stream"
+        ! grep -q '^THEFT' out || fail "the credential can do too much"
+        same 0 "$(last_seq "$MACHINE_ID")" "the last message of the machine"
 }
 
 case_fleet_hostile_recording() { # a recording that a thief has forged harms no reader, in any format
@@ -481,10 +505,10 @@ case_fleet_follow_ends() { # [deep] follow ends when trying again cannot help: n
         follower_begins
         kill -KILL "$NATS"
         wait "$NATS" || true
-        sed -i 's/a secret of the administrators/changed/' nats.conf
+        sed -i 's/a secret of the readers/changed/' nats.conf
         nats_starts
         follower_ends 3 'cannot connect to the broker'
-        sed -i 's/changed/a secret of the administrators/' nats.conf
+        sed -i 's/changed/a secret of the readers/' nats.conf
         kill -KILL "$NATS"
         wait "$NATS" || true
         nats_starts

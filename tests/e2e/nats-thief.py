@@ -1,15 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""nats-thief.py PORT OWN-ID OTHER-ID PASSWORD [USER]: what the credential of one machine, or of the reader USER, can do
-at nats-server. It speaks the protocol itself. Prints `ok`, `refused` or `THEFT` and the deed."""
+"""nats-thief.py PORT OWN-ID OTHER-ID PASSWORD [USER]: what the credential of one machine can do at nats-server, or
+that of ktrace-fleet or ktrace-admin (USER). It speaks the protocol itself. Prints `ok`, `refused` or `THEFT` and the
+deed."""
 import json
 import socket
 import sys
 
 port, own, other, password = int(sys.argv[1]), *sys.argv[2:5]
 user = sys.argv[5] if len(sys.argv) > 5 else own
-reads = user != own
-INBOX = f"_INBOX_{'fleet' if reads else own}.thief"
+reads = user == "ktrace-fleet"
+adds = user == "ktrace-admin"
+INBOX = f"_INBOX_{'fleet' if reads else 'admin' if adds else own}.thief"
 
 
 class Connection:
@@ -50,7 +52,7 @@ class Connection:
                 kind, text = self.read()
             except TimeoutError:
                 return answer
-            if kind == "-ERR":
+            if kind == "-ERR" or (kind == "PONG" and inbox != INBOX):
                 return None
             if kind == "MSG":
                 return text
@@ -70,35 +72,47 @@ def has(answer, *words):
         w in answer for w in words)
 
 
-API = "$JS.API."
-attempt("publish own", has(Connection().request(f"ktrace.{own}.0123456789abcdef", "x"), '"seq"'), not reads)
-attempt("read own", has(Connection().request(f"{API}DIRECT.GET.ktrace-{own}", '{"seq":1}'), "Nats-Sequence"), True)
-attempt("publish for another", has(Connection().request(f"ktrace.{other}.0123456789abcdef", "x"), '"seq"'))
+# Readers have the second name for what they may ask.
+APIS = "$JS.API.", "KTRACE.API."
+SESSION = "0123456789abcdef"
+attempt("publish own", has(Connection().request(f"ktrace.{own}.{SESSION}", "x"), '"seq"'), user == own)
+attempt("publish for another", has(Connection().request(f"ktrace.{other}.{SESSION}", "x"), '"seq"'))
 attempt("publish elsewhere", has(Connection().request("anything", "x"), '"seq"'))
-for stream in own, other:
-    name = f"ktrace-{stream}"
-    for deed, subject, data, word in (
-            ("delete", f"STREAM.DELETE.{name}", "", '"success"'),
-            ("purge", f"STREAM.PURGE.{name}", "", '"success"'),
-            ("delete a message of", f"STREAM.MSG.DELETE.{name}", '{"seq":1}', '"success"'),
-            ("change", f"STREAM.UPDATE.{name}", json.dumps({"name": name, "subjects": ["ktrace.>"]}), '"config"'),
-            ("create", f"STREAM.CREATE.{name}", json.dumps({"name": name, "subjects": [f"ktrace.{stream}.*"],
-                                                            "max_msgs": 1, "storage": "file"}), '"config"'),
-            ("describe", f"STREAM.INFO.{name}", "", '"config"'),
-            ("consume", f"CONSUMER.CREATE.{name}", json.dumps({"stream_name": name, "config": {
-                "deliver_subject": INBOX, "ack_policy": "none", "deliver_policy": "all"}}), '"config"')):
-        attempt(f"{deed} {'its own' if stream == own else 'another'} stream",
-                has(Connection().request(API + subject, data), word), reads and deed == "describe")
-for kind, word in (("STREAM.MSG.GET", '"message"'), ("DIRECT.GET", "Nats-Sequence")):
-    attempt(f"read a message of another with {kind}",
-            has(Connection().request(f"{API}{kind}.ktrace-{other}", '{"seq":1}'), word),
-            reads and kind == "DIRECT.GET")
-# The server's answer would become a message of the other stream. The caller looks whether it has.
-for subject, data in ((f"ktrace.{own}.0123456789abcdef", "x"), (f"{API}DIRECT.GET.ktrace-{own}", '{"seq":1}')):
-    Connection().request(subject, data, inbox=f"ktrace.{other}.0123456789abcdef")
-attempt("list streams", has(Connection().request(f"{API}STREAM.NAMES"), '"streams"'), reads)
-attempt("create a stream for all", has(Connection().request(f"{API}STREAM.CREATE.all", json.dumps(
-    {"name": "all", "subjects": ["ktrace.>"]})), '"config"'))
+for api in APIS:
+    mine = reads if api == "KTRACE.API." else False
+    attempt(f"read own with {api}", has(Connection().request(f"{api}DIRECT.GET.ktrace-{own}", '{"seq":1}'),
+                                        "Nats-Sequence"), mine or (user == own and api == "$JS.API."))
+    for stream in own, other:
+        name = f"ktrace-{stream}"
+        for deed, subject, data, word in (
+                ("delete", f"STREAM.DELETE.{name}", "", '"success"'),
+                ("purge", f"STREAM.PURGE.{name}", "", '"success"'),
+                ("delete a message of", f"STREAM.MSG.DELETE.{name}", '{"seq":1}', '"success"'),
+                ("change", f"STREAM.UPDATE.{name}", json.dumps({"name": name, "subjects": ["ktrace.>"]}), '"config"'),
+                ("create", f"STREAM.CREATE.{name}", json.dumps({"name": name, "subjects": [f"ktrace.{stream}.*"],
+                                                                "max_msgs": 1, "storage": "file"}), '"config"'),
+                ("describe", f"STREAM.INFO.{name}", "", '"config"'),
+                ("consume", f"CONSUMER.CREATE.{name}", json.dumps({"stream_name": name, "config": {
+                    "deliver_subject": INBOX, "ack_policy": "none", "deliver_policy": "all"}}), '"config"')):
+            attempt(f"{deed} {'its own' if stream == own else 'another'} stream",
+                    has(Connection().request(api + subject, data), word), mine and deed == "describe")
+    for kind, word in (("STREAM.MSG.GET", '"message"'), ("DIRECT.GET", "Nats-Sequence")):
+        attempt(f"read a message of another with {kind}",
+                has(Connection().request(f"{api}{kind}.ktrace-{other}", '{"seq":1}'), word), mine)
+    # The server's answer would become a message of the other stream. The caller looks whether it has.
+    for subject, data in ((f"ktrace.{own}.{SESSION}", "x"), (f"{api}DIRECT.GET.ktrace-{own}", '{"seq":1}'),
+                          (f"{api}DIRECT.GET.ktrace-{other}", '{"seq":1}'), (f"{api}STREAM.NAMES", ""),
+                          (f"{api}STREAM.MSG.GET.ktrace-{other}", '{"seq":1}'),
+                          (f"{api}STREAM.INFO.ktrace-{other}", "")):
+        Connection().request(subject, data, inbox=f"ktrace.{other}.{SESSION}")
+    attempt("list streams", has(Connection().request(f"{api}STREAM.NAMES"), '"streams"'), mine)
+    for name, config in (
+            ("all", {"subjects": ["ktrace.>"]}),
+            ("copy", {"mirror": {"name": f"ktrace-{other}"}}),
+            ("squat", {"subjects": ["ktrace.00000000000000000000000000000000.*"]}),
+            ("again", {"subjects": ["again"], "republish": {"src": ">", "dest": f"ktrace.{other}.{SESSION}"}})):
+        attempt(f"create the stream {name}", has(Connection().request(f"{api}STREAM.CREATE.{name}", json.dumps(
+            {"name": name, **config})), '"config"'), adds and api == "$JS.API.")
 for subject in (">", "ktrace.>", f"ktrace.{own}.*", f"ktrace.{other}.*", f"_INBOX_{other}.>", "_INBOX.>",
-                "_INBOX_fleet.>", "$JS.>"):
-    attempt(f"listen to {subject}", Connection().listen(subject), reads and subject == "_INBOX_fleet.>")
+                "_INBOX_fleet.>", "_INBOX_admin.>", "$JS.>", "KTRACE.>"):
+    attempt(f"listen to {subject}", Connection().listen(subject), subject == f"{INBOX.removesuffix('.thief')}.>")
