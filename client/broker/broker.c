@@ -8,7 +8,8 @@
  * "duplicate" with the position of the stored one. That is the normal end of a repetition. But a
  * stolen credential of this host could also have stored other data under the identity of a chunk
  * that is still to come. So the stored message is read back, and must be equal, before the answer
- * counts.
+ * counts. The server adds its position and subject to the headers that the publisher has given it.
+ * A message with two of them, or with headers that cannot be read, is none of ours.
  *
  * The server does not check the subject for an answer that a message names. So a stolen credential
  * can let the server answer one of its own messages on any subject. A chunk's subject has a random
@@ -165,6 +166,7 @@ static int broker_check_stored(Broker *broker,
                 const Passage *passage,
                 uint64_t position,
                 Reason *reason) {
+        char subject[NATS_SUBJECT_MAX];
         jsDirectGetMsgOptions which;
         jsOptions options;
         natsMsg *message = NULL;
@@ -176,12 +178,15 @@ static int broker_check_stored(Broker *broker,
         options.Wait = READ_BACK_MSEC;
         natsStatus s = js_DirectGetMsg(
                         &message, broker->stream_api, broker->stream, &options, &which);
-        if (s != NATS_OK && s != NATS_NOT_FOUND)
+        bool is_strange = s == NATS_NOT_FOUND || s == NATS_ERR || s == NATS_PROTOCOL_ERROR;
+        if (s != NATS_OK && !is_strange)
                 return nats_link_refuse(broker->connection,
                                 "cannot read a chunk back that the broker calls a duplicate",
                                 s,
                                 reason);
-        bool is_same = s == NATS_OK && nats_link_read_chunk(message, broker->hash, &stored) == 0 &&
+        nats_link_print_subject(broker->options.machine_id, passage->chunk.session, subject);
+        bool is_same = s == NATS_OK && nats_link_check_place(message, subject) == 0 &&
+                       nats_link_read_chunk(message, broker->hash, &stored) == 0 &&
                        broker_is_same(&stored, &passage->chunk);
         natsMsg_Destroy(message);
         if (is_same)

@@ -239,6 +239,27 @@ static int nats_link_read_subject(const char *subject, Chunk *chunk) {
         return 0;
 }
 
+/* One value of a header is the server's. With more of them one is the publisher's, and which one
+ * depends on the server. */
+static bool nats_link_is_single(natsMsg *message, const char *header) {
+        const char **values = NULL;
+        int n = 0;
+
+        natsStatus s = natsMsgHeader_Values(message, header, &values, &n);
+        free((void *)values);
+        return s == NATS_OK && n == 1;
+}
+
+int nats_link_check_place(natsMsg *message, const char *subject) {
+        const char *named = natsMsg_GetSubject(message);
+
+        return nats_link_is_single(message, "Nats-Sequence") &&
+                                               nats_link_is_single(message, "Nats-Subject") &&
+                                               named && strcmp(named, subject) == 0
+                               ? 0
+                               : -EBADMSG;
+}
+
 int nats_link_read_chunk(natsMsg *message, Hash *hash, Chunk *ret) {
         char digest[HASH_DIGITS + 1];
         Chunk chunk = {

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "broker/nats-link.h"
+#include "fleet/stored-message.h"
 #include "interfaces/quote.h"
 #include "interfaces/utf8.h"
 
@@ -424,26 +424,17 @@ int archive_read(Archive *archive,
                 Chunk *ret,
                 Reason *reason) {
         char stream[NATS_SUBJECT_MAX], subject[NATS_SUBJECT_MAX];
-        jsDirectGetMsgOptions options;
+        const MessageSource source = {
+                .connection = archive->connection,
+                .api = archive->api,
+                .stream = stream,
+                .subject = subject,
+        };
 
         natsMsg_Destroy(archive->message);
         archive->message = NULL;
         nats_link_print_stream(machine_id, stream);
         nats_link_print_subject(machine_id, session, subject);
-        (void)jsDirectGetMsgOptions_Init(&options);
-        options.Sequence = *position;
-        options.NextBySubject = subject;
-        natsStatus s = js_DirectGetMsg(&archive->message, archive->api, stream, NULL, &options);
-        if (s == NATS_NOT_FOUND)
-                return -ENOENT;
-        if (s != NATS_OK) {
-                int r = nats_link_refuse(archive->connection, stream, s, reason);
-
-                return r == KT_E_ACCESS_DENIED ? r : -ENOTCONN;
-        }
-        uint64_t found = natsMsg_GetSequence(archive->message);
-        if (found < *position || found == UINT64_MAX)
-                return reason_set(reason, KT_E_FAILED, "the broker goes back in its stream");
-        *position = found + 1;
-        return nats_link_read_chunk(archive->message, archive->hash, ret);
+        int r = stored_message_get_next(&source, position, &archive->message, reason);
+        return r == 0 ? nats_link_read_chunk(archive->message, archive->hash, ret) : r;
 }

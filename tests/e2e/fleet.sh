@@ -246,6 +246,41 @@ case_fleet_stolen_credential() { # a stolen credential writes its own subject on
 last_seq() { stream_info "$1" | jq .state.last_seq; }
 stream_info() { python3 "$here/nats-ask.py" "$NATS_PORT" "KTRACE.API.STREAM.INFO.ktrace-$1"; }
 
+# forge SESSION FILE [OPTION...]: a stolen credential of this machine stores a recording. Prints the number of messages.
+forge() { python3 "$here/nats-forger.py" "$NATS_PORT" "$MACHINE_ID" 'a secret of this machine' "$@"; }
+
+case_fleet_spoof() { # a message with the server's headers, or with none that can be read, hides and stops nothing
+        local kind n=0
+        fleet_begin
+        head -c 1200000 /dev/urandom >content
+        for kind in ahead behind subject stream time status blank junk; do
+                n=$((n + 1))
+                same 5 "$(forge "000000000000000$n" content --spoof "$kind")" "messages stored with $kind"
+                expect 4 fleet fetch web1 "000000000000000$n"
+                cmp content out || fail "$kind: the recording has changed"
+                grep -q '1 messages are no chunks' err || fail "$kind is not reported: $(cat err)"
+                ! grep -q 'has not arrived' err || fail "$kind hides what comes after it: $(cat err)"
+        done
+        fleet list >list.json
+        same 8 "$(jq -r '.[].state' list.json | grep -c complete)" "complete recordings in the list"
+}
+
+case_fleet_spoofed_duplicate() { # a chunk that a thief has stored under another recording is sent all the same
+        local file thief=ffffffffffffffff
+        fleet_begin
+        marked box
+        "$TARGET" calls 2000 1000
+        ended box
+        file=$(find "$SPOOL_DIR/$id" -name '*.kts' | sort | head -n 1)
+        spooled >spooled.json
+        [ "$(forge "$thief" "$file" --claim "$id" --name box --uid "$(jq '.[0].uid' spooled.json)" \
+                --created "$(jq '.[0]["created-usec"]' spooled.json)")" -gt 0 ] || fail "nothing was stored"
+        ship_starts
+        arrives
+        grep -q 'a duplicate, but has other data' ship.err || fail "it was no duplicate: the case tests nothing"
+        same_content
+}
+
 # replay FROM TO: a stolen credential stores all messages of the recording FROM once more, as those of TO.
 replay() {
         local n

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """nats-reader-liar.py PORT MACHINE-ID LIE: a broker that lies to ktrace-fleet about what it has stored. Prints
 `listening`."""
+import base64
 import hashlib
 import json
 import socket
@@ -41,6 +42,14 @@ def chunk(position):
     return ("NATS/1.0\r\n" + "".join(f"{key}: {value}\r\n" for key, value in fields.items()) + "\r\n").encode(), data
 
 
+def message(position):
+    if position > 2:
+        return {"error": {"code": 404, "err_code": 10037, "description": "no message found"}}
+    header, data = chunk(position)
+    return {"message": {"subject": f"ktrace.{machine}.{SESSION}", "seq": position, "time": "2026-01-01T00:00:00Z",
+                        "hdrs": base64.b64encode(header).decode(), "data": base64.b64encode(data).decode()}}
+
+
 def answer(client, sid, subject, reply, data):
     header = b""
     if lie == "silent":
@@ -51,9 +60,11 @@ def answer(client, sid, subject, reply, data):
         body = json.dumps(names()).encode()
     elif "STREAM.INFO" in subject:
         body = json.dumps(info()).encode()
+    elif "STREAM.MSG.GET" in subject:
+        body = json.dumps(message(json.loads(data)["seq"])).encode()
     else:
         asked = json.loads(data or b"{}").get("seq", 1)
-        if asked > 2 and lie != "backwards":
+        if lie == "late" or (asked > 2 and lie != "backwards"):
             header, body = b"NATS/1.0 404 Message Not Found\r\n\r\n", b""
         else:
             header, body = chunk(asked)
