@@ -23,6 +23,7 @@
 #define REQUEST_TRIES 10
 #define STREAM_PREFIX NATS_SUBJECT_PREFIX "-"
 #define END_VALUES    128
+#define TEXT_MAX      256 /* of a text in the end of a recording; the rest is cut */
 #define HOST_MAX      64
 #define ADMINISTRATOR "ktrace-admin"
 /* A chunk with its headers has less. Larger ones could not be read back safely. */
@@ -40,6 +41,18 @@ struct Archive {
         ArchiveAccess access;
         int n_tries; /* of a question about a stream that is not answered */
 };
+
+/* take: a machine, with its sessions if so. miss: the line says which machine gave no answer, and
+ * why. */
+typedef struct ArchiveVisit {
+        bool with_sessions;
+        int (*take)(Archive *archive,
+                        const char *machine_id,
+                        const jsStreamInfo *info,
+                        void *userdata);
+        void (*miss)(const char *text, void *userdata);
+        void *userdata;
+} ArchiveVisit;
 
 static void archive_disconnect(Archive *archive) {
         natsMsg_Destroy(archive->message);
@@ -160,8 +173,10 @@ static const char *archive_get_host(const jsStreamInfo *info) {
                                : "";
 }
 
+/* Without the sessions, the answer is small whatever the machine has stored. */
 static int archive_get_info(Archive *archive,
                 const char *stream,
+                bool with_sessions,
                 jsStreamInfo **ret,
                 Reason *reason) {
         char filter[NATS_SUBJECT_MAX];
@@ -172,8 +187,8 @@ static int archive_get_info(Archive *archive,
         (void)jsOptions_Init(&options);
         options.Wait = REQUEST_MSEC;
         nats_link_print_subject(stream + strlen(STREAM_PREFIX), "*", filter);
-        options.Stream.Info.SubjectsFilter = filter;
-        for (int i = 0; i < REQUEST_TRIES && s == NATS_TIMEOUT; i++)
+        options.Stream.Info.SubjectsFilter = with_sessions ? filter : NULL;
+        for (int i = 0; i < archive->n_tries && s == NATS_TIMEOUT; i++)
                 s = js_GetStreamInfo(ret, archive->api, stream, &options, &code);
         return s == NATS_OK ? 0 : nats_link_refuse(archive->connection, stream, s, reason);
 }
@@ -200,15 +215,31 @@ int archive_check(Archive *archive, const char *machine_id, Reason *reason) {
         return r == KT_E_ACCESS_DENIED ? r : -ENOTCONN;
 }
 
-/* Calls visit with each machine until it returns other than 0. */
-static int archive_visit(Archive *archive,
-                int (*visit)(Archive *archive,
-                                const char *machine_id,
-                                const jsStreamInfo *info,
-                                void *userdata,
-                                Reason *reason),
-                void *userdata,
+/* A machine that cannot be asked now does not keep others from being visited. */
+static int archive_visit_machine(Archive *archive,
+                const char *stream,
+                const ArchiveVisit *visit,
                 Reason *reason) {
+        jsStreamInfo *info = NULL;
+        Reason trouble = {};
+
+        int r = archive_get_info(archive, stream, visit->with_sessions, &info, &trouble);
+        if (r == KT_E_ACCESS_DENIED || (r != 0 && natsConnection_IsClosed(archive->connection))) {
+                *reason = trouble;
+                return r;
+        }
+        if (r != 0) {
+                archive->n_tries = 1; /* else a hundred such streams take an hour */
+                visit->miss(trouble.text, visit->userdata);
+                return 0;
+        }
+        r = visit->take(archive, stream + strlen(STREAM_PREFIX), info, visit->userdata);
+        jsStreamInfo_Destroy(info);
+        return r;
+}
+
+/* Visits each machine until a function returns other than 0. */
+static int archive_visit(Archive *archive, const ArchiveVisit *visit, Reason *reason) {
         jsStreamNamesList *names = NULL;
         jsOptions options;
         natsStatus s = NATS_TIMEOUT;
@@ -223,20 +254,9 @@ static int archive_visit(Archive *archive,
                 return 0;
         if (s != NATS_OK)
                 return nats_link_refuse(archive->connection, "the list of streams", s, reason);
-        for (int i = 0; r == 0 && i < names->Count; i++) {
-                jsStreamInfo *info = NULL;
-
-                if (!archive_is_machine(names->List[i]))
-                        continue;
-                r = archive_get_info(archive, names->List[i], &info, reason);
-                r = r
-                                    ?: visit(archive,
-                                                       names->List[i] + strlen(STREAM_PREFIX),
-                                                       info,
-                                                       userdata,
-                                                       reason);
-                jsStreamInfo_Destroy(info);
-        }
+        for (int i = 0; r == 0 && i < names->Count; i++)
+                if (archive_is_machine(names->List[i]))
+                        r = archive_visit_machine(archive, names->List[i], visit, reason);
         jsStreamNamesList_Destroy(names);
         return r;
 }
@@ -244,24 +264,59 @@ static int archive_visit(Archive *archive,
 typedef struct ArchiveSearch {
         const char *host;
         char id[MACHINE_ID_DIGITS + 1];
+        bool is_ambiguous;
+        uint32_t n_missed;
+        Reason missed; /* the last one */
 } ArchiveSearch;
 
 static int archive_compare(Archive *archive _unused_,
                 const char *machine_id,
                 const jsStreamInfo *info,
-                void *userdata,
-                Reason *reason) {
+                void *userdata) {
         ArchiveSearch *search = userdata;
 
         if (strcmp(search->host, archive_get_host(info)) != 0)
                 return 0;
-        if (search->id[0])
+        search->is_ambiguous = search->id[0];
+        (void)snprintf(search->id, sizeof(search->id), "%s", machine_id);
+        return 0;
+}
+
+static void archive_miss(const char *text, void *userdata) {
+        ArchiveSearch *search = userdata;
+
+        search->n_missed++;
+        (void)reason_set(&search->missed, 0, "%s", text);
+}
+
+static int archive_find(Archive *archive, ArchiveSearch *search, Reason *reason) {
+        const ArchiveVisit visit = {
+                .take = archive_compare,
+                .miss = archive_miss,
+                .userdata = search,
+        };
+        const Quoted host = quote(search->host);
+
+        int r = archive_visit(archive, &visit, reason);
+        if (r != 0)
+                return r;
+        if (search->is_ambiguous)
                 return reason_set(reason,
                                 KT_E_FAILED,
                                 "%s: two machines have this name: use the id",
-                                quote(search->host).text);
-        (void)snprintf(search->id, sizeof(search->id), "%s", machine_id);
-        return 0;
+                                host.text);
+        if (search->id[0])
+                return 0;
+        if (search->n_missed > 0)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "%s: no machine that could be asked has this name: use the id: %s",
+                                host.text,
+                                search->missed.text);
+        return reason_set(reason,
+                        KT_E_FAILED,
+                        "%s: no such machine: 'ktracectl fleet list' shows them",
+                        host.text);
 }
 
 int archive_resolve(Archive *archive,
@@ -275,12 +330,7 @@ int archive_resolve(Archive *archive,
                         strspn(host, "0123456789abcdef") == MACHINE_ID_DIGITS)
                 (void)snprintf(search.id, sizeof(search.id), "%s", host);
         else
-                r = archive_visit(archive, archive_compare, &search, reason);
-        if (r == 0 && !search.id[0])
-                r = reason_set(reason,
-                                KT_E_FAILED,
-                                "%s: no such machine: 'ktracectl fleet list' shows them",
-                                quote(host).text);
+                r = archive_find(archive, &search, reason);
         if (r == 0)
                 memcpy(ret, search.id, sizeof(search.id));
         return r;
@@ -293,6 +343,21 @@ static int archive_put(json_object *row, const char *key, json_object *value) {
                 return 0;
         json_object_put(value);
         return -ENOMEM;
+}
+
+/* A value of the end, if it is a number or a short text that can be shown. */
+static json_object *archive_copy_value(json_object *value) {
+        const char *text = json_object_get_string(value);
+        size_t n = text ? strnlen(text, TEXT_MAX) : 0;
+
+        if (n == TEXT_MAX)
+                while (n > 0 && ((uint8_t)text[n] & 0xc0) == 0x80) /* within a character */
+                        n--;
+        if (json_object_is_type(value, json_type_int))
+                return json_object_get(value);
+        if (!json_object_is_type(value, json_type_string) || utf8_find_unprintable(text, n) > 0)
+                return NULL;
+        return json_object_new_string_len(text, (int)n);
 }
 
 /* The end of a recording, as ktraced described it: only these keys are shown. */
@@ -308,11 +373,10 @@ static int archive_put_end(json_object *row, const Chunk *end) {
                         !json_object_is_type(object, json_type_object))
                 return archive_put(row, "state", json_object_new_string("damaged"));
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(keys); i++) {
-                json_object *value = json_object_object_get(object, keys[i]);
-                const char *text = json_object_get_string(value);
+                json_object *value = archive_copy_value(json_object_object_get(object, keys[i]));
 
-                if (text && utf8_find_unprintable(text, strlen(text)) == 0)
-                        r = archive_put(row, keys[i], json_object_get(value));
+                if (value)
+                        r = archive_put(row, keys[i], value);
         }
         return r ?: archive_put(row, "state", json_object_new_string("complete"));
 }
@@ -333,11 +397,17 @@ static int archive_make_row(Archive *archive,
                 const char *machine_id,
                 const jsStreamStateSubject *subject,
                 const char *host,
-                json_object **ret) {
+                json_object **ret,
+                Reason *reason) {
         _cleanup_json_ json_object *row = json_object_new_object();
         char stream[NATS_SUBJECT_MAX];
         const char *session = strrchr(subject->Subject, '.');
-        jsDirectGetMsgOptions options;
+        const MessageSource source = {
+                .connection = archive->connection,
+                .api = archive->api,
+                .stream = stream,
+                .subject = subject->Subject,
+        };
         natsMsg *message = NULL;
         Chunk last;
 
@@ -348,12 +418,11 @@ static int archive_make_row(Archive *archive,
         if (r < 0)
                 return r;
         nats_link_print_stream(machine_id, stream);
-        (void)jsDirectGetMsgOptions_Init(&options);
-        options.LastBySubject = subject->Subject;
-        natsStatus s = js_DirectGetMsg(&message, archive->api, stream, NULL, &options);
-        if (s == NATS_OK && nats_link_read_chunk(message, archive->hash, &last) == 0)
+        r = stored_message_get_last(&source, &message, reason);
+        r = r ?: nats_link_read_chunk(message, archive->hash, &last);
+        if (r == 0)
                 r = archive_fill_row(row, &last);
-        else
+        else if (r == -EBADMSG)
                 r = archive_put(row, "state", json_object_new_string("damaged"));
         natsMsg_Destroy(message);
         if (r == 0)
@@ -369,51 +438,79 @@ static bool archive_is_session(const char *subject) {
                strspn(session + 1, "0123456789abcdef") == KT_ID_DIGITS;
 }
 
+static void archive_report_limit(const ArchiveListener *listener, const char *machine_id, int n) {
+        char text[256];
+
+        (void)snprintf(text,
+                        sizeof(text),
+                        "%s: has %d recordings, and %d are listed: remove old ones with --max-age",
+                        machine_id,
+                        n,
+                        ARCHIVE_ROWS_MAX);
+        listener->report(text, listener->userdata);
+}
+
+static void archive_report_missed(const char *text, void *userdata) {
+        const ArchiveListener *listener = userdata;
+        Reason reason = {};
+
+        (void)reason_set(&reason, 0, "its recordings are not listed: %s", text);
+        listener->report(reason.text, listener->userdata);
+}
+
 static int archive_list_machine(Archive *archive,
                 const char *machine_id,
                 const jsStreamInfo *info,
-                void *userdata,
-                Reason *reason _unused_) {
+                void *userdata) {
         const jsStreamStateSubjects *subjects = info->State.Subjects;
-        json_object *list = userdata;
-        int r = 0;
+        const ArchiveListener *listener = userdata;
+        Reason reason = {};
+        int n = 0, r = 0;
 
         for (int i = 0; r == 0 && subjects && i < subjects->Count; i++) {
-                json_object *row = NULL;
+                _cleanup_json_ json_object *row = NULL;
 
-                if (!archive_is_session(subjects->List[i].Subject))
+                if (!archive_is_session(subjects->List[i].Subject) || ++n > ARCHIVE_ROWS_MAX)
                         continue;
                 r = archive_make_row(archive,
                                 machine_id,
                                 &subjects->List[i],
                                 archive_get_host(info),
-                                &row);
-                if (r == 0 && json_object_array_add(list, row) < 0) {
-                        json_object_put(row);
-                        r = -ENOMEM;
-                }
+                                &row,
+                                &reason);
+                if (r == 0)
+                        listener->take(row, listener->userdata);
         }
-        return r;
+        if (r == 0 && n > ARCHIVE_ROWS_MAX)
+                archive_report_limit(listener, machine_id, n);
+        if (r == 0 || r == -ENOMEM)
+                return r;
+        archive_report_missed(reason.text, userdata); /* the rest of them */
+        return 0;
 }
 
-int archive_list(Archive *archive, const char *host, json_object **ret, Reason *reason) {
-        _cleanup_json_ json_object *list = json_object_new_array();
+int archive_list(Archive *archive,
+                const char *host,
+                const ArchiveListener *listener,
+                Reason *reason) {
+        const ArchiveVisit visit = {
+                .with_sessions = true,
+                .take = archive_list_machine,
+                .miss = archive_report_missed,
+                .userdata = (void *)listener,
+        };
         char id[MACHINE_ID_DIGITS + 1], stream[NATS_SUBJECT_MAX];
         jsStreamInfo *info = NULL;
-        int r = list ? 0 : -ENOMEM;
 
-        if (r == 0 && !host)
-                r = archive_visit(archive, archive_list_machine, list, reason);
-        else if (r == 0) {
-                r = archive_resolve(archive, host, id, reason);
-                if (r == 0)
-                        nats_link_print_stream(id, stream);
-                r = r ?: archive_get_info(archive, stream, &info, reason);
-                r = r ?: archive_list_machine(archive, id, info, list, reason);
-                jsStreamInfo_Destroy(info);
-        }
-        if (r == 0)
-                *ret = TAKE_PTR(list);
+        if (!host)
+                return archive_visit(archive, &visit, reason);
+        int r = archive_resolve(archive, host, id, reason);
+        if (r != 0)
+                return r;
+        nats_link_print_stream(id, stream);
+        r = archive_get_info(archive, stream, true, &info, reason);
+        r = r ?: archive_list_machine(archive, id, info, (void *)listener);
+        jsStreamInfo_Destroy(info);
         return r;
 }
 

@@ -37,9 +37,21 @@ typedef struct ArchiveStream {
 } ArchiveStream;
 
 int archive_add(Archive *archive, const ArchiveStream *stream, Reason *reason);
-/* [{"machine", "host", "session", "name", "uid", "state", …}]: of one machine (its id or name), or
- * of all (NULL). */
-int archive_list(Archive *archive, const char *host, json_object **ret, Reason *reason);
+
+#define ARCHIVE_ROWS_MAX 10000 /* of a machine: a thief could store millions */
+
+typedef struct ArchiveListener {
+        /* {"machine", "host", "session", "name", "uid", "state", …}; borrowed. */
+        void (*take)(json_object *row, void *userdata);
+        void (*report)(const char *text, void *userdata); /* what is not listed, and why */
+        void *userdata;
+} ArchiveListener;
+
+/* The recordings of one machine (its id or name), or of all (NULL). */
+int archive_list(Archive *archive,
+                const char *host,
+                const ArchiveListener *listener,
+                Reason *reason);
 /* The id of the machine with this id or name. */
 int archive_resolve(Archive *archive,
                 const char *host,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* ktrace-fleet: the part of `ktracectl fleet` that speaks with the broker, in a process of its own.
- * ktracectl starts it and needs no library for this. Standard output is the list as JSON, or the
- * streams of a recording. Standard error has messages. */
+ * ktracectl starts it and needs no library for this. Standard output is the list, with one
+ * recording as JSON on each line, or the streams of a recording. Standard error has messages. */
 
 #include <errno.h>
 #include <getopt.h>
@@ -57,14 +57,33 @@ static int fleet_fail(int r, const Reason *reason) {
         return r == KT_E_ACCESS_DENIED ? KT_EXIT_DENIED : KT_EXIT_FAILED;
 }
 
-static int fleet_list(Archive *archive, char **arguments, Reason *reason) {
-        _cleanup_json_ json_object *list = NULL;
+/* The list, a recording on each line */
 
-        int r = archive_list(archive, arguments[0], &list, reason);
+static void fleet_print_row(json_object *row, void *userdata _unused_) {
+        (void)puts(json_object_to_json_string_ext(row, JSON_C_TO_STRING_PLAIN));
+}
+
+static void fleet_report_missing(const char *text, void *userdata) {
+        bool *is_partial = userdata;
+
+        *is_partial = true;
+        fleet_say("%s", text);
+}
+
+static int fleet_list(Archive *archive, char **arguments, Reason *reason) {
+        bool is_partial = false;
+        const ArchiveListener listener = {
+                .take = fleet_print_row,
+                .report = fleet_report_missing,
+                .userdata = &is_partial,
+        };
+
+        int r = archive_list(archive, arguments[0], &listener, reason);
+        if (r == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+                r = reason_set(reason, KT_E_FAILED, "the list cannot be written");
         if (r != 0)
                 return fleet_fail(r, reason);
-        puts(json_object_to_json_string_ext(list, JSON_C_TO_STRING_PLAIN));
-        return KT_EXIT_OK;
+        return is_partial ? KT_EXIT_LOST : KT_EXIT_OK;
 }
 
 /* Fetching */

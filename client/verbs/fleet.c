@@ -85,6 +85,11 @@ static int fleet_wait(pid_t pid) {
         return WIFEXITED(status) ? WEXITSTATUS(status) : KT_EXIT_FAILED;
 }
 
+/* Also if a part of it is missing. */
+static bool fleet_has_result(int status) {
+        return status == KT_EXIT_OK || status == KT_EXIT_LOST;
+}
+
 /* The list */
 
 static uint64_t fleet_number(json_object *row, const char *key) {
@@ -144,26 +149,37 @@ static int fleet_print_list(const Context *context, const FleetOptions *o, json_
         return 0;
 }
 
-static int fleet_read_list(int fd, json_object **ret, Reason *reason) {
-        _cleanup_free_ char *text = NULL;
-        size_t size = 0;
-        FILE *all = open_memstream(&text, &size);
-        char part[4096];
-        ssize_t n;
+static int fleet_add_row(json_object *list, const char *text, size_t size, Reason *reason) {
+        json_object *row = NULL;
 
-        if (!all)
-                return -ENOMEM;
-        while ((n = read(fd, part, sizeof(part))) > 0)
-                (void)fwrite(part, 1, (size_t)n, all);
-        if (fclose(all) != 0)
-                return -ENOMEM;
-        int r = json_parse_strict("list", text, size, ret, reason);
-        if (r == 0 && !json_object_is_type(*ret, json_type_array))
-                r = reason_set(reason, KT_E_FAILED, "expected a list from ktrace-fleet");
+        int r = json_parse_strict("ktrace-fleet", text, size, &row, reason);
+        if (r == 0 && !json_object_is_type(row, json_type_object))
+                r = reason_set(reason, KT_E_FAILED, "expected recordings from ktrace-fleet");
+        if (r == 0 && json_object_array_add(list, row) < 0)
+                r = -ENOMEM;
+        if (r != 0)
+                json_object_put(row);
         return r;
 }
 
-/* Returns an exit status. The caller has set the words. */
+/* Each line is a recording. The rest is read also after a failure: ktrace-fleet must not die of its
+ * pipe. */
+static int fleet_read_list(FILE *from, json_object **ret, Reason *reason) {
+        _cleanup_json_ json_object *list = json_object_new_array();
+        _cleanup_free_ char *line = NULL;
+        size_t room = 0;
+        ssize_t n;
+        int r = list ? 0 : -ENOMEM;
+
+        while ((n = getline(&line, &room, from)) >= 0)
+                r = r ?: fleet_add_row(list, line, (size_t)n, reason);
+        if (r == 0)
+                *ret = TAKE_PTR(list);
+        return r;
+}
+
+/* Returns an exit status; with KT_EXIT_OK and KT_EXIT_LOST there is a list. The caller has set the
+ * words. */
 static int fleet_get_list(FleetOptions *o, json_object **ret) {
         Reason reason = {}, unread = {};
         int fds[2];
@@ -171,26 +187,28 @@ static int fleet_get_list(FleetOptions *o, json_object **ret) {
 
         if (pipe2(fds, O_CLOEXEC) < 0)
                 return message_fail(-errno, NULL);
-        _cleanup_close_ int from = fds[0];
-        int r = fleet_spawn(o, fds[1], &pid, &reason);
+        _cleanup_fclose_ FILE *from = fdopen(fds[0], "r");
+        if (!from)
+                close(fds[0]);
+        int r = from ? fleet_spawn(o, fds[1], &pid, &reason) : -ENOMEM;
         close(fds[1]);
         if (r != 0)
                 return message_fail(r, &reason);
         r = fleet_read_list(from, ret, &unread);
         int status = fleet_wait(pid);
-        if (status != KT_EXIT_OK)
+        if (!fleet_has_result(status))
                 return status;
-        return r == 0 ? KT_EXIT_OK : message_fail(r, &unread);
+        return r == 0 ? status : message_fail(r, &unread);
 }
 
 static int fleet_list(Context *context, FleetOptions *o) {
         _cleanup_json_ json_object *list = NULL;
 
         int status = fleet_get_list(o, &list);
-        if (status != KT_EXIT_OK)
+        if (!fleet_has_result(status))
                 return status;
         int r = fleet_print_list(context, o, list);
-        return r == 0 ? KT_EXIT_OK : message_fail(r, NULL);
+        return r == 0 ? status : message_fail(r, NULL);
 }
 
 /* Recordings */
@@ -230,7 +248,7 @@ static int fleet_fetch_into(Context *context,
         if (r != 0)
                 return message_fail(r, &reason);
         int status = fleet_wait(pid);
-        if (status != KT_EXIT_OK && status != KT_EXIT_LOST)
+        if (!fleet_has_result(status))
                 return status; /* the new file has no name, and an older one stays */
         r = fleet_finish(context, output, session);
         return r == KT_EXIT_OK ? status : r;
@@ -269,7 +287,7 @@ static int fleet_fetch_row(Context *context, FleetOptions *o, const char *host, 
         fleet_add_words(o, "fetch", host, session);
         int status = fleet_fetch_into(context, o, session, path);
         o->n_words = n_words;
-        if (status == KT_EXIT_OK || status == KT_EXIT_LOST)
+        if (fleet_has_result(status))
                 printf("%s%s\n", path, status == KT_EXIT_LOST ? ": incomplete" : "");
         return status;
 }
@@ -296,10 +314,11 @@ static int fleet_fetch_window(Context *context, FleetOptions *o, const char *hos
         fleet_add_words(o, "list", host, NULL);
         int status = fleet_get_list(o, &list);
         o->n_words = n_words;
-        if (status == KT_EXIT_OK)
-                status = fleet_make_directory(o->output);
-        if (status != KT_EXIT_OK)
+        if (!fleet_has_result(status))
                 return status;
+        int made = fleet_make_directory(o->output);
+        if (made != KT_EXIT_OK)
+                return made;
         for (size_t i = 0; i < json_object_array_length(list); i++) {
                 json_object *row = json_object_array_get_idx(list, i);
 

@@ -120,7 +120,7 @@ case_fleet_arrives() { # [asan] a marked recording arrives once, in order and un
         same_content
         same 40000 "$(count out '.fields.id == 1000')" events
         fleet list >list.json
-        same "[\"complete\",\"box\",\"web1\",0]" "$(jq -c '.[] | [.state, .name, .host, .uid]' list.json)" "the list"
+        same "[\"complete\",\"box\",\"web1\",0]" "$(jq -c '[.state, .name, .host, .uid]' list.json)" "the list"
         expect 0 fleet_verb list web1 --config fleet.json
         grep -q "web1 *$MACHINE_ID *$id *box *complete" out || fail "the list: $(cat out)"
         expect 0 fleet_verb list --config fleet.json --from 2100-01-01T00:00:00 --json=short
@@ -146,6 +146,24 @@ case_fleet_arrives() { # [asan] a marked recording arrives once, in order and un
         refused 1 'no such recording of this machine' fleet fetch web1 0000000000000000
         refused 1 'no such machine' fleet fetch web2 "$id"
 }
+
+case_fleet_receipt() { # the receipt says whose recording it is, also if the messages that carry it say another user
+        fleet_begin
+        expect 0 user ktracectl record --spool=4M --ship -e raw_syscalls:sys_enter -- "$TARGET" calls 3000 110
+        id=$(ktracectl spool list --all-users --json=short |
+                jq -r --argjson uid "$USER_UID" 'map(select(.uid == $uid and .ship))[0].id')
+        ship_starts
+        within 60 all_shipped || fail "not shipped: $(cat ship.err)"
+        same "$USER_UID" "$(fleet list | jq .uid)" "the user in the list"
+        expect 0 fleet_verb fetch web1 "$id" --config fleet.json -o t.kts
+        same "$USER_UID" "$(ktracectl report --receipt --json=short t.kts | jq .uid)" "the user in the receipt"
+        same 2 "$(forge 0000000000000001 t.kts --uid 0)" "forged messages"
+        same 0 "$(fleet list | jq 'select(.session == "0000000000000001").uid')" "the forged user in the list"
+        expect 0 fleet_verb fetch web1 0000000000000001 --config fleet.json -o forged.kts
+        same "$USER_UID" "$(ktracectl report --receipt --json=short forged.kts | jq .uid)" "the user in the receipt"
+        user ktracectl spool remove "$id"
+}
+all_shipped() { ktracectl spool list --all-users --json=short | jq -e 'all(.shipped)'; }
 
 case_fleet_kills() { # kills of the shipper, the daemon and the broker lose nothing and repeat nothing
         fleet_begin
@@ -239,7 +257,7 @@ case_fleet_stolen_credential() { # a stolen credential writes its own subject on
         cat out
         grep -q '^ok publish own$' out || fail "it cannot even write its own subject"
         ! grep -q '^THEFT' out || fail "the credential can do too much"
-        same '[]' "$(fleet list web2)" "messages in the stream of the other machine"
+        same '' "$(fleet list web2)" "messages in the stream of the other machine"
         same 0 "$(last_seq "$OTHER_ID")" "the last message of the other machine"
 }
 # last_seq ID: the number of the last message that the machine's stream has ever had.
@@ -262,7 +280,7 @@ case_fleet_spoof() { # a message with the server's headers, or with none that ca
                 ! grep -q 'has not arrived' err || fail "$kind hides what comes after it: $(cat err)"
         done
         fleet list >list.json
-        same 8 "$(jq -r '.[].state' list.json | grep -c complete)" "complete recordings in the list"
+        same 8 "$(jq -r .state list.json | grep -c complete)" "complete recordings in the list"
 }
 
 case_fleet_spoofed_duplicate() { # a chunk that a thief has stored under another recording is sent all the same
@@ -279,6 +297,35 @@ case_fleet_spoofed_duplicate() { # a chunk that a thief has stored under another
         arrives
         grep -q 'a duplicate, but has other data' ship.err || fail "it was no duplicate: the case tests nothing"
         same_content
+}
+
+case_fleet_large_end() { # a machine that stores long texts breaks no list
+        local n
+        fleet_begin
+        fleet add "$OTHER_ID" web2
+        : >content
+        for n in 1 2 3 4 5 6 7 8 9; do
+                same 2 "$(forge "000000000000000$n" content --reason 480000)" "messages of recording $n"
+        done
+        expect 0 fleet_verb list --config fleet.json --json=short
+        same '[9,256]' "$(jq -c '[length, (map(.reason | length) | max)]' out)" "the rows, and the longest text"
+}
+
+case_fleet_many_recordings() { # [deep] a list has 20,000 recordings, of one machine not more than 10,000, and says so
+        nats_configuration() { nats_example | awk -v id="$MACHINE_ID" -v other="$OTHER_ID" '
+                /^        machine-/ { is_account = 1 }
+                { print }
+                is_account { account = account $0 "\n" }
+                is_account && /^        }$/ { is_account = 0; gsub(id, other, account); printf "%s", account }'; }
+        fleet_begin
+        fleet add "$OTHER_ID" web2
+        : >content
+        same 10001 "$(forge 0 content --fill 10001)" "messages of web1"
+        same 10000 "$(MACHINE_ID=$OTHER_ID forge 0 content --fill 10000)" "messages of web2"
+        expect 4 fleet_verb list --config fleet.json --json=short
+        same '["web1 10000","web2 10000"]' \
+                "$(jq -c '[group_by(.host)[] | "\(.[0].host) \(length)"]' out)" "the rows of each machine"
+        grep -q "^ktracectl: $MACHINE_ID: has 10001 recordings, and 10000 are listed" err || fail "$(cat err)"
 }
 
 # replay FROM TO: a stolen credential stores all messages of the recording FROM once more, as those of TO.
@@ -631,6 +678,19 @@ case_fleet_reader_lies() { # a hostile broker gets no memory, no file and no con
         reads_lies garbage 1 'ktracectl: ' list
 }
 
+case_fleet_leaderless() { # a stream that no server leads keeps nobody from listing and fetching those of others
+        fleet_begin
+        kill "$NATS"
+        wait "$NATS" || true
+        reads_lies leaderless 4 'its recordings are not listed: ktrace-7{32}: .*temporarily unavailable' list
+        same "$MACHINE_ID" "$(jq -r .machine out)" "the machines in the list"
+        reads_lies leaderless 0 'its end has not arrived' fetch web1 0123456789abcdef
+        reads_lies leaderless 1 'no machine that could be asked has this name: use the id: ktrace-7{32}' \
+                fetch web7 0123456789abcdef
+        # A server of a cluster that is late has no message yet.
+        reads_lies late 0 'its end has not arrived' fetch web1 0123456789abcdef
+}
+
 case_fleet_reader_endless() { # [deep] a list that a hostile broker never ends, and no answer at all, are given up
         fleet_begin
         kill "$NATS"
@@ -691,6 +751,29 @@ case_fleet_cluster() { # [deep] kills of each server of a cluster, one after the
         arrives 120
         same_content
         same 180000 "$(count out '.fields.id == 1000')" events
+}
+
+case_fleet_lost_server() { # [deep] with the only server of a machine's stream killed, lists name it and have all others
+        local n
+        fleet_begin
+        nats_cluster
+        fleet add "$OTHER_ID" web2
+        marked box
+        "$TARGET" calls 1000 1000
+        ended box
+        ship_starts
+        arrives
+        n=$(NATS_PORT=${PORTS[1]} stream_info "$OTHER_ID" | jq -r '.cluster.leader | ltrimstr("n")')
+        kill -KILL "${MEMBERS[n]}"
+        wait "${MEMBERS[n]}" || true
+        within 30 fleet list web1 || fail "no new leader of web1: $(cat nats.log)"
+        expect 4 fleet list
+        same "web1 $id" "$(jq -r '"\(.host) \(.session)"' out)" "the list"
+        grep -q "its recordings are not listed: ktrace-$OTHER_ID: " err || fail "it is not named: $(cat err)"
+        same_content
+        nats_member "$n"
+        within 30 fleet list web2 || fail "web2 does not come back: $(cat nats.log)"
+        expect 0 fleet list
 }
 
 case_fleet_pauses() { # [deep] pauses of each server of a cluster, and of two at once, lose nothing and repeat nothing

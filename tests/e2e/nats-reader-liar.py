@@ -11,6 +11,7 @@ import threading
 
 port, machine, lie = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 NAME = f"ktrace-{machine}"
+LEADERLESS = f"ktrace-{'7' * 32}"
 SESSION = "0123456789abcdef"
 INFO = {"server_id": "liar", "version": "2.9.10", "proto": 1, "headers": True, "max_payload": 1048576,
         "jetstream": True, "host": "127.0.0.1", "port": port}
@@ -19,6 +20,8 @@ INFO = {"server_id": "liar", "version": "2.9.10", "proto": 1, "headers": True, "
 def names():
     if lie == "endless":
         return {"total": 10**9, "offset": 0, "limit": 1024, "streams": [NAME] * 1024}
+    if lie == "leaderless":  # not a lie: a stream of a cluster that has lost its servers
+        return {"total": 2, "offset": 0, "limit": 1024, "streams": [LEADERLESS, NAME]}
     return {"total": 3, "offset": 0, "limit": 1024, "streams": [NAME, "../../etc", "ktrace-\x1b[31m"]}
 
 
@@ -58,6 +61,8 @@ def answer(client, sid, subject, reply, data):
         body = b"\xff\x00[{"
     elif "STREAM.NAMES" in subject:
         body = json.dumps(names()).encode()
+    elif LEADERLESS in subject:
+        body = b'{"error": {"code": 503, "err_code": 10008, "description": "JetStream system temporarily unavailable"}}'
     elif "STREAM.INFO" in subject:
         body = json.dumps(info()).encode()
     elif "STREAM.MSG.GET" in subject:
