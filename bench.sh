@@ -3,8 +3,8 @@
 # bench.sh: measures on this machine's kernel. See --help.
 set -eu -o pipefail
 cd "$(dirname "$0")"
-all=(boot consumer control decode fence filter flight latency metrics overhead page policy probes restart share ship
-        size steps workload)
+all=(boot consumer control decode fence filter fleet flight latency metrics overhead page policy probes restart share
+        ship size steps workload)
 # These have the goals, and take two minutes together.
 quick_names=(consumer decode latency overhead size steps)
 usage() {
