@@ -263,17 +263,10 @@ static void session_watch(Session *session) {
         session_start_notices(session);
 }
 
-/* The start has failed after the session had joined its shared instance. The plan still has the
- * result. */
-static void session_then_unjoined(Session *session, int result _unused_) {
-        session_conclude(session, SESSION_RUNNING, session->plan.result, &session->plan.reason);
-}
+/* The session gets its records from now on. */
+static void session_then_joined(Session *session, int result) {
+        Reason reason = {};
 
-static void session_then_started(Session *session, int result, const Reason *reason) {
-        if (result != 0 && share_has_joined(session->share)) {
-                session_leave_share(session, session_then_unjoined);
-                return;
-        }
         if (result == 0 && session->feed)
                 feed_add_inner_pids(
                                 session->feed, session->trace.inner.pids, session->trace.inner.n);
@@ -281,7 +274,14 @@ static void session_then_started(Session *session, int result, const Reason *rea
                 session_watch(session);
         if (result == 0 && session->spec->lifetime == LIFETIME_CLIENT)
                 session_set_timer(session, 0);
-        session_conclude(session, SESSION_RUNNING, result, reason);
+        session_conclude(session, SESSION_RUNNING, result, &reason);
+}
+
+static void session_then_started(Session *session, int result, const Reason *reason) {
+        if (result == 0)
+                session_join_share(session, session_then_joined);
+        else
+                session_conclude(session, SESSION_RUNNING, result, reason);
 }
 
 void session_resume(Session *session, SessionState state) {
@@ -332,17 +332,6 @@ static int session_take_members(Session *session) {
         return 0;
 }
 
-static void session_then_joined(Session *session, int result) {
-        Reason reason = {};
-
-        if (result < 0 || session->end != END_NOT) {
-                session_conclude(session, SESSION_CONFIGURED, result, &reason);
-                return;
-        }
-        trace_plan_start(&session->trace, &session->plan);
-        session_submit(session, session_then_started);
-}
-
 /* Everything is set and judged. The consumer gets the members before any event is turned on. */
 static void session_then_armed(Session *session, int result, const Reason *reason) {
         Reason closing = {};
@@ -366,7 +355,8 @@ static void session_then_armed(Session *session, int result, const Reason *reaso
         if (session->feed && feed_is_counting(session->feed))
                 (void)feed_ask_counts(
                                 session->feed, CONTROL_COUNTS_ALL, CONTROL_COUNTS_CONTINUE, -1);
-        session_join_share(session, session_then_joined);
+        trace_plan_start(&session->trace, &session->plan);
+        session_submit(session, session_then_started);
 }
 
 /* Begins a start or a stop now, or at the next second. */

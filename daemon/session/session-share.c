@@ -3,8 +3,10 @@
 /* Sessions that share an instance: who may, and the way in and out. The doors and the other verbs
  * of a session call it in the event loop. feed/share.c has the process that reads the instance.
  *
- * A start joins before the events are turned on, and a stop leaves after they are off for this
- * session. So a session gets what an instance of its own would have recorded. */
+ * A start joins when the events are on, so that a start that fails shows nothing of the others. It
+ * is answered afterwards. A stop leaves after the events are off for this session. So from the
+ * answer of its start to its stop, a session gets what an instance of its own would have recorded.
+ */
 
 #include "session/session-share.h"
 
