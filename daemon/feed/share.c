@@ -5,9 +5,9 @@
  * shares; trace/shared.c does the kernel's side on the worker thread.
  *
  * The daemon makes all pipes and memory: the reader fills the pools, and the viewers' stream
- * workers get descriptors that cannot write. Viewers whose grants are equal are a class and use one
- * pool. The reader gets the viewers when it has closed its sandbox, then the rings, then the
- * questions.
+ * workers get descriptors that cannot write. Viewers whose grants and layouts are equal are a class
+ * and use one pool. The reader gets the viewers when it has closed its sandbox, then the rings,
+ * then the questions.
  *
  * When the reader ends by itself, another one takes its place, with the same pipes and memory
  * (consumer/mux/viewer.c), and the questions that were not answered are asked again. The earlier
@@ -37,6 +37,7 @@
 #include "scope/process-cost.h"
 #include "trace/shared.h"
 #include "trace/trace-adopt.h"
+#include "trace/trace-layout.h"
 #include "trace/trace-rings.h"
 
 #define ANSWER_TIMEOUT_USEC 10000000
@@ -602,13 +603,15 @@ int share_take(Share *share,
         return 0;
 }
 
-/* Viewers with equal grants see the same records with the same cuts. */
+/* Viewers with equal grants and layouts see the same records with the same cuts. */
 static ShareClass *share_find_class(Share *share, const Trace *trace) {
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++) {
                 const ShareViewer *other = share->viewers[i];
 
-                if (other && other->class && !other->has_ended &&
-                                grant_is_same(other->trace->grant, trace->grant))
+                /* The worker thread still has the trace of a viewer that is being adopted. */
+                if (other && other->class && !other->has_ended && !other->is_pending &&
+                                grant_is_same(other->trace->grant, trace->grant) &&
+                                trace_layouts_are_same(other->trace, trace))
                         return other->class;
         }
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)

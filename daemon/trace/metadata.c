@@ -26,6 +26,7 @@
 #include "policy/grant-field.h"
 #include "trace/receipt.h"
 #include "trace/trace-borrow.h"
+#include "trace/trace-layout.h"
 #include "trace/trace-locate.h"
 #include "trace/trace-pairs.h"
 #include "trace/trace-statistics.h"
@@ -236,6 +237,7 @@ int metadata_add_event(json_object *events, const Trace *trace, const GrantEvent
         trace_locate(trace, event, &system, &name);
         int r = event_read_format(trace->tracefs, system, name, &text, &size);
         r = r ?: format_id(text, &id);
+        r = r ?: trace_learn_layout(trace, event, text, id);
         r = r ?: show_probe(trace, event, &text, &size);
         if (r < 0)
                 return r;

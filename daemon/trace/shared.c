@@ -295,6 +295,27 @@ static int shared_choose_filter(const Shared *shared, SharedEvent *event, const 
         return 0;
 }
 
+/* The reader would apply the cuts of the earlier event to the records of the new one. */
+bool trace_meets_stale_event(const Trace *trace, size_t i) {
+        const GrantEvent *granted = &trace->grant->events[i];
+        const TraceLayout *layout = &trace->layouts[i];
+        const Shared *shared = trace->shared;
+
+        for (size_t k = 0; k < shared->n_events; k++) {
+                const SharedEvent *event = &shared->events[k];
+                bool is_known = event->n > 0 && event->layout.digest[0];
+
+                if (is_known &&
+                                (event->layout.id == layout->id ||
+                                                event == shared_find(shared,
+                                                                         granted->system,
+                                                                         granted->name)) &&
+                                strcmp(event->layout.digest, layout->digest) != 0)
+                        return true;
+        }
+        return false;
+}
+
 int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter) {
         const GrantEvent *granted = &trace->grant->events[i];
         Shared *shared = trace->shared;
@@ -319,6 +340,8 @@ int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter) {
         if (r < 0)
                 return r;
         event->n = n;
+        if (on)
+                event->layout = trace->layouts[i];
         trace->is_wanted[i] = on;
         return 0;
 }

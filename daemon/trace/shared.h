@@ -3,14 +3,14 @@
 
 #include "interfaces/share.h"
 #include "kernel/instance.h"
-
-typedef struct Trace Trace;
+#include "trace/trace-layout.h"
 
 /* An event that viewers have enabled in a shared instance. */
 typedef struct SharedEvent {
         char *system, *name;
-        unsigned n;   /* viewers that want it */
-        char *filter; /* in the kernel; NULL: none */
+        unsigned n;         /* viewers that want it */
+        char *filter;       /* in the kernel; NULL: none */
+        TraceLayout layout; /* of the last one that has enabled it */
 } SharedEvent;
 
 /* One instance of the kernel for several traces. The worker thread owns it after its creation or
@@ -51,6 +51,9 @@ int trace_leave_shared(Trace *trace);
 /* Counts the viewers of the grant's event i. It is disabled when none is left. filter: what this
  * trace needs of the event; NULL: all of it, or it is disabled. */
 int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter);
+/* Returns whether another viewer has enabled the event, or one with its id, with another layout:
+ * the kernel has removed that one. */
+bool trace_meets_stale_event(const Trace *trace, size_t i);
 /* Opens the instance for an adopted trace. The first one makes the kernel agree with what all of
  * them want. Fails with -ENOENT if there is no such instance. */
 int trace_reopen_shared(Trace *trace);

@@ -71,11 +71,11 @@ void trace_forget_switch(Trace *trace) {
         trace->wants_off = trace->was_off = trace->is_asked = NULL;
 }
 
-static int set_event(Trace *trace, size_t i, bool off) {
-        return trace->is_live ? trace_enable(trace, i, !off) : 0;
+static int set_event(Trace *trace, size_t i, bool off, Reason *reason) {
+        return trace->is_live ? trace_enable(trace, i, !off, reason) : 0;
 }
 
-static int trace_change_switch_event(Trace *trace, size_t i, bool off) {
+static int trace_change_switch_event(Trace *trace, size_t i, bool off, Reason *reason) {
         const char *system, *name;
 
         trace_locate(trace, &trace->grant->events[i], &system, &name);
@@ -83,7 +83,7 @@ static int trace_change_switch_event(Trace *trace, size_t i, bool off) {
         if (trace->is_off[i] == off &&
                         !(trace->is_asked[i] && trace_event_has_window(trace, system, name)))
                 return 0;
-        int r = set_event(trace, i, off);
+        int r = set_event(trace, i, off, reason);
         if (r == 0)
                 trace->is_off[i] = off;
         return r;
@@ -102,7 +102,7 @@ static int remember_switch(Trace *trace) {
         return 0;
 }
 
-static int step_switch(void *context, Reason *reason _unused_) {
+static int step_switch(void *context, Reason *reason) {
         Trace *trace = context;
 
         int r = trace->was_off ? 0 : remember_switch(trace);
@@ -114,21 +114,24 @@ static int step_switch(void *context, Reason *reason _unused_) {
                 return 0;
         }
         size_t i = trace->next++;
-        r = trace_change_switch_event(trace, i, trace->wants_off[i]);
+        r = trace_change_switch_event(trace, i, trace->wants_off[i], reason);
         return r ?: PLAN_AGAIN;
 }
 
 static void undo_switch(void *context) {
         Trace *trace = context;
+        Reason ignored;
 
         trace->next = 0;
         for (size_t i = 0; trace->was_off && trace->is_off && i < trace->grant->n_events; i++)
-                (void)trace_change_switch_event(
-                                trace, i, trace->was_off[i]); /* it may be removed or unchanged */
+                (void)trace_change_switch_event(trace,
+                                i,
+                                trace->was_off[i],
+                                &ignored); /* it may be removed or unchanged */
         trace_forget_switch(trace);
 }
 
-int trace_step_switched_back(void *context, Reason *reason _unused_) {
+int trace_step_switched_back(void *context, Reason *reason) {
         Trace *trace = context;
 
         if (!trace->is_asked || trace->next == trace->grant->n_events) {
@@ -137,7 +140,8 @@ int trace_step_switched_back(void *context, Reason *reason _unused_) {
                 return 0;
         }
         size_t i = trace->next++;
-        int r = trace->is_asked[i] ? set_event(trace, i, trace->is_off && trace->is_off[i]) : 0;
+        int r = trace->is_asked[i] ? set_event(trace, i, trace->is_off && trace->is_off[i], reason)
+                                   : 0;
         return r ?: PLAN_AGAIN;
 }
 

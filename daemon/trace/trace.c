@@ -47,6 +47,7 @@
 #include "trace/trace-fence.h"
 #include "trace/trace-inner-pids.h"
 #include "trace/trace-kernel.h"
+#include "trace/trace-layout.h"
 #include "trace/trace-locate.h"
 #include "trace/trace-names.h"
 #include "trace/trace-pairs.h"
@@ -88,6 +89,8 @@ void trace_clear(Trace *trace) {
         free(trace->is_off);
         free(trace->is_wanted);
         trace->is_off = trace->is_wanted = NULL;
+        free(trace->layouts);
+        trace->layouts = NULL;
         trace_forget_switch(trace);
         close_cleanup(&trace->metadata_fd);
         close_cleanup(&trace->counts_fd);
@@ -293,7 +296,9 @@ int trace_step_marker(void *context, Reason *reason _unused_) {
 int trace_step_metadata(void *context, Reason *reason _unused_) {
         Trace *trace = context;
 
-        return metadata_make(trace, &trace->metadata_fd);
+        free(trace->layouts);
+        trace->layouts = calloc(trace->grant->n_events + 1, sizeof(*trace->layouts));
+        return trace->layouts ? metadata_make(trace, &trace->metadata_fd) : -ENOMEM;
 }
 
 static int step_unit(void *context, Reason *reason) {
@@ -452,22 +457,34 @@ static void undo_filters(void *context) {
         }
 }
 
-static int trace_enable_shared(Trace *trace, size_t i, bool on) {
+static int trace_enable_shared(Trace *trace, size_t i, bool on, Reason *reason) {
+        const GrantEvent *event = &trace->grant->events[i];
         _cleanup_free_ char *filter = NULL;
 
-        int r = on ? trace_join_filter(trace, &trace->grant->events[i], &filter) : 0;
+        if (on && trace_meets_stale_event(trace, i))
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "events: %s:%s has been registered again, and another session of "
+                                "the shared instance still has an earlier event in its place: "
+                                "stop that session, or create one with share=never",
+                                event->system,
+                                event->name);
+        int r = on ? trace_join_filter(trace, event, &filter) : 0;
         return r < 0 ? r : trace_switch_shared(trace, i, on, filter);
 }
 
-int trace_enable(Trace *trace, size_t i, bool on) {
+int trace_enable(Trace *trace, size_t i, bool on, Reason *reason) {
+        const GrantEvent *event = &trace->grant->events[i];
         const char *system, *name;
 
-        if (trace_is_shared(trace))
-                return trace_enable_shared(trace, i, on);
-        if (trace_is_borrowed(trace))
-                return trace_switch_borrowed(trace, i, on);
-        trace_locate(trace, &trace->grant->events[i], &system, &name);
-        return instance_enable_event(trace->instance, system, name, on);
+        int r = on ? trace_check_layout(trace, i, reason) : 0;
+        if (r != 0)
+                return r;
+        trace_locate(trace, event, &system, &name);
+        r = trace_is_shared(trace)     ? trace_enable_shared(trace, i, on, reason)
+            : trace_is_borrowed(trace) ? trace_switch_borrowed(trace, i, on)
+                                       : instance_enable_event(trace->instance, system, name, on);
+        return r == -ENOENT && on ? trace_refuse_event(event, "removed", reason) : r;
 }
 
 static int trace_step_events(void *context, Reason *reason) {
@@ -479,16 +496,10 @@ static int trace_step_events(void *context, Reason *reason) {
                 trace->next_trigger = 0;
                 return 0;
         }
-        const GrantEvent *event = &grant->events[trace->next++];
-        if (trace->is_off && trace->is_off[trace->next - 1])
+        size_t i = trace->next++;
+        if (trace->is_off && trace->is_off[i])
                 return PLAN_AGAIN;
-        int r = trace_enable(trace, trace->next - 1, true);
-        if (r == -ENOENT)
-                return reason_set(reason,
-                                KT_E_NO_SUCH_EVENT,
-                                "events: %s:%s has been removed since the session was made",
-                                event->system,
-                                event->name);
+        int r = trace_enable(trace, i, true, reason);
         return r ?: PLAN_AGAIN;
 }
 

@@ -82,8 +82,9 @@ struct Trace {
         int *stats_fds; /* per_cpu/cpuN/stats of n_cpus; reading takes no kernel lock */
         int pipe_fd;    /* trace_pipe, only to be polled (activity.c); -1: must not be open */
         int metadata_fd;
-        int counts_fd;     /* plan for a counting consumer; -1: none */
-        int conditions_fd; /* filters, for the reader of a shared instance; -1: none */
+        TraceLayout *layouts; /* of the grant's events, as in the metadata; NULL: unknown */
+        int counts_fd;        /* plan for a counting consumer; -1: none */
+        int conditions_fd;    /* filters, for the reader of a shared instance; -1: none */
         int marker_fd;
         uint32_t marker_id; /* id of the event of marks */
         bool has_list;      /* the pid list has entries, with the sentinel */
@@ -143,8 +144,9 @@ void trace_init(Trace *trace);
 /* Frees memory and closes fds; does not remove the kernel's instance. */
 void trace_clear(Trace *trace);
 
-/* Enables or disables the grant's event i. */
-int trace_enable(Trace *trace, size_t i, bool on);
+/* Enables or disables the grant's event i. Enabling fails with KT_E_NO_SUCH_EVENT and the reason if
+ * the kernel does not have the event of the metadata any more. */
+int trace_enable(Trace *trace, size_t i, bool on, Reason *reason);
 /* Disables all events, the lifetimes last. No record can arrive after it. Returns 0 or -errno. */
 int trace_disable_all(const Trace *trace);
 

@@ -131,6 +131,49 @@ static void test_tracer(Fixture *f, gconstpointer userdata) {
         g_assert_nonnull(strstr(stopped, "-functions-patched"));
 }
 
+#define FORMAT(id, fields) "name: sched_switch\nID: " id "\nformat:\n" fields "\nprint fmt: \"\"\n"
+#define COMMON             "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
+
+/* The kernel has removed the event of a stopped session and registered it again. Another layout or
+ * id does not fit the metadata; another print format does. */
+static void test_registered_again(Fixture *f, gconstpointer userdata) {
+        static const char *const changed[] = {
+                FORMAT("7", COMMON "\tfield:int b;\toffset:8;\tsize:4;\tsigned:1;\n"),
+                FORMAT("8", COMMON "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n"),
+        };
+        static const char same[] =
+                        FORMAT("7", COMMON "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n");
+        Call call;
+
+        (void)userdata;
+        fake_kernel_add_event("sched", "sched_switch", same);
+        Session *session = make(f, true);
+        fixture_stop(f, &call, session);
+        fixture_wait(f, &call);
+        for (size_t i = 0; i < G_N_ELEMENTS(changed); i++) {
+                fake_kernel_add_event("sched", "sched_switch", changed[i]);
+                fixture_start(f, &call, session);
+                fixture_wait(f, &call);
+                g_assert_cmpint(call.result, ==, KT_E_NO_SUCH_EVENT);
+                g_assert_nonnull(
+                                strstr(call.reason.text, "sched:sched_switch has been registered"));
+                g_assert_cmpint(session_get_state(session), ==, SESSION_STOPPED);
+        }
+        g_autofree char *printed = g_strdup_printf("%s\tand more", same);
+        fake_kernel_add_event("sched", "sched_switch", printed);
+        fixture_start(f, &call, session);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        fixture_switch(f, &call, session, "sched:sched_switch", false);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, 0);
+        fake_kernel_add_event("sched", "sched_switch", changed[0]);
+        fixture_switch(f, &call, session, "sched:sched_switch", true);
+        fixture_wait(f, &call);
+        g_assert_cmpint(call.result, ==, KT_E_NO_SUCH_EVENT);
+        g_assert_cmpint(session_get_state(session), ==, SESSION_RUNNING);
+}
+
 #define ADD(path, function) \
         g_test_add("/change/" path, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
@@ -141,5 +184,6 @@ int main(int argc, char **argv) {
         ADD("sizes-that-cannot-be", test_bounds);
         ADD("the-size-counts", test_quota);
         ADD("a-tracer-runs-from-start-to-stop", test_tracer);
+        ADD("an-event-is-registered-again", test_registered_again);
         return g_test_run();
 }

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Sessions that share an instance, with the reader of the instance in the hand of the test: what
+ * the daemon tells it, and how long the daemon waits for it. */
+
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "session-fixture.h"
+
+#include "base/fd.h"
+#include "interfaces/control.h"
+#include "interfaces/share.h"
+#include "session/registry.h"
+#include "session/session-state.h"
+
+#define READERS_MAX 2
+#define SLOW_USEC   (11 * G_USEC_PER_SEC) /* the daemon waits for ten seconds */
+
+/* What the readers got. */
+typedef struct Told {
+        unsigned n_classes, n_views, n_joins, n_rings;
+        uint32_t class;  /* of the last viewer */
+        uint32_t off[4]; /* ids of the last EVENTS */
+        size_t n_off;
+        uint32_t asks[256], n_asks; /* viewers of JOINs that were not answered */
+} Told;
+
+static int listener = -1, readers[READERS_MAX];
+static unsigned n_readers;
+static bool is_mute; /* the readers do not answer JOIN */
+static Told told;
+
+/* As systemd does for ktrace-consumer.socket. */
+static void set_up(Fixture *f, gconstpointer userdata) {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+        fixture_set_up(f, userdata);
+        g_assert_cmpuint(strlen(f->worker_path), <, sizeof(address.sun_path));
+        strcpy(address.sun_path, f->worker_path);
+        listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        g_assert_no_errno(bind(listener, (struct sockaddr *)&address, sizeof(address)));
+        g_assert_no_errno(listen(listener, 4));
+        n_readers = 0;
+        is_mute = false;
+        told = (Told){};
+}
+
+static void tear_down(Fixture *f, gconstpointer userdata) {
+        close(listener);
+        for (unsigned i = 0; i < n_readers; i++)
+                if (readers[i] >= 0)
+                        close(readers[i]);
+        (void)g_unlink(f->worker_path);
+        fixture_tear_down(f, userdata);
+}
+
+static void say(int reader, ControlType type, uint32_t number) {
+        const ControlMessage message = {
+                .type = type, .version = CONTROL_VERSION, .viewer = { .number = number }
+        };
+
+        g_assert_cmpint(send(reader, &message, sizeof(message), MSG_NOSIGNAL), ==, sizeof(message));
+}
+
+static void take_events(const int *fds, size_t n_fds) {
+        told.n_off = 0;
+        if (n_fds == 0)
+                return;
+        ssize_t size = read(fds[0], told.off, sizeof(told.off));
+        g_assert_cmpint(size, >, 0);
+        told.n_off = (size_t)size / sizeof(told.off[0]);
+}
+
+static void take_message(int reader, const ControlMessage *message, const int *fds, size_t n_fds) {
+        switch (message->type) {
+        case CONTROL_SHARE:
+                say(reader, CONTROL_READY, 0);
+                break;
+        case CONTROL_CLASS:
+                told.n_classes++;
+                break;
+        case CONTROL_VIEWER:
+                told.n_views++;
+                told.class = message->viewer.class;
+                break;
+        case CONTROL_EVENTS:
+                take_events(fds, n_fds);
+                break;
+        case CONTROL_RINGS:
+                told.n_rings++;
+                break;
+        case CONTROL_JOIN:
+                told.n_joins++;
+                if (is_mute)
+                        told.asks[told.n_asks++] = message->viewer.number;
+                else
+                        say(reader, CONTROL_JOINED, message->viewer.number);
+                break;
+        case CONTROL_LEAVE:
+                say(reader, CONTROL_LEFT, message->viewer.number);
+                break;
+        default:
+                break;
+        }
+}
+
+static void run_readers(void) {
+        int reader = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (reader >= 0) {
+                g_assert_cmpuint(n_readers, <, READERS_MAX);
+                readers[n_readers++] = reader;
+        }
+        for (unsigned i = 0; i < n_readers; i++) {
+                ControlMessage message;
+                int fds[FD_SEND_MAX];
+                size_t n_fds = 0;
+
+                while (fd_receive(readers[i],
+                                       &message,
+                                       sizeof(message),
+                                       fds,
+                                       G_N_ELEMENTS(fds),
+                                       &n_fds) == sizeof(message)) {
+                        take_message(readers[i], &message, fds, n_fds);
+                        while (n_fds > 0)
+                                close(fds[--n_fds]);
+                }
+        }
+}
+
+static void turn(Fixture *f) {
+        g_assert_cmpint(sd_event_run(f->event, 10000), >=, 0);
+        run_readers();
+}
+
+static int await(Fixture *f, Call *call) {
+        gint64 end = g_get_monotonic_time() + 2 * SLOW_USEC;
+
+        while (!call->is_answered && g_get_monotonic_time() < end)
+                turn(f);
+        g_assert_true(call->is_answered);
+        return call->result;
+}
+
+#define SPEC(clock, event)                                                                      \
+        "{\"scope\":\"system\",\"clock\":\"" clock "\",\"share\":\"auto\",\"events\":[\"" event \
+        "\",\"raw_syscalls:sys_enter\"],\"lifetime\":\"linger\"}"
+#define EVENT "sched:sched_switch"
+
+static Session *create(Fixture *f, const char *spec) {
+        Call call;
+
+        fixture_create(f, &call, 0, ":1.1", spec);
+        g_assert_cmpint(await(f, &call), ==, 0);
+        return call.session;
+}
+
+static int start(Fixture *f, Session *session) {
+        Call call;
+
+        fixture_start(f, &call, session);
+        int r = await(f, &call);
+        if (r != 0)
+                g_test_message("%s", call.reason.text);
+        return r;
+}
+
+static void switch_event(Fixture *f, Session *session, bool on) {
+        Call call;
+
+        fixture_switch(f, &call, session, EVENT, on);
+        g_assert_cmpint(await(f, &call), ==, 0);
+}
+
+static void change_event(uint32_t id, const char *field) {
+        g_autofree char *format = g_strdup_printf(
+                        "name: sched_switch\nID: %u\nformat:\n"
+                        "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
+                        "\tfield:int %s;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n",
+                        id,
+                        field);
+
+        fake_kernel_add_event("sched", "sched_switch", format);
+}
+
+/* An event was registered again with another layout, while a session has the earlier one. */
+static void test_registered_again(Fixture *f, gconstpointer userdata) {
+        (void)userdata;
+        change_event(77, "a");
+        Session *first = create(f, SPEC("mono", EVENT));
+        Session *like = create(f, SPEC("mono", EVENT));
+        turn(f);
+        g_assert_cmpuint(told.n_classes, ==, 1);
+        g_assert_cmpint(start(f, first), ==, 0);
+        change_event(77, "b");
+        g_assert_cmpint(start(f, like), ==, KT_E_NO_SUCH_EVENT);
+        Session *later = create(f, SPEC("mono", EVENT));
+        for (unsigned i = 0; i < 100 && told.n_views < 3; i++)
+                turn(f);
+        g_assert_cmpuint(told.n_classes, ==, 2);
+        g_assert_cmpuint(told.class, ==, 1);
+        /* The first one still gets the records with this id, with the cuts of the other layout. */
+        g_assert_cmpint(start(f, later), ==, KT_E_BUSY);
+        switch_event(f, first, false);
+        g_assert_cmpint(start(f, later), ==, 0);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        if (geteuid() != 0) {
+                g_print("1..0 # SKIP only root listens where the daemon connects to\n");
+                return 0;
+        }
+#define ADD(path, test) g_test_add("/share/" path, Fixture, NULL, set_up, test, tear_down)
+        ADD("an-event-is-registered-again", test_registered_again);
+        return g_test_run();
+}
