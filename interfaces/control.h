@@ -158,6 +158,9 @@
  *                                   <-      LEFT         it is refused; a question about it is not
  *                                           answered
  *   RINGS                            ->     as above
+ *   EVENTS {memfd of ids, or none}   ->     the viewer does not get these events from now on, and
+ *                                           gets all others of its class. The answer is that to
+ *                                           the JOIN that follows
  *   JOIN                             ->     the viewer gets what is recorded from now on
  *                                   <-      JOINED
  *   LEAVE                            ->     no longer: what was recorded before is read
@@ -171,7 +174,7 @@
  *
  *   VIEW {entries, finished, pool, memory}  -> */
 #define CONTROL_FD       3 /* of the consumer's end; its seccomp filter relies on the number */
-#define CONTROL_VERSION  12
+#define CONTROL_VERSION  13
 #define CONTROL_TEXT_MAX SINK_TEXT_MAX
 #define CONTROL_NAME_MAX 520 /* a marker: "PROVIDER:NAME" and its NUL */
 
@@ -200,6 +203,7 @@ typedef enum ControlType {
         CONTROL_SHARE,
         CONTROL_CLASS,
         CONTROL_VIEWER,
+        CONTROL_EVENTS,
         CONTROL_JOIN,
         CONTROL_LEAVE,
         CONTROL_UNVIEW,
@@ -529,8 +533,9 @@ typedef struct ControlMessage {
                 struct {
                         uint32_t number; /* below SHARE_VIEWERS_MAX */
                         uint32_t class;
-                } viewer; /* JOIN, LEAVE, UNVIEW, JOINED, LEFT: only the number. VIEWER: fds: the
-                           pipe of entries, the pipe of finished entries, the memory */
+                } viewer; /* EVENTS, JOIN, LEAVE, UNVIEW, JOINED, LEFT: only the number. EVENTS: fd:
+                           uint32_t[], or none. VIEWER: fds: the pipe of entries, the pipe of
+                           finished entries, the memory */
 
                 struct {
                         uint32_t table;

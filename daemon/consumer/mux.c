@@ -2,8 +2,9 @@
 
 /* The role of ktrace-consumer that reads one instance for several sessions, the viewers. The daemon
  * starts it with SHARE (control.h). Each batch of a ring is copied and cleaned once for each class
- * of viewers (class.c), and each viewer gets its place in the class's pool (viewer.c). A viewer
- * with a mark in the batch gets a copy of its own.
+ * of viewers (class.c), and each viewer gets its place in the class's pool (viewer.c). Viewers that
+ * have turned off other events of the class get another copy, and so does a viewer with a mark in
+ * the batch.
  *
  * No viewer can delay this process: it writes only to pipes that do not block. Wake-ups are those
  * of a stream worker (consumer.c): by fill level while there is much data, by the first event when
@@ -76,12 +77,10 @@ static void mux_set_active(Mux *mux, bool active) {
         mux_set_tick(mux, active);
 }
 
-static bool mux_has_viewers(const Mux *mux, const Class *class) {
-        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
-                if (mux->viewers[i] && mux->viewers[i]->is_joined &&
-                                mux->viewers[i]->class == class)
-                        return true;
-        return false;
+/* Returns whether the viewer gets the same pieces as another one. */
+static bool mux_is_like(const MuxViewer *viewer, const MuxViewer *other) {
+        return viewer && viewer->is_joined && viewer->class == other->class &&
+               viewer->off == other->off;
 }
 
 /* A mark is copied for its own viewer only, together with the batch around it, so that the viewer
@@ -95,29 +94,41 @@ static void mux_pass_marked(Mux *mux, unsigned cpu, const Source *source, unsign
         class_settle(viewer->class, &piece);
 }
 
-static void mux_pass_to(Mux *mux, Class *class, unsigned cpu, const Source *source) {
+/* Passes the batch to this viewer and to those that get the same. */
+static void mux_pass_to(Mux *mux, unsigned first, unsigned cpu, Source source) {
+        const MuxViewer *one = mux->viewers[first];
         Piece piece;
 
-        class_fill(class, source, EXTRACT_NO_VIEWER, &piece);
-        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++) {
-                MuxViewer *viewer = mux->viewers[i];
-
-                if (!viewer || !viewer->is_joined || viewer->class != class)
+        source.off = one->off ? one->off->bits : NULL;
+        class_fill(one->class, &source, EXTRACT_NO_VIEWER, &piece);
+        for (unsigned i = first; i < SHARE_VIEWERS_MAX; i++) {
+                if (!mux_is_like(mux->viewers[i], one))
                         continue;
                 if (piece.mark_viewers >> i & 1)
-                        mux_pass_marked(mux, cpu, source, i);
+                        mux_pass_marked(mux, cpu, &source, i);
                 else
-                        mux_viewer_put(viewer, cpu, mux->rings.ring[cpu].last.read, &piece);
+                        mux_viewer_put(mux->viewers[i],
+                                        cpu,
+                                        mux->rings.ring[cpu].last.read,
+                                        &piece);
         }
-        class_settle(class, &piece);
+        class_settle(one->class, &piece);
+}
+
+/* Returns whether a viewer before this one gets the same. */
+static bool mux_has_like(const Mux *mux, unsigned number) {
+        for (unsigned i = 0; i < number; i++)
+                if (mux_is_like(mux->viewers[i], mux->viewers[number]))
+                        return true;
+        return false;
 }
 
 static void mux_pass(Mux *mux, unsigned cpu, size_t size) {
-        const Source source = { cpu, mux->batch, size, mux->subbuf_size, mux->scratch };
+        const Source source = { cpu, mux->batch, size, mux->subbuf_size, mux->scratch, NULL };
 
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
-                if (mux->classes[i] && mux_has_viewers(mux, mux->classes[i]))
-                        mux_pass_to(mux, mux->classes[i], cpu, &source);
+                if (mux->viewers[i] && mux->viewers[i]->is_joined && !mux_has_like(mux, i))
+                        mux_pass_to(mux, i, cpu, source);
 }
 
 static MuxPlace mux_get_place(const Ring *ring) {
@@ -367,6 +378,30 @@ static int mux_switch_viewer(Mux *mux, uint32_t number, bool on) {
         return order_answer(mux->control_fd, &answer);
 }
 
+/* Viewers with equal sets use the same object, so that they get the same pieces. */
+static EventSet *mux_share_set(const Mux *mux, EventSet *set) {
+        for (unsigned i = 0; set && i < SHARE_VIEWERS_MAX; i++)
+                if (mux->viewers[i] && event_set_is_same(mux->viewers[i]->off, set)) {
+                        event_set_drop(set);
+                        return event_set_hold(mux->viewers[i]->off);
+                }
+        return set;
+}
+
+/* What was recorded before belongs to the events that were on until now. */
+static int mux_on_events(Mux *mux, uint32_t number, const int *fds, size_t n_fds) {
+        EventSet *set = NULL;
+
+        int r = mux_read(mux, false);
+        r = r < 0 || n_fds == 0 ? r : event_set_read(fds[0], &set);
+        if (r < 0)
+                return r;
+        set = mux_share_set(mux, set);
+        event_set_drop(mux->viewers[number]->off);
+        mux->viewers[number]->off = set;
+        return 0;
+}
+
 static int mux_handle(Mux *mux, const ControlMessage *message, int *fds, size_t n_fds) {
         uint32_t number = message->viewer.number;
 
@@ -379,6 +414,7 @@ static int mux_handle(Mux *mux, const ControlMessage *message, int *fds, size_t 
                 return mux_on_viewer(mux, message, fds, n_fds);
         case CONTROL_ADOPT:
                 return mux_on_adopt(mux, message->adopt.viewers);
+        case CONTROL_EVENTS:
         case CONTROL_JOIN:
         case CONTROL_LEAVE:
         case CONTROL_UNVIEW:
@@ -386,6 +422,8 @@ static int mux_handle(Mux *mux, const ControlMessage *message, int *fds, size_t 
                         return -EBADMSG;
                 if (!mux->viewers[number]) /* it was refused, and the daemon knows */
                         return 0;
+                if (message->type == CONTROL_EVENTS)
+                        return mux_on_events(mux, number, fds, n_fds);
                 if (message->type != CONTROL_UNVIEW)
                         return mux_switch_viewer(mux, number, message->type == CONTROL_JOIN);
                 mux_end_viewer(mux, number);

@@ -64,6 +64,8 @@ struct ShareViewer {
         bool is_told;      /* the reader knows it */
         bool has_joined, has_ended;
         ControlType wanted; /* JOIN or LEAVE, until it is answered; 0: none */
+        int off;            /* memfd of ids: the events that its session has off; -1: none */
+        int wanted_off;     /* the same from the answer to JOIN on */
         bool is_asked;      /* the reader has got it */
         ShareThen then;
         ShareEnds ends;
@@ -218,6 +220,18 @@ static void share_tell_class(Share *share, const ShareViewer *viewer) {
         class->is_told = r == 0;
 }
 
+static void share_tell_events(Share *share, const ShareViewer *viewer, int off) {
+        const ControlMessage message = { .type = CONTROL_EVENTS,
+                .viewer = { .number = viewer->number } };
+        _cleanup_close_ int fd = -1;
+
+        int r = off >= 0 ? fd_reopen(off, &fd) : 0;
+        if (r == 0)
+                share_send(share, &message, &fd, fd >= 0 ? 1 : 0);
+        else
+                feed_link_set_timer(&share->link, 1);
+}
+
 static void share_tell(Share *share, ShareViewer *viewer) {
         const ControlMessage message = {
                 .type = CONTROL_VIEWER,
@@ -232,6 +246,7 @@ static void share_tell(Share *share, ShareViewer *viewer) {
                 share_send(share, &message, (int[]){ ends->entries, ends->finished, memory }, 3);
         else
                 feed_link_set_timer(&share->link, 1);
+        share_tell_events(share, viewer, viewer->off);
         viewer->is_told = true;
 }
 
@@ -240,6 +255,8 @@ static void share_ask(Share *share, ShareViewer *viewer) {
         bool is_first = !share->n_asked++;
 
         viewer->is_asked = true;
+        if (viewer->wanted == CONTROL_JOIN)
+                share_tell_events(share, viewer, viewer->wanted_off);
         share_send(share,
                         &(ControlMessage){ .type = viewer->wanted,
                                         .viewer = { .number = viewer->number } },
@@ -336,6 +353,11 @@ static void share_refuse(Share *share, ShareViewer *viewer) {
                 share_free(share);
 }
 
+static void share_take_events(ShareViewer *viewer) {
+        close_cleanup(&viewer->off);
+        viewer->off = TAKE_FD(viewer->wanted_off);
+}
+
 static void share_on_answer(Share *share, const ControlMessage *message) {
         uint32_t number = message->viewer.number;
         ControlType wanted = message->type == CONTROL_JOINED ? CONTROL_JOIN : CONTROL_LEAVE;
@@ -352,6 +374,8 @@ static void share_on_answer(Share *share, const ControlMessage *message) {
         ShareThen then = viewer->then;
         void *userdata = viewer->userdata;
         viewer->has_joined = wanted == CONTROL_JOIN;
+        if (viewer->has_joined)
+                share_take_events(viewer);
         viewer->wanted = 0;
         viewer->is_asked = false;
         share_note_answer(share);
@@ -394,10 +418,12 @@ static void share_learn_told(Share *share, uint64_t told) {
 
                 if (!(told >> i & 1))
                         continue;
-                if (viewer && viewer->is_adopted && !viewer->has_ended)
-                        viewer->is_told = viewer->class->is_told = true;
-                else /* it has ended since */
+                if (!viewer || !viewer->is_adopted || viewer->has_ended) { /* it has ended since */
                         share_tell_end(share, i);
+                        continue;
+                }
+                viewer->is_told = viewer->class->is_told = true;
+                share_tell_events(share, viewer, viewer->off); /* perhaps while it was switched */
         }
 }
 
@@ -557,7 +583,12 @@ static int share_add_viewer(Share *share, unsigned number, Trace *trace, ShareVi
         if (!viewer)
                 return -ENOMEM;
         *viewer = (ShareViewer){
-                .share = share, .trace = trace, .number = number, .ends = SHARE_ENDS_NONE
+                .share = share,
+                .trace = trace,
+                .number = number,
+                .off = -1,
+                .wanted_off = -1,
+                .ends = SHARE_ENDS_NONE,
         };
         share->viewers[number] = viewer;
         share->n_viewers++;
@@ -657,6 +688,23 @@ int share_begin(ShareViewer *viewer, Reason *reason) {
         return 0;
 }
 
+/* Lists the events that the session has off. No plan of its trace is in flight. */
+static int share_list_off(const Trace *trace, int *ret_fd) {
+        _cleanup_free_ uint32_t *ids = calloc(trace->grant->n_events + 1, sizeof(*ids));
+        size_t n = 0;
+
+        if (!ids)
+                return -ENOMEM;
+        for (size_t i = 0; trace->is_off && trace->layouts && i < trace->grant->n_events; i++)
+                if (trace->is_off[i] && trace->layouts[i].digest[0])
+                        ids[n++] = trace->layouts[i].id;
+        close_cleanup(ret_fd);
+        if (n == 0)
+                return 0;
+        *ret_fd = fd_memfd_sealed("events-off", ids, n * sizeof(*ids));
+        return MIN_OF(*ret_fd, 0);
+}
+
 static void share_request(ShareViewer *viewer, ControlType wanted, ShareThen then) {
         Share *share = viewer->share;
 
@@ -670,7 +718,12 @@ static void share_request(ShareViewer *viewer, ControlType wanted, ShareThen the
 }
 
 void share_join(ShareViewer *viewer, ShareThen then) {
-        share_request(viewer, CONTROL_JOIN, then);
+        int r = share_list_off(viewer->trace, &viewer->wanted_off);
+
+        if (r < 0)
+                then(r, viewer->userdata);
+        else
+                share_request(viewer, CONTROL_JOIN, then);
 }
 
 void share_leave(ShareViewer *viewer, ShareThen then) {
@@ -763,6 +816,8 @@ ShareViewer *share_viewer_free(ShareViewer *viewer) {
         share_end(viewer);
         viewer->trace->viewed = NULL;
         share_ends_clear(&viewer->ends);
+        close_cleanup(&viewer->off);
+        close_cleanup(&viewer->wanted_off);
         share->viewers[viewer->number] = NULL;
         free(viewer);
         if (--share->n_viewers == 0 && !share->is_adopting)
@@ -992,8 +1047,11 @@ void share_resume(ShareViewer *viewer) {
         if (!viewer || !viewer->is_pending)
                 return;
         viewer->is_pending = false;
-        if (viewer->trace->marker_id > 0)
+        if (viewer->trace->marker_id > 0) {
                 share_learn(share, viewer->trace);
+                if (share_list_off(viewer->trace, &viewer->off) < 0)
+                        share_fail(share, "the events of a session that it has off are unknown");
+        }
         if (--share->n_pending == 0)
                 share_resume_reader(share);
 }

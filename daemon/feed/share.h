@@ -70,7 +70,8 @@ void share_leave_all(const struct ShareList *list);
 /* The trace is in the kernel: its stream may be opened from now on. */
 int share_begin(ShareViewer *viewer, Reason *reason);
 /* The viewer gets what is recorded from now on, or no longer. `then` is called once, perhaps before
- * this returns; by then everything older has been passed on. */
+ * this returns; by then everything older has been passed on. A viewer that has joined joins again
+ * when its session has turned events on or off. */
 void share_join(ShareViewer *viewer, ShareThen then);
 void share_leave(ShareViewer *viewer, ShareThen then);
 bool share_has_joined(const ShareViewer *viewer);

@@ -19,6 +19,7 @@
 #include "session/quota.h"
 #include "session/registry.h"
 #include "session/session-run.h"
+#include "session/session-share.h"
 #include "session/session-stream.h"
 #include "trace/trace-borrow.h"
 #include "trace/trace-change.h"
@@ -72,9 +73,19 @@ static int switch_matching(Session *session, const char *pattern, bool on, Reaso
                         pattern);
 }
 
+/* The session gets the events that are on from now on. */
+static void session_then_joined_again(Session *session, int result) {
+        Reason reason = {};
+
+        session_conclude(session, session->state, result, &reason);
+}
+
 static void session_then_switched(Session *session, int result, const Reason *reason) {
         session_end_inner_pids(session);
-        session_conclude(session, session->state, result, reason);
+        if (result == 0 && share_has_joined(session->share))
+                session_join_share(session, session_then_joined_again);
+        else
+                session_conclude(session, session->state, result, reason);
 }
 
 int session_switch_events(Session *session,

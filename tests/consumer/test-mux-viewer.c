@@ -15,6 +15,7 @@
 
 #include "page-builder.h"
 
+#include "base/fd.h"
 #include "consumer/mux/viewer.h"
 #include "consumer/view.h"
 
@@ -197,6 +198,42 @@ static void test_next_worker(void) {
         view_finish(&rig.view);
         mux_viewer_collect(rig.viewer);
         g_assert_cmpuint(rig.class->blocks.n_used, ==, 0);
+        rig_clear(&rig);
+}
+
+/* What a viewer has turned off is left out for it, and only for it. */
+static void test_off(void) {
+        const uint32_t ids[] = { EVENT_ID, EXTRACT_IDS - 1 }, wrong = EXTRACT_IDS;
+        _cleanup_close_ int fd = fd_memfd_sealed("off", ids, sizeof(ids));
+        _cleanup_close_ int wrong_fd = fd_memfd_sealed("off", &wrong, sizeof(wrong));
+        uint8_t page[PAGE_SIZE_TEST], scratch[PAGE_SIZE_TEST];
+        EventSet *set = NULL, *same = NULL;
+        PageBuilder builder;
+        Piece piece;
+        Rig rig;
+
+        rig_init(&rig);
+        page_begin(&builder, page);
+        page_add_record(&builder, EVENT_ID, 1, 16);
+        page_end(&builder, 0);
+        Source source = {
+                0, page, page_get_used(page, sizeof(page)), PAGE_SIZE_TEST, scratch, NULL
+        };
+        class_fill(rig.class, &source, EXTRACT_NO_VIEWER, &piece);
+        g_assert_cmpuint(piece.n_records, ==, 1);
+        class_settle(rig.class, &piece);
+        g_assert_cmpint(event_set_read(wrong_fd, &set), ==, -EBADMSG);
+        g_assert_cmpint(event_set_read(fd, &set), ==, 0);
+        g_assert_cmpint(lseek(fd, 0, SEEK_SET), ==, 0);
+        g_assert_cmpint(event_set_read(fd, &same), ==, 0);
+        g_assert_true(event_set_is_same(set, same));
+        g_assert_false(event_set_is_same(set, NULL));
+        source.off = set->bits;
+        class_fill(rig.class, &source, EXTRACT_NO_VIEWER, &piece);
+        g_assert_cmpuint(piece.n_records, ==, 0);
+        class_settle(rig.class, &piece);
+        event_set_drop(set);
+        event_set_drop(same);
         rig_clear(&rig);
 }
 
@@ -390,6 +427,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/mux-viewer/slow", test_slow);
         g_test_add_func("/mux-viewer/hostile", test_hostile);
         g_test_add_func("/mux-viewer/flood", test_flood);
+        g_test_add_func("/mux-viewer/off", test_off);
         g_test_add_func("/mux-viewer/next-worker", test_next_worker);
         g_test_add_func("/mux-viewer/killed", test_killed);
         g_test_add_func("/mux-viewer/held", test_held);

@@ -44,3 +44,42 @@ case_share_registered() { # an event that the kernel has registered again is not
         refused 1 'again has been removed since' ktracectl start own
         for name in one own; do ktracectl destroy $name; done
 }
+
+# stream_of SESSION: reads its stream into SESSION.kts in the background.
+stream_of() {
+        background ktracectl stream "$1" -o "$1.kts"
+        streams[$1]=$BACKGROUND
+}
+declare -A streams=()
+
+has_other_reader() { ktracectl status --json=short | jq -e ".daemon.shares[0].pid | . != null and . != $reader"; }
+case_share_off() { # an event that is off for a session does not come, while another session of the instance has it on
+        viewer one -e raw_syscalls:sys_exit
+        viewers[two]=0
+        ktracectl create two -a --share --lifetime linger -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit --off
+        stream_of two
+        ktracectl start two
+        "$TARGET" calls 100 1000
+        ktracectl set two raw_syscalls:sys_exit on
+        "$TARGET" calls 10 1000
+        ktracectl set two raw_syscalls:sys_exit off
+        reader=$(ktracectl status --json=short | jq '.daemon.shares[0].pid')
+        kill -KILL "$reader"
+        within 20 has_other_reader || fail "no other reader"
+        "$TARGET" calls 100 1000
+        ktracectl mark two last
+        ktracectl set two raw_syscalls:sys_enter off
+        "$TARGET" calls 100 1000
+        ktracectl stop two
+        ktracectl set two raw_syscalls:sys_enter on
+        ktracectl start two
+        "$TARGET" calls 1 1000
+        ktracectl destroy two
+        wait "${streams[two]}"
+        unset 'viewers[two]'
+        viewer_ends one
+        same 311 "$(calls_in one.kts sys_exit)" "returns of one"
+        same 10 "$(calls_in two.kts sys_exit)" "returns of two"
+        same 211 "$(calls_in two.kts sys_enter)" "calls of two"
+        same 1 "$(count two.kts '.event == "print"')" "marks of two"
+}

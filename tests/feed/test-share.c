@@ -179,6 +179,34 @@ static void switch_event(Fixture *f, Session *session, bool on) {
         g_assert_cmpint(await(f, &call), ==, 0);
 }
 
+static void kill_reader(void) {
+        close(readers[0]);
+        readers[0] = -1;
+}
+
+/* The reader knows what is off before the call is answered, and the next reader from the beginning.
+ */
+static void test_switched(Fixture *f, gconstpointer userdata) {
+        Session *session = create(f, SPEC("mono", EVENT));
+
+        (void)userdata;
+        g_assert_cmpint(start(f, session), ==, 0);
+        g_assert_cmpuint(told.n_off, ==, 0);
+        g_assert_cmpuint(told.n_joins, ==, 1);
+        switch_event(f, session, false);
+        g_assert_cmpuint(told.n_off, ==, 1);
+        g_assert_cmpuint(told.n_joins, ==, 2);
+        kill_reader();
+        told.n_off = 0;
+        while (told.n_rings < 2)
+                turn(f);
+        g_assert_cmpuint(told.n_views, ==, 2);
+        g_assert_cmpuint(told.n_off, ==, 1);
+        switch_event(f, session, true);
+        g_assert_cmpuint(told.n_off, ==, 0);
+        g_assert_cmpuint(told.n_joins, ==, 3);
+}
+
 static void change_event(uint32_t id, const char *field) {
         g_autofree char *format = g_strdup_printf(
                         "name: sched_switch\nID: %u\nformat:\n"
@@ -219,6 +247,7 @@ int main(int argc, char **argv) {
                 return 0;
         }
 #define ADD(path, test) g_test_add("/share/" path, Fixture, NULL, set_up, test, tear_down)
+        ADD("the-reader-knows-what-is-off", test_switched);
         ADD("an-event-is-registered-again", test_registered_again);
         return g_test_run();
 }

@@ -127,6 +127,7 @@ static Extract class_extract(const Class *class,
                 uint8_t *out) {
         Extract extract = {
                 .choice = &class->choice,
+                .off = source->off,
                 .viewer = viewer,
                 .cpu = source->cpu,
                 .out = out,

@@ -14,13 +14,14 @@ typedef struct Class {
         unsigned n_viewers;
 } Class;
 
-/* The sub-buffers of one CPU, as they were read. */
+/* The sub-buffers of one CPU, as they were read, and what is taken of them. */
 typedef struct Source {
         unsigned cpu;
         const uint8_t *bytes;
         size_t size; /* the last sub-buffer may end after its records */
         size_t subbuf_size;
-        uint8_t *scratch; /* room for as many whole sub-buffers, which no viewer sees */
+        uint8_t *scratch;   /* room for as many whole sub-buffers, which no viewer sees */
+        const uint8_t *off; /* a bit for each event id that is left out; NULL: none is */
 } Source;
 
 /* A piece of the class's pool with the records of a source. */

@@ -191,6 +191,8 @@ static bool is_chosen(const Extract *extract, uint16_t id, const Record *record)
 
         if (!extract_keeps(choice, id) && defence_is_on("share-events"))
                 return false;
+        if (extract->off && extract->off[id / 8] >> (id % 8) & 1)
+                return false;
         if (id >= choice->n_conditions || !choice->conditions[id] ||
                         !defence_is_on("share-filters"))
                 return true;

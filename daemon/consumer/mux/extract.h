@@ -19,10 +19,11 @@ typedef struct ExtractChoice {
 } ExtractChoice;
 
 /* Copies the chosen records of consecutive sub-buffers of one CPU into new sub-buffers. The caller
- * sets the first six members. */
+ * sets the first seven members. */
 typedef struct Extract {
         const ExtractChoice *choice;
-        uint32_t viewer; /* the marks of this viewer are kept; EXTRACT_NO_VIEWER: none are */
+        const uint8_t *off; /* a bit for each event id that is left out; NULL: none is */
+        uint32_t viewer;    /* the marks of this viewer are kept; EXTRACT_NO_VIEWER: none are */
         unsigned cpu;
         uint8_t *out;
         size_t out_size; /* at least that of all sub-buffers that follow, each with its full size */

@@ -49,6 +49,7 @@ MuxViewer *mux_viewer_free(MuxViewer *viewer) {
         }
         if (viewer->memory)
                 (void)munmap(viewer->memory, sizeof(*viewer->memory));
+        event_set_drop(viewer->off);
         close_cleanup(&viewer->entries_fd);
         close_cleanup(&viewer->finished_fd);
         close_cleanup(&viewer->memory_fd);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "consumer/mux/class.h"
+#include "consumer/mux/event-set.h"
 #include "interfaces/share.h"
 
 /* One viewer, as the reader of the shared instance sees it. */
 typedef struct MuxViewer {
         Class *class;
+        EventSet *off;               /* events that it has turned off; NULL: none */
         int entries_fd, finished_fd; /* pipes: to the worker, and back */
         int memory_fd;               /* holds the daemon's lock until this process ends */
         ShareMemory *memory;         /* outlives this process */
