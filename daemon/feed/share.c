@@ -41,7 +41,7 @@
 #include "trace/trace-rings.h"
 
 #define ANSWER_TIMEOUT_USEC 10000000
-#define SETTLE_MSEC         1000
+#define SETTLE_MSEC         2000
 /* So many readers may end by themselves in this time. */
 #define LOST_READERS_MAX 5
 #define LOST_READERS_SEC 60
@@ -769,24 +769,17 @@ void share_end(ShareViewer *viewer) {
         share_forget_reader(share);
 }
 
-/* The event loop does not run any more, so the answers are read here. */
-static void share_await_left(const Share *share, unsigned n) {
-        struct pollfd wait = { .fd = consumer_get_fd(share->link.consumer), .events = POLLIN };
-        ControlMessage message;
+/* The end of the daemon: the event loop does not run any more. */
 
-        while (n > 0 && poll(&wait, 1, SETTLE_MSEC) > 0) {
-                size_t n_fds;
+static uint64_t share_get_msec(void) {
+        struct timespec now = {};
 
-                if (fd_receive(wait.fd, &message, sizeof(message), NULL, 0, &n_fds) <= 0)
-                        return;
-                n -= message.type == CONTROL_LEFT;
-        }
+        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+        return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void share_settle(Share *share) {
-        unsigned n = 0;
-
-        if (!share->link.consumer || shared_silence(share->shared) < 0)
+static void share_begin_settle(Share *share) {
+        if (!share->is_reading || shared_silence(share->shared) < 0)
                 return;
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++) {
                 ShareViewer *viewer = share->viewers[i];
@@ -795,17 +788,57 @@ static void share_settle(Share *share) {
                         continue;
                 viewer->wanted = CONTROL_LEAVE;
                 share_ask(share, viewer);
-                viewer->wanted = 0;
-                n++;
         }
-        share_await_left(share, n);
+}
+
+/* Returns the number of viewers that wait for this answer. */
+static unsigned share_take_left(Share *share, const ControlMessage *message, ssize_t size) {
+        bool is_left = size == sizeof(*message) && message->version == CONTROL_VERSION &&
+                       message->type == CONTROL_LEFT && message->viewer.number < SHARE_VIEWERS_MAX;
+        unsigned n = 0;
+
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++) {
+                ShareViewer *viewer = share->viewers[i];
+
+                if (viewer && is_left && message->viewer.number == i)
+                        viewer->wanted = 0;
+                n += viewer && viewer->wanted == CONTROL_LEAVE;
+        }
+        return n;
+}
+
+/* A reader that was taken over sends what it likes. Only the time ends the wait then. */
+static void share_await_left(Share *share, uint64_t until_msec) {
+        struct pollfd wait = { .fd = consumer_get_fd(share->link.consumer), .events = POLLIN };
+        ControlMessage message = {};
+        ssize_t size = 0;
+
+        while (share_take_left(share, &message, size) > 0) {
+                uint64_t now_msec = share_get_msec();
+                size_t n_fds;
+
+                if (now_msec >= until_msec || poll(&wait, 1, (int)(until_msec - now_msec)) <= 0)
+                        return;
+                size = fd_receive(wait.fd, &message, sizeof(message), NULL, 0, &n_fds);
+                if (size == 0 || (size < 0 && size != -EAGAIN))
+                        return;
+        }
 }
 
 void share_settle_all(const struct ShareList *list) {
         Share *share;
 
         TAILQ_FOREACH(share, list, shares)
-                share_settle(share);
+                share_begin_settle(share);
+        uint64_t until_msec = share_get_msec() + SETTLE_MSEC;
+        TAILQ_FOREACH(share, list, shares) {
+                share_await_left(share, until_msec);
+                for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                        if (share->viewers[i])
+                                share->viewers[i]->wanted = 0;
+                /* The end of a viewer must not free pieces that its worker has not read yet. */
+                share_forget_reader(share);
+        }
 }
 
 ShareViewer *share_viewer_free(ShareViewer *viewer) {

@@ -78,8 +78,8 @@ bool share_has_joined(const ShareViewer *viewer);
 /* The reader forgets the viewer. With the last viewer it ends, so that the instance can be
  * removed. */
 void share_end(ShareViewer *viewer);
-/* For the end of the daemon: passes on what the viewers have not got yet. Waits for a second for
- * each share at most. */
+/* For the end of the daemon: passes on what the viewers have not got yet, and ends the readers.
+ * Waits for all of them together, two seconds at most. */
 void share_settle_all(const struct ShareList *list);
 /* The share ends with its last viewer. Returns NULL. */
 ShareViewer *share_viewer_free(ShareViewer *viewer);

@@ -240,6 +240,39 @@ static void test_registered_again(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(start(f, later), ==, 0);
 }
 
+/* Sends messages without end, none of which is an answer. */
+static pid_t spawn_chatter(int reader) {
+        pid_t pid = fork();
+
+        g_assert_cmpint(pid, >=, 0);
+        while (pid == 0) {
+                const ControlMessage message = { .type = CONTROL_FLUSHED,
+                        .version = CONTROL_VERSION };
+
+                if (send(reader, &message, sizeof(message), MSG_NOSIGNAL) < 0)
+                        _exit(0);
+                g_usleep(G_USEC_PER_SEC / 10);
+        }
+        return pid;
+}
+
+/* Readers that were taken over do not delay the end of the daemon. */
+static void test_chatter(Fixture *f, gconstpointer userdata) {
+        pid_t chatters[READERS_MAX];
+
+        (void)userdata;
+        g_assert_cmpint(start(f, create(f, SPEC("mono", EVENT))), ==, 0);
+        g_assert_cmpint(start(f, create(f, SPEC("boot", EVENT))), ==, 0);
+        g_assert_cmpuint(n_readers, ==, 2);
+        for (unsigned i = 0; i < READERS_MAX; i++)
+                chatters[i] = spawn_chatter(readers[i]);
+        gint64 begin = g_get_monotonic_time();
+        f->registry = registry_free(f->registry);
+        g_assert_cmpint(g_get_monotonic_time() - begin, <, 5 * G_USEC_PER_SEC);
+        for (unsigned i = 0; i < READERS_MAX; i++)
+                fixture_kill(chatters[i]);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         if (geteuid() != 0) {
@@ -249,5 +282,6 @@ int main(int argc, char **argv) {
 #define ADD(path, test) g_test_add("/share/" path, Fixture, NULL, set_up, test, tear_down)
         ADD("the-reader-knows-what-is-off", test_switched);
         ADD("an-event-is-registered-again", test_registered_again);
+        ADD("readers-talk-without-end", test_chatter);
         return g_test_run();
 }
