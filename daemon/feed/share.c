@@ -320,7 +320,6 @@ static void share_on_rings(Plan *plan, int result, const Reason *reason _unused_
         }
         share->is_reading = true;
         share_keep_reader(share);
-        feed_link_set_timer(&share->link, 0);
         share_advance_all(share);
 }
 
@@ -331,11 +330,16 @@ static void share_on_ready(Share *share) {
         if (share->is_ready)
                 return;
         share->is_ready = true;
+        feed_link_set_timer(&share->link, 0); /* the worker thread may be busy with other plans */
         share_advance_all(share);
         if (share->rings_in_flight) /* for a reader that has ended */
                 return;
         share->rings = (Plan){
-                .context = share, .done = share_on_rings, .userdata = share, .urgent = true
+                .uid = share->uid,
+                .context = share,
+                .done = share_on_rings,
+                .userdata = share,
+                .urgent = true,
         };
         plan_init(&share->rings, steps, ELEMENTSOF(steps), NULL);
         share->rings_in_flight = true;

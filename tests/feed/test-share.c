@@ -240,6 +240,22 @@ static void test_registered_again(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(start(f, later), ==, 0);
 }
 
+/* The worker thread is busy with other plans: the reader has done its part. */
+static void test_busy_worker(Fixture *f, gconstpointer userdata) {
+        Session *session = create(f, SPEC("mono", EVENT));
+        gint64 end = g_get_monotonic_time() + SLOW_USEC;
+        Call call;
+
+        (void)userdata;
+        fake_kernel_hold(FAKE_ANY);
+        while (g_get_monotonic_time() < end)
+                turn(f);
+        g_assert_cmpuint(told.n_rings, ==, 0);
+        fake_kernel_release();
+        fixture_start(f, &call, session);
+        g_assert_cmpint(await(f, &call), ==, 0);
+}
+
 /* Sends messages without end, none of which is an answer. */
 static pid_t spawn_chatter(int reader) {
         pid_t pid = fork();
@@ -282,6 +298,7 @@ int main(int argc, char **argv) {
 #define ADD(path, test) g_test_add("/share/" path, Fixture, NULL, set_up, test, tear_down)
         ADD("the-reader-knows-what-is-off", test_switched);
         ADD("an-event-is-registered-again", test_registered_again);
+        ADD("the-worker-thread-is-busy", test_busy_worker);
         ADD("readers-talk-without-end", test_chatter);
         return g_test_run();
 }
