@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* A feed's connection to its consumer: the messages to it, and the time limit for its answers.
- * feed.c uses it in the event loop. The queue of a working consumer is never full, so a message
- * that cannot be sent ends the wait at once. */
+ * feed.c and share.c use it in the event loop. The queue of a working stream worker is never full,
+ * so a message that cannot be sent ends the wait at once. The reader of a shared instance may work
+ * for long before it takes the next message. */
 
 #include "feed/feed-link.h"
 
@@ -70,6 +71,11 @@ void feed_link_set_timer(FeedLink *link, uint64_t usec) {
         feed_link_look_later(link);
 }
 
+void feed_link_await_reading(FeedLink *link, uint64_t usec) {
+        patience_begin(&link->patience, PATIENCE_WITH_CALL, consumer_get_pid(link->consumer), usec);
+        feed_link_look_later(link);
+}
+
 void feed_link_await_sink(FeedLink *link) {
         patience_begin(&link->patience,
                         PATIENCE_WITH_CALL,
@@ -79,7 +85,9 @@ void feed_link_await_sink(FeedLink *link) {
 }
 
 void feed_link_send(FeedLink *link, const ControlMessage *message, const int *fds, size_t n_fds) {
-        int r = link->consumer ? consumer_send(link->consumer, message, fds, n_fds) : 0;
+        int r = !link->consumer  ? 0
+                : link->can_wait ? consumer_send_later(link->consumer, message, fds, n_fds)
+                                 : consumer_send(link->consumer, message, fds, n_fds);
 
         if (r < 0 && r != -EPIPE && r != -ECONNRESET) { /* closed: on_closed reports it */
                 log_errno(r,

@@ -17,6 +17,7 @@ typedef struct FeedLink {
         Consumer *consumer; /* NULL: closed */
         sd_event_source *timer;
         Patience patience; /* the time limit that the timer checks */
+        bool can_wait;     /* messages wait while the consumer does not read them */
         void (*on_late)(void *userdata);
         void *userdata;
 } FeedLink;
@@ -31,6 +32,9 @@ int feed_link_init(FeedLink *link,
 void feed_link_clear(FeedLink *link);
 /* usec 0 stops the timer. Time in which the consumer waits for a CPU does not count. */
 void feed_link_set_timer(FeedLink *link, uint64_t usec);
+/* The consumer answers when it has read all that the rings hold, which may take long. It is late
+ * when it has slept for this time. */
+void feed_link_await_reading(FeedLink *link, uint64_t usec);
 /* The consumer examines a client's file, which may take a call of any length. */
 void feed_link_await_sink(FeedLink *link);
 /* on_closed reports a closed consumer. If sending fails, the timer gives the consumer up. */

@@ -263,13 +263,15 @@ static void share_ask(Share *share, ShareViewer *viewer) {
                         NULL,
                         0);
         if (is_first)
-                feed_link_set_timer(&share->link, ANSWER_TIMEOUT_USEC);
+                feed_link_await_reading(&share->link, ANSWER_TIMEOUT_USEC);
 }
 
 /* The reader has answered, so the others get the whole time again. */
 static void share_note_answer(Share *share) {
-        share->n_asked--;
-        feed_link_set_timer(&share->link, share->n_asked == 0 ? 0 : ANSWER_TIMEOUT_USEC);
+        if (--share->n_asked == 0)
+                feed_link_set_timer(&share->link, 0);
+        else
+                feed_link_await_reading(&share->link, ANSWER_TIMEOUT_USEC);
 }
 
 /* Sends what has waited. */
@@ -550,6 +552,7 @@ static int share_make(const ShareOptions *options, uid_t uid, Shared *shared, Sh
                 return r;
         }
         feed_link_set_timer(&share->link, 0);
+        share->link.can_wait = true;
         share->list = options->list;
         TAILQ_INSERT_TAIL(options->list, share, shares);
         *ret = share;
@@ -1071,7 +1074,7 @@ static void share_resume_reader(Share *share) {
                                                 .adopt = { .viewers = share_list_adopted(share) } },
                                 NULL,
                                 0);
-                feed_link_set_timer(&share->link, ANSWER_TIMEOUT_USEC);
+                feed_link_await_reading(&share->link, ANSWER_TIMEOUT_USEC);
         } else if (share->n_cpus > 0)
                 share_restart(share);
         else /* no trace could be adopted */

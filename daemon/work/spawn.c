@@ -17,12 +17,21 @@
 #include <pwd.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 
 #include "base/fd.h"
 #include "work/child.h"
+
+/* A message that does not fit into the socket yet. */
+typedef struct WaitingMessage {
+        ControlMessage message;
+        STAILQ_ENTRY(WaitingMessage) next;
+        size_t n_fds;
+        int fds[]; /* copies */
+} WaitingMessage;
 
 struct Consumer {
         int fd;
@@ -31,6 +40,8 @@ struct Consumer {
         sd_event_source *source;
         bool expects_fd;
         int message_fd; /* of the current message; -1: none */
+        STAILQ_HEAD(, WaitingMessage) waiting;
+        unsigned n_waiting;
         const ConsumerHandlers *handlers;
         void *userdata;
 };
@@ -80,12 +91,37 @@ static ssize_t spawn_receive(Consumer *consumer, ControlMessage *message) {
         return n;
 }
 
+static void consumer_drop_first(Consumer *consumer) {
+        WaitingMessage *first = STAILQ_FIRST(&consumer->waiting);
+
+        STAILQ_REMOVE_HEAD(&consumer->waiting, next);
+        consumer->n_waiting--;
+        for (size_t i = 0; i < first->n_fds; i++)
+                close(first->fds[i]);
+        free(first);
+}
+
+/* A closed socket is reported by on_closed. */
+static void consumer_send_waiting(Consumer *consumer) {
+        const WaitingMessage *first;
+
+        while ((first = STAILQ_FIRST(&consumer->waiting))) {
+                if (consumer_send(consumer, &first->message, first->fds, first->n_fds) == -EAGAIN)
+                        return;
+                consumer_drop_first(consumer);
+        }
+        (void)sd_event_source_set_io_events(consumer->source, EPOLLIN);
+}
+
 static int consumer_on_io(sd_event_source *source _unused_,
                 int fd _unused_,
-                uint32_t revents _unused_,
+                uint32_t revents,
                 void *userdata) {
         Consumer *consumer = userdata;
         ControlMessage message;
+
+        if (revents & EPOLLOUT)
+                consumer_send_waiting(consumer);
 
         ssize_t n = spawn_receive(consumer, &message);
         /* If a consumer exits before it has read all our messages, the connection is reset. The
@@ -216,6 +252,7 @@ static Consumer *consumer_new(const ConsumerHandlers *handlers, void *userdata) 
         if (!consumer)
                 return NULL;
         consumer->fd = consumer->pidfd = consumer->message_fd = -1;
+        STAILQ_INIT(&consumer->waiting);
         consumer->handlers = handlers;
         consumer->userdata = userdata;
         return consumer;
@@ -271,6 +308,41 @@ int consumer_send(Consumer *consumer, const ControlMessage *message, const int *
         return fd_send(consumer->fd, message, sizeof(*message), fds, n_fds);
 }
 
+static int consumer_add_waiting(Consumer *consumer,
+                const ControlMessage *message,
+                const int *fds,
+                size_t n_fds) {
+        if (consumer->n_waiting >= CONSUMER_WAITING_MAX)
+                return -EAGAIN;
+        WaitingMessage *waiting = calloc(1, sizeof(*waiting) + n_fds * sizeof(int));
+        if (!waiting)
+                return -ENOMEM;
+        waiting->message = *message;
+        STAILQ_INSERT_TAIL(&consumer->waiting, waiting, next);
+        consumer->n_waiting++;
+        for (; waiting->n_fds < n_fds; waiting->n_fds++) {
+                int fd = fcntl(fds[waiting->n_fds], F_DUPFD_CLOEXEC, 3);
+
+                if (fd < 0)
+                        return -errno; /* the caller gives the consumer up */
+                waiting->fds[waiting->n_fds] = fd;
+        }
+        return 0;
+}
+
+int consumer_send_later(Consumer *consumer,
+                const ControlMessage *message,
+                const int *fds,
+                size_t n_fds) {
+        int r = STAILQ_EMPTY(&consumer->waiting) ? consumer_send(consumer, message, fds, n_fds)
+                                                 : -EAGAIN;
+
+        if (r != -EAGAIN)
+                return r;
+        r = consumer_add_waiting(consumer, message, fds, n_fds);
+        return r < 0 ? r : sd_event_source_set_io_events(consumer->source, EPOLLIN | EPOLLOUT);
+}
+
 void consumer_expect_fd(Consumer *consumer) {
         consumer->expects_fd = true;
 }
@@ -289,6 +361,8 @@ Consumer *consumer_release(Consumer *consumer) {
         if (!consumer)
                 return NULL;
         close_cleanup(&consumer->message_fd);
+        while (!STAILQ_EMPTY(&consumer->waiting))
+                consumer_drop_first(consumer);
         sd_event_source_disable_unref(consumer->source);
         close_cleanup(&consumer->fd);
         close_cleanup(&consumer->pidfd);

@@ -44,6 +44,13 @@ int consumer_get_fd(const Consumer *consumer);
 /* Sends without a queue. Fails with -EAGAIN if the socket is full; a healthy consumer never lets it
  * fill up. The caller keeps fds. */
 int consumer_send(Consumer *consumer, const ControlMessage *message, const int *fds, size_t n_fds);
+/* The same, but while the socket is full the message waits in the event loop, with copies of the
+ * fds. Fails with -EAGAIN if CONSUMER_WAITING_MAX messages wait. */
+#define CONSUMER_WAITING_MAX 1024
+int consumer_send_later(Consumer *consumer,
+                const ControlMessage *message,
+                const int *fds,
+                size_t n_fds);
 /* Allows one later message to contain a descriptor. on_message may take it (-1: there was no
  * descriptor). A descriptor that is not taken is closed with the Consumer, so it may be expected
  * only if its close(2) cannot block. Descriptors in other messages never reach the daemon. */

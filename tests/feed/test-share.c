@@ -256,6 +256,55 @@ static void test_busy_worker(Fixture *f, gconstpointer userdata) {
         g_assert_cmpint(await(f, &call), ==, 0);
 }
 
+static gint64 get_cpu_usec(void) {
+        struct timespec now;
+
+        g_assert_no_errno(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now));
+        return (gint64)now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
+}
+
+/* A reader that works for long is not late: it reads what the rings hold. Takes eleven seconds of a
+ * CPU. */
+static void test_busy_reader(Fixture *f, gconstpointer userdata) {
+        Session *session = create(f, SPEC("mono", EVENT));
+        Call call;
+
+        (void)userdata;
+        is_mute = true;
+        fixture_start(f, &call, session);
+        while (told.n_asks == 0)
+                turn(f);
+        /* The daemon measures the process that sends, which is this one. */
+        gint64 end = get_cpu_usec() + SLOW_USEC;
+        while (get_cpu_usec() < end)
+                g_assert_cmpint(sd_event_run(f->event, 0), >=, 0);
+        g_assert_false(call.is_answered);
+        say(readers[0], CONTROL_JOINED, told.asks[0]);
+        g_assert_cmpint(await(f, &call), ==, 0);
+}
+
+#define N_GONE 60
+
+/* More messages than the socket takes wait until the reader reads them. */
+static void test_full_socket(Fixture *f, gconstpointer userdata) {
+        Session *session = create(f, SPEC("mono", EVENT));
+        Call call;
+
+        (void)userdata;
+        g_assert_cmpint(start(f, session), ==, 0);
+        for (size_t i = 0; i < N_GONE; i++) { /* the reader reads nothing */
+                fixture_create(f, &call, 0, ":1.1", SPEC("mono", EVENT));
+                fixture_wait(f, &call);
+                g_assert_cmpint(call.result, ==, 0);
+                fixture_destroy(f, &call, call.session);
+                fixture_wait(f, &call);
+        }
+        fixture_switch(f, &call, session, EVENT, false);
+        g_assert_cmpint(await(f, &call), ==, 0);
+        g_assert_cmpuint(told.n_views, ==, N_GONE + 1);
+        g_assert_cmpuint(told.n_off, ==, 1);
+}
+
 /* Sends messages without end, none of which is an answer. */
 static pid_t spawn_chatter(int reader) {
         pid_t pid = fork();
@@ -299,6 +348,9 @@ int main(int argc, char **argv) {
         ADD("the-reader-knows-what-is-off", test_switched);
         ADD("an-event-is-registered-again", test_registered_again);
         ADD("the-worker-thread-is-busy", test_busy_worker);
+        if (g_strcmp0(g_getenv("TAP_DEEP"), "1") == 0)
+                ADD("the-reader-works-for-long", test_busy_reader);
+        ADD("the-socket-is-full", test_full_socket);
         ADD("readers-talk-without-end", test_chatter);
         return g_test_run();
 }
