@@ -47,6 +47,7 @@ typedef struct ShareCounters {
         uint64_t records; /* passed to the worker */
         uint64_t lost;
         uint64_t bytes;    /* passed to the worker */
+        uint64_t wanted;   /* of the events that it asked for, before its filters */
         uint64_t unparsed; /* sub-buffers that were cut where they could not be parsed */
         uint64_t unknown;  /* records of events without cuts, which were left out */
         /* The kernel's numbers for this ring: up to here everything was passed on or counted. */

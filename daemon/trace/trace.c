@@ -245,8 +245,8 @@ int trace_step_statistics(void *context, Reason *reason _unused_) {
         int r = instance_n_cpus(trace->instance, &trace->n_cpus);
         if (r < 0)
                 return r;
-        if (trace_is_shared(trace)) /* its reader counts for each viewer */
-                return trace->n_cpus <= SHARE_CPUS_MAX ? 0 : -E2BIG;
+        if (trace_is_shared(trace) && trace->n_cpus > SHARE_CPUS_MAX)
+                return -E2BIG;
         trace->stats_fds = malloc(trace->n_cpus * sizeof(int));
         if (!trace->stats_fds)
                 return -ENOMEM;
@@ -262,7 +262,7 @@ int trace_step_statistics(void *context, Reason *reason _unused_) {
         }
         /* While trace_pipe is open, the kernel refuses to change the instance's tracer. In a
          * borrowed instance its maker may want to, or may want to read the file. */
-        if (trace->spec->tracer || trace_is_borrowed(trace))
+        if (trace->spec->tracer || trace_is_borrowed(trace) || trace_is_shared(trace))
                 return 0;
         trace->pipe_fd = instance_open_file(trace->instance, "trace_pipe", O_RDONLY | O_NONBLOCK);
         return trace->pipe_fd == -EBUSY ? 0 : MIN_OF(trace->pipe_fd, 0);

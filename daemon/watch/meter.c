@@ -6,6 +6,11 @@
  * while nothing is recorded (activity.c). It adds no cost to an event. Events that found the ring
  * full count as well, since they cost nearly as much.
  *
+ * In a shared instance, each recorded event counts for all sessions that asked for the event, also
+ * if their filters do not let it through: the kernel may have recorded it for any of them. A
+ * session gets the same part of the lost events as of those that were read, so that it does not pay
+ * for the flood of another one.
+ *
  * It is a token bucket. It fills with max_rate tokens a second and holds the tokens of at most one
  * second. A session that stops before the look that would end it ends at the look after the next
  * start. The meter does not slow a session down: the kernel has no means for that except disabling
@@ -33,10 +38,10 @@ struct Meter {
         MeterHandler handler;
         void *userdata;
         sd_event_source *timer;
-        uint64_t n_events; /* at the last look */
-        uint64_t at_usec;  /* time of the last look; 0: no look yet */
-        int64_t level;     /* tokens; negative: a debt */
-        uint64_t n_all;    /* since the first start */
+        TraceLoad load;   /* at the last look */
+        uint64_t at_usec; /* time of the last look; 0: no look yet */
+        int64_t level;    /* tokens; negative: a debt */
+        uint64_t n_all;   /* since the first start */
         unsigned n_failures;
 };
 
@@ -53,19 +58,36 @@ static void arm(Meter *meter) {
         (void)sd_event_source_set_enabled(meter->timer, SD_EVENT_ONESHOT);
 }
 
+/* The values only grow, except when a program resets the kernel's counters. */
+static uint64_t subtract(uint64_t now, uint64_t before) {
+        return now > before ? now - before : 0;
+}
+
+static uint64_t count_since(const TraceLoad *now, const TraceLoad *before) {
+        uint64_t wanted = subtract(now->wanted, before->wanted),
+                 read = subtract(now->read, before->read), lost = subtract(now->lost, before->lost);
+
+        if (read > wanted)
+                lost = (uint64_t)((double)lost * (double)wanted / (double)read);
+        return read > 0 ? wanted + lost : wanted;
+}
+
 /* Adds the tokens of the time since the last look and takes one for each event of that time. */
 static int meter_look(Meter *meter) {
-        uint64_t n_events, now = meter_get_now(meter);
+        TraceLoad load;
+        uint64_t now = meter_get_now(meter);
 
-        int r = trace_count_events(meter->trace, &n_events);
+        int r = trace_read_load(meter->trace, &load);
         if (r < 0)
                 return r;
-        /* Both values only grow, except when a program resets the kernel's counters. */
-        uint64_t n = n_events > meter->n_events ? n_events - meter->n_events : 0;
+        uint64_t n = count_since(&load, &meter->load);
+        if (load.read ==
+                        meter->load.read) /* the lost ones count with the next ones that are read */
+                load.lost = meter->load.lost;
         uint64_t usec = now > meter->at_usec ? now - meter->at_usec : 0;
         bool is_first = meter->at_usec == 0;
 
-        meter->n_events = n_events;
+        meter->load = load;
         meter->at_usec = now;
         if (is_first)
                 return 0;
@@ -84,18 +106,22 @@ uint64_t meter_get_cost_usec(uint64_t n_events) {
 }
 
 static void meter_report(Meter *meter) {
-        char text[256];
+        const char *advice = trace_is_shared(meter->trace)
+                                             ? "record fewer events, or use a filter in an "
+                                               "instance of its own (share: never)"
+                                             : "record fewer events or use a filter";
+        char text[320];
 
         snprintf(text,
                         sizeof(text),
                         "%" PRIi64 " events more than the %" PRIu64
                         " a second that are allowed (max-event-rate): it recorded %" PRIu64
-                        ", which took about %" PRIu64
-                        " ms of the processors' time; record fewer events or use a filter",
+                        ", which took about %" PRIu64 " ms of the processors' time; %s",
                         -meter->level,
                         meter->max_rate,
                         meter->n_all,
-                        meter_get_cost_usec(meter->n_all) / 1000);
+                        meter_get_cost_usec(meter->n_all) / 1000,
+                        advice);
         /* The handler may free the meter. */
         meter->handler(text, meter->userdata);
 }

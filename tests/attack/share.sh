@@ -56,3 +56,24 @@ case_share_marks() { # read the marks of root's session
         shared raw_syscalls:sys_enter marks_secret
         verdict "$(ktracectl report t.kts | grep -c root-secret || true)" "marks"
 }
+
+# two_differ: two sessions of the user, whose filters differ and let nothing through. So the kernel records all calls.
+two_differ() {
+        local i
+        for i in 1 2; do
+                user ktracectl create -q "calls$i" -a --share --lifetime linger -b 2048 -e raw_syscalls:sys_enter \
+                        -f "id == $((VICTIM_CALL + i))"
+                user ktracectl start "calls$i"
+        done
+}
+case_share_rate() { # make the kernel record more than max-event-rate, with filters that differ
+        defended_by share-rate
+        rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"system\"],
+                \"processes\": \"any\", \"max-linger-sec\": 600, \"limits\": {\"max-event-rate\": 100},
+                \"events\": [\"raw_syscalls:sys_enter\"]}"
+        two_differ
+        background stranger "$TARGET" paced 20000 1000 # so slow that no event is lost
+        sleep 4
+        verdict "$(ktracectl list --json=short | jq '[.[] | select(.state == "running")] | length')" \
+                "sessions that go on over their limit"
+}

@@ -59,6 +59,14 @@ static bool has_passed(const ExtractChoice *choice, const Seen *seen) {
         return id >= choice->n_conditions || !choice->conditions[id] || words[1] < 50;
 }
 
+static unsigned count_wanted(const GArray *all, const ExtractChoice *choice) {
+        unsigned n = 0;
+
+        for (guint i = 0; i < all->len; i++)
+                n += extract_keeps(choice, get_id(&g_array_index(all, Seen, i)));
+        return n;
+}
+
 /* `got` has the chosen records of `all`, and nothing else. */
 static void assert_chosen(const GArray *all, const ExtractChoice *choice, const GArray *got) {
         guint at = 0;
@@ -154,6 +162,7 @@ static void test_random(void) {
                 size_t size = extract_pages(choice, EXTRACT_NO_VIEWER, pages, PAGES, out, &extract);
                 g_autoptr(GArray) got = read_pages(out, size);
                 assert_chosen(all, choice, got);
+                g_assert_cmpuint(extract.n_wanted, ==, count_wanted(all, choice));
                 extract_clear_choice(choice);
                 g_assert_cmpuint(extract.n_records, ==, got->len);
                 g_assert_cmpuint(extract.n_unparsed, ==, 0);

@@ -167,6 +167,7 @@ void class_fill(Class *class, const Source *source, uint32_t viewer, Piece *ret)
         size_t size = extract_end(&extract);
         *ret = (Piece){
                 .n_records = extract.n_records,
+                .n_wanted = extract.n_wanted,
                 .mark_viewers = extract.mark_viewers,
                 .n_unparsed = extract.n_unparsed,
                 .is_lost = is_lost,

@@ -29,6 +29,7 @@ typedef struct Piece {
         uint32_t block;
         uint32_t size; /* bytes; 0: there is no record and no piece */
         uint32_t n_records;
+        uint32_t n_wanted;     /* of the source, before the filters of the class */
         uint64_t mark_viewers; /* viewers whose marks were left out */
         bool is_lost;          /* the pool is full: the records were only counted */
         uint64_t n_unparsed;   /* sub-buffers that were cut where they could not be parsed */

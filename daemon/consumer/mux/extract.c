@@ -185,13 +185,14 @@ void extract_clear_choice(ExtractChoice *choice) {
         choice->n_conditions = 0;
 }
 
-/* Whether the viewers of the class get the record. */
-static bool is_chosen(const Extract *extract, uint16_t id, const Record *record) {
+/* Whether the viewers of the class get the record. Counts those of their events. */
+static bool is_chosen(Extract *extract, uint16_t id, const Record *record) {
         const ExtractChoice *choice = extract->choice;
+        bool is_off = extract->off && extract->off[id / 8] >> (id % 8) & 1,
+             is_wanted = extract_keeps(choice, id) && !is_off;
 
-        if (!extract_keeps(choice, id) && defence_is_on("share-events"))
-                return false;
-        if (extract->off && extract->off[id / 8] >> (id % 8) & 1)
+        extract->n_wanted += is_wanted;
+        if (is_off || (!is_wanted && defence_is_on("share-events")))
                 return false;
         if (id >= choice->n_conditions || !choice->conditions[id] ||
                         !defence_is_on("share-filters"))

@@ -92,6 +92,7 @@ static void mux_viewer_store(MuxViewer *viewer, unsigned cpu, const ShareCounter
         __atomic_store_n(&counters->records, new->records, __ATOMIC_RELAXED);
         __atomic_store_n(&counters->lost, new->lost, __ATOMIC_RELAXED);
         __atomic_store_n(&counters->bytes, new->bytes, __ATOMIC_RELAXED);
+        __atomic_store_n(&counters->wanted, new->wanted, __ATOMIC_RELAXED);
         __atomic_store_n(&counters->unparsed, new->unparsed, __ATOMIC_RELAXED);
         __atomic_store_n(&counters->unknown, new->unknown, __ATOMIC_RELAXED);
         __atomic_store_n(&counters->ring_read, new->ring_read, __ATOMIC_RELAXED);
@@ -177,6 +178,7 @@ void mux_viewer_put(MuxViewer *viewer, unsigned cpu, uint64_t read, const Piece 
         ShareCounters after = viewer->memory->counters[cpu];
 
         after.ring_read = read;
+        after.wanted += piece->n_wanted;
         after.unparsed += piece->n_unparsed;
         after.unknown += piece->n_unknown;
         if (piece->n_records == 0) {
