@@ -882,6 +882,15 @@ const char *share_get_id(const ShareViewer *viewer) {
         return viewer ? viewer->share->shared->id : NULL;
 }
 
+void share_add_kb(const struct ShareList *list, uid_t uid, uint64_t *all, uint64_t *own) {
+        const Share *share;
+
+        TAILQ_FOREACH(share, list, shares) {
+                *all += share->shared->buffer_kb;
+                *own += share->uid == uid ? share->shared->buffer_kb : 0;
+        }
+}
+
 static int share_describe(const Share *share, json_object *object) {
         pid_t pid = consumer_get_pid(share->link.consumer);
         ProcessCost cost;

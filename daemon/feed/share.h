@@ -86,5 +86,7 @@ ShareViewer *share_viewer_free(ShareViewer *viewer);
 /* The id of the viewer's instance; NULL: there is no viewer. */
 const char *share_get_id(const ShareViewer *viewer);
 bool share_exists(const struct ShareList *list, const char *id);
+/* Adds the kilobytes of the rings on one CPU, of all shares and of those of this user. */
+void share_add_kb(const struct ShareList *list, uid_t uid, uint64_t *all, uint64_t *own);
 /* Adds an array of all shares: their ids, viewers, and readers. */
 int share_describe_all(const struct ShareList *list, json_object *object);

@@ -3,9 +3,10 @@
 /* Enforces limits: counts what the sessions use and compares it with the limits of a grant, which
  * come from a rule or else from the configuration. It also reports them (GetLimits). It is called
  * in the event loop, before anything is made. A session counts until its instance is gone, also
- * after Destroy was answered. A stream whose session is gone counts as a session of its user until
- * it is read. It does not limit how much a session may record (meter.c does) or how
- * many calls may wait (the door does). */
+ * after Destroy was answered. Sessions that share an instance count its memory once, until the last
+ * of them is gone: the instance keeps the size that the first one gave it. A stream whose session
+ * is gone counts as a session of its user until it is read. It does not limit how much a session
+ * may record (meter.c does) or how many calls may wait (the door does). */
 
 #include "session/quota.h"
 
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "base/describe.h"
+#include "interfaces/defence.h"
 #include "interfaces/spec-trigger.h"
 #include "session/drain.h"
 #include "session/registry.h"
@@ -44,11 +46,21 @@ static uint64_t count_kb(const Registry *registry, const Spec *spec, const Grant
 
 /* While the buffer grows, its new size counts, also until the next daemon has put the size back. */
 static uint64_t count_session_kb(const Session *session) {
-        if (!session->spec)
+        if (!session->spec || (session->share && defence_is_on("share-memory")))
                 return 0;
         Spec spec = *session->spec;
         spec.buffer_kb = MAX_OF(spec.buffer_kb, session->trace.wants_kb);
         return count_kb(session->registry, &spec, session->grant);
+}
+
+static void add_shares(const Registry *registry, uid_t uid, Usage *usage) {
+        uint64_t all = 0, own = 0;
+
+        if (!defence_is_on("share-memory"))
+                return;
+        share_add_kb(&registry->shares, uid, &all, &own);
+        usage->buffer_kb += all * registry->n_cpus;
+        usage->buffer_kb_uid += own * registry->n_cpus;
 }
 
 bool registry_is_removing(const Registry *registry, uid_t uid) {
@@ -81,6 +93,7 @@ void registry_get_usage(const Registry *registry, uid_t uid, Usage *ret) {
                 usage.n_sessions++;
                 usage.n_sessions_uid += drain->uid == uid;
         }
+        add_shares(registry, uid, &usage);
         *ret = usage;
 }
 

@@ -77,3 +77,20 @@ case_share_rate() { # make the kernel record more than max-event-rate, with filt
         verdict "$(ktracectl list --json=short | jq '[.[] | select(.state == "running")] | length')" \
                 "sessions that go on over their limit"
 }
+
+ring_kb() { cat "$TRACEFS"/instances/ktrace-*/buffer_total_size_kb | awk '{ n += $1 } END { print n + 0 }'; }
+case_share_memory() { # hold more ring memory than the limit: the sessions that made the instances large are gone
+        defended_by share-memory
+        local limit=$(($(nproc) * 3000)) clock kb
+        rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"system\"],
+                \"processes\": \"any\", \"max-linger-sec\": 600, \"limits\": {\"max-buffer-kb-per-uid\": $limit},
+                \"events\": [\"raw_syscalls:sys_enter\"]}"
+        local share=(-q -a --share --lifetime linger -e raw_syscalls:sys_enter)
+        for clock in mono boot global; do
+                user ktracectl create large "${share[@]}" --clock $clock -b 2048 || true
+                user ktracectl create small$clock "${share[@]}" --clock $clock -b 64 || true
+                user ktracectl destroy large || true
+        done
+        kb=$(ring_kb)
+        verdict "$((kb > limit ? kb - limit : 0))" "kB of ring buffers over the limit"
+}
