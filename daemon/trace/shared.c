@@ -20,6 +20,7 @@
 #include "base/random-id.h"
 #include "interfaces/text-same.h"
 #include "kernel/filter.h"
+#include "trace/shared-changes.h"
 #include "trace/trace-size.h"
 #include "trace/trace.h"
 
@@ -37,7 +38,8 @@ int shared_new(const Tracefs *tracefs,
         shared->clock = strdup(clock);
         if (!shared->clock)
                 return -ENOMEM;
-        int r = id ? 0 : random_id_make(shared->id);
+        int r = shared_changes_new(&shared->changes);
+        r = r ?: id ? 0 : random_id_make(shared->id);
         if (id)
                 snprintf(shared->id, sizeof(shared->id), "%s", id);
         if (r == 0)
@@ -54,6 +56,7 @@ Shared *shared_free(Shared *shared) {
                 free(shared->events[i].filter);
         }
         free(shared->events);
+        shared_changes_free(shared->changes);
         instance_free(shared->instance);
         free(shared->clock);
         free(shared);
@@ -266,6 +269,7 @@ int trace_enter_shared(Trace *trace, Reason *reason) {
         if (r < 0 && shared->n_inside == 0)
                 (void)shared_remove(shared);
         shared->n_inside += r == 0;
+        shared_changes_enter(trace);
         trace->is_inside = r == 0;
         return r;
 }

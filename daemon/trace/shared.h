@@ -26,6 +26,7 @@ typedef struct Shared {
         unsigned n_inside; /* traces */
         bool is_adopted;   /* by trace_adopt_shared(); its instance is opened and checked later */
         bool is_gone;      /* it could not be adopted */
+        struct SharedChanges *changes; /* by other programs */
 } Shared;
 
 /* id NULL: a new one. */

@@ -33,6 +33,7 @@
 #include "base/log.h"
 #include "kernel/filter.h"
 #include "kernel/trigger-line.h"
+#include "trace/shared-changes.h"
 #include "trace/trace-borrow.h"
 #include "trace/trace-fence.h"
 #include "trace/trace-ledger-files.h"
@@ -49,6 +50,8 @@
 
 int trace_ledger_init(TraceLedger *ledger, const Trace *trace) {
         *ledger = (TraceLedger){
+                .shared = trace_is_shared(trace) ? trace->shared->changes : NULL,
+                .viewer = trace->viewer,
                 .is_given_up = calloc(trace->grant->n_events + 1, sizeof(bool)),
         };
         return ledger->is_given_up ? 0 : -ENOMEM;
@@ -59,21 +62,26 @@ void trace_ledger_clear(TraceLedger *ledger) {
         ledger->is_given_up = NULL;
 }
 
+void trace_ledger_note(TraceLedger *ledger, const LedgerChange *change) {
+        if (ledger->n < LEDGER_CHANGES_MAX)
+                ledger->changes[ledger->n] = *change;
+        ledger->n++;
+        ledger->n_put_back += change->is_put_back;
+}
+
 void trace_ledger_add(TraceLedger *ledger,
                 const char *file,
                 const char *was,
                 const char *is,
                 bool is_put_back) {
-        if (ledger->n < LEDGER_CHANGES_MAX) {
-                LedgerChange *change = &ledger->changes[ledger->n];
+        LedgerChange change = { .is_put_back = is_put_back };
 
-                snprintf(change->file, sizeof(change->file), "%s", file);
-                snprintf(change->was, sizeof(change->was), "%s", was);
-                snprintf(change->is, sizeof(change->is), "%s", is);
-                change->is_put_back = is_put_back;
-        }
-        ledger->n++;
-        ledger->n_put_back += is_put_back;
+        snprintf(change.file, sizeof(change.file), "%s", file);
+        snprintf(change.was, sizeof(change.was), "%s", was);
+        snprintf(change.is, sizeof(change.is), "%s", is);
+        trace_ledger_note(ledger, &change);
+        if (ledger->shared && is_put_back)
+                shared_changes_add(ledger->shared, ledger->viewer, &change);
 }
 
 int trace_ledger_end_session(Reason *reason, const char *file, const char *why) {
@@ -394,13 +402,11 @@ static int look_at_others(Trace *trace, TraceLedger *ledger) {
         return 0;
 }
 
-int trace_ledger_look(Trace *trace, TraceLedger *ledger, Reason *reason) {
+static int look(Trace *trace, TraceLedger *ledger, Reason *reason) {
         size_t n = trace->is_armed ? trace->grant->n_events : 0;
         size_t end = MIN_OF(ledger->next + LOOK_EVENTS, n);
         int r = 0;
 
-        if (!trace->instance)
-                return 0;
         if (ledger->next == 0)
                 r = trace_ledger_look_at_files(trace, ledger, reason);
         if (ledger->next == 0 && r == 0 && trace->is_armed)
@@ -412,6 +418,14 @@ int trace_ledger_look(Trace *trace, TraceLedger *ledger, Reason *reason) {
         if (r != 0 || ledger->next < n)
                 return r ?: PLAN_AGAIN;
         return trace->is_armed ? look_at_others(trace, ledger) : 0;
+}
+
+int trace_ledger_look(Trace *trace, TraceLedger *ledger, Reason *reason) {
+        int r = trace->instance ? look(trace, ledger, reason) : 0;
+
+        if (r == 0 && trace_is_shared(trace))
+                shared_changes_take(trace, ledger);
+        return r;
 }
 
 /* Reporting */

@@ -20,9 +20,11 @@ typedef struct TraceLedger {
         uint64_t until_nsec;  /* end of the repair */
         bool was_emptied;     /* another program wrote to `trace`; set by the caller */
 
-        size_t next;       /* cursor; 0 at first */
-        uint32_t given_up; /* files by index: reported, not put back */
-        bool *is_given_up; /* the same, per event of the grant */
+        struct SharedChanges *shared; /* of the instance; NULL: the trace has its own */
+        uint32_t viewer;              /* its number there */
+        size_t next;                  /* cursor; 0 at first */
+        uint32_t given_up;            /* files by index: reported, not put back */
+        bool *is_given_up;            /* the same, per event of the grant */
 } TraceLedger;
 
 int trace_ledger_init(TraceLedger *ledger, const Trace *trace);
@@ -36,7 +38,9 @@ void trace_ledger_mark(const Trace *trace, const TraceLedger *ledger);
 /* "events/sched/sched_switch/enable was 1, became 0, put back; and 3 more" */
 void trace_ledger_format(const TraceLedger *ledger, Reason *ret);
 
-/* Adds one change. */
+/* Adds one change that the ledger of another viewer has found. */
+void trace_ledger_note(TraceLedger *ledger, const LedgerChange *change);
+/* Adds one change. If it was put back, the other viewers of the instance get it too. */
 void trace_ledger_add(TraceLedger *ledger,
                 const char *file,
                 const char *was,

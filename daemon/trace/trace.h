@@ -127,6 +127,7 @@ struct Trace {
         const ShareCounters *viewed; /* what it got; one for each CPU */
         const int *view_fds;         /* the worker's end; see VIEW in control.h */
         bool is_inside;              /* counted in shared->n_inside */
+        uint64_t n_changes;          /* by other programs that it knows */
         bool *is_wanted;             /* events of the grant that it has enabled there */
 
         /* The fence. Used only if records are judged. */

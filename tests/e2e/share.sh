@@ -166,16 +166,35 @@ case_share_property() { # [deep] random sessions get in a shared instance what t
 }
 
 kernel_filter_is() { [ "$(kernel_filter)" = "$1" ]; }
-case_share_tampered() { # a filter that another program writes is removed and reported, and the session goes on
+# interferences: for each session, how many changes of its instance were reported to it, in order.
+interferences() {
+        ktracectl list --json=short | jq -r '.[].id' | while read -r id; do
+                ktracectl show --json=short "$id" | jq '[.. | .interference? // empty] | add // 0'
+        done | sort -n | xargs
+}
+interferences_are() { [ "$(interferences)" = "$1" ]; }
+case_share_tampered() { # what another program changes is put back, and reported to each session whose records it cost
+        local name
         viewer one -e raw_syscalls:sys_enter -f 'id == 1000'
         viewer two -e raw_syscalls:sys_enter
+        viewer other -e sched:sched_process_exit
         echo 'id == 5' >"$(share_filter)"
         within 20 kernel_filter_is none || fail "the foreign filter stays"
+        within 10 interferences_are '0 1 1' || fail "after the filter: $(interferences)"
+        echo 0 >"$TRACEFS/instances/ktrace-$(share_id)/tracing_on"
+        within 10 interferences_are '1 2 2' || fail "after tracing_on: $(interferences)"
         "$TARGET" calls 10 1000
-        kill -INT "${viewers[one]}"
-        wait "${viewers[one]}" || same 4 $? "the status"
-        unset "viewers[one]"
+        kill -INT "${viewers[@]}"
+        for name in one two other; do
+                status=0
+                wait "${viewers[$name]}" || status=$?
+                same 4 $status "the status of $name"
+        done
+        viewers=()
         same '10 1000' "$(ids_in one.kts)" "calls of one"
+        same 10 "$(calls_in two.kts sys_enter)" "calls of two"
+        same 0 "$(count other.kts '.event == "print" and (.fields.buf | contains("filter"))')" "marks about a filter"
+        [ "$(count two.kts '.event == "print" and (.fields.buf | contains("interference"))')" -ge 2 ] || fail "no marks"
 }
 
 case_share_switched() { # stops, starts and switched events of one session do not touch the others

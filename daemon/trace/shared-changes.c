@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Changes by other programs to a shared instance. Each viewer has a ledger of its own (ledger.c),
+ * and a change wakes them all. The first one puts the value back, so that the others find nothing
+ * wrong, although their records are missing, too. So it leaves a note here. On the worker thread.
+ *
+ * A change of an event is for the viewers of that event. What was not put back has no note: each
+ * ledger finds it. */
+
+#include "trace/shared-changes.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define NOTES_MAX 64
+
+typedef struct Note {
+        LedgerChange change;
+        uint32_t viewer; /* who has found it */
+} Note;
+
+struct SharedChanges {
+        Note notes[NOTES_MAX]; /* number i at i % NOTES_MAX */
+        uint64_t n;
+};
+
+int shared_changes_new(SharedChanges **ret) {
+        SharedChanges *changes = calloc(1, sizeof(*changes));
+
+        if (!changes)
+                return -ENOMEM;
+        *ret = changes;
+        return 0;
+}
+
+SharedChanges *shared_changes_free(SharedChanges *changes) {
+        free(changes);
+        return NULL;
+}
+
+void shared_changes_enter(Trace *trace) {
+        trace->n_changes = trace->shared->changes->n;
+}
+
+void shared_changes_add(SharedChanges *changes, uint32_t viewer, const LedgerChange *change) {
+        changes->notes[changes->n++ % NOTES_MAX] = (Note){ *change, viewer };
+}
+
+/* "events/SYSTEM/NAME/FILE" */
+static bool split_event(const char *file, char *system, char *name) {
+        return sscanf(file, "events/%127[^/]/%127[^/]/", system, name) == 2;
+}
+
+/* An event that no viewer asked for was in the ring of all. */
+static bool is_for(const Trace *trace, const char *file) {
+        char system[128], name[128];
+
+        if (!split_event(file, system, name) || !shared_has_event(trace->shared, system, name))
+                return true;
+        for (size_t i = 0; i < trace->grant->n_events; i++)
+                if (strcmp(trace->grant->events[i].system, system) == 0 &&
+                                strcmp(trace->grant->events[i].name, name) == 0)
+                        return true;
+        return false;
+}
+
+/* Notes that were overwritten are only counted. */
+void shared_changes_take(Trace *trace, TraceLedger *ledger) {
+        const SharedChanges *changes = trace->shared->changes;
+        uint64_t n_lost = changes->n - trace->n_changes > NOTES_MAX
+                                          ? changes->n - trace->n_changes - NOTES_MAX
+                                          : 0;
+
+        for (uint64_t i = trace->n_changes + n_lost; i < changes->n; i++) {
+                const Note *note = &changes->notes[i % NOTES_MAX];
+
+                if (note->viewer != trace->viewer && is_for(trace, note->change.file))
+                        trace_ledger_note(ledger, &note->change);
+        }
+        ledger->n += n_lost;
+        ledger->n_put_back += n_lost;
+        trace->n_changes = changes->n;
+}
