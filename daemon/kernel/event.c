@@ -193,6 +193,48 @@ int event_list_load(const Tracefs *tracefs, const EventList *earlier, EventList 
         return r;
 }
 
+/* "p:GROUP/NAME …", "r64:GROUP/NAME …", "s:synthetic/NAME<tab>…", and "u:NAME …" for user_events.
+ */
+static void print_dynamic(FILE *out, const char *line) {
+        const char *name = line + strcspn(line, ":");
+        size_t size = strcspn(name, " \t");
+        const char *slash = memchr(name, '/', size);
+
+        if (*name == '\0')
+                return;
+        name++;
+        size--;
+        if (slash && slash > name && slash + 1 < name + size)
+                fprintf(out,
+                                "%.*s:%.*s\n",
+                                (int)(slash - name),
+                                name,
+                                (int)(name + size - slash - 1),
+                                slash + 1);
+        else if (*line == 'u' && !slash && size > 0)
+                fprintf(out, "user_events:%.*s\n", (int)size, name);
+}
+
+int event_list_load_dynamic(const Tracefs *tracefs, EventList **ret) {
+        _cleanup_free_ char *text = NULL;
+        char *names = NULL, *rest, *line;
+        size_t size;
+
+        int r = tracefs_read_list(tracefs->fd, "dynamic_events", &text);
+        if (r < 0 && r != -ENOENT) /* a kernel without probes and synthetic events */
+                return r;
+        FILE *out = open_memstream(&names, &size);
+        if (!out)
+                return -ENOMEM;
+        for (rest = text; (line = strsep(&rest, "\n"));)
+                print_dynamic(out, line);
+        if (fclose(out) != 0) {
+                free(names);
+                return -ENOMEM;
+        }
+        return event_list_parse(names, ret);
+}
+
 /* Prints a line of /proc/modules without the users of the module, which change often. The state
  * belongs to it: a module is listed before its events exist. */
 static void print_module(FILE *out, char *line) {

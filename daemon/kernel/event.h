@@ -22,6 +22,10 @@ EventList *event_list_free(EventList *list);
 DEFINE_CLEANUP(EventList, event_list_free);
 bool event_list_has(const EventList *list, const char *name);
 
+/* Reads which events were made at run time: probes, synthetic events and user events. Events of
+ * modules are not in it. */
+int event_list_load_dynamic(const Tracefs *tracefs, EventList **ret);
+
 /* Returns a text that changes whenever the list of events or the format of an event may have
  * changed: the dynamic events, and the modules with size, state and address. Built-in events never
  * change. */

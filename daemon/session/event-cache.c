@@ -38,6 +38,7 @@ KnownEvents *known_events_unref(KnownEvents *known) {
                 format_free(known->formats[i]);
         free(known->formats);
         event_list_free(known->list);
+        event_list_free(known->dynamic);
         free(known);
         return NULL;
 }
@@ -53,6 +54,7 @@ static int known_events_load(const Tracefs *tracefs, const EventList *earlier, K
                 return -ENOMEM;
         known->n_refs = 1;
         int r = event_list_load(tracefs, earlier, &known->list);
+        r = r ?: event_list_load_dynamic(tracefs, &known->dynamic);
         if (r < 0)
                 return r;
         known->formats = calloc(known->list->n_names ?: 1, sizeof(*known->formats));
@@ -176,6 +178,16 @@ int event_cache_get_format(EventCache *cache,
         if (r == 0)
                 *ret = known->formats[i];
         return r;
+}
+
+bool event_cache_is_dynamic(const EventCache *cache, const char *system, const char *name) {
+        char full[512];
+
+        /* The kernel lists a user event that has several formats under another name. */
+        if (!cache->known || strcmp(system, "user_events_multi") == 0)
+                return true;
+        (void)snprintf(full, sizeof(full), "%s:%s", system, name);
+        return event_list_has(cache->known->dynamic, full);
 }
 
 uint64_t event_cache_get_n_parsed(const EventCache *cache) {

@@ -8,8 +8,9 @@
 typedef struct KnownEvents {
         unsigned n_refs;
         EventList *list;
-        Format **formats; /* as many as names; NULL: not read yet */
-        size_t last;      /* index of the last format that was asked for */
+        EventList *dynamic; /* those that were made at run time, without modules */
+        Format **formats;   /* as many as names; NULL: not read yet */
+        size_t last;        /* index of the last format that was asked for */
 } KnownEvents;
 
 KnownEvents *known_events_ref(KnownEvents *known);
@@ -30,5 +31,7 @@ int event_cache_get_format(EventCache *cache,
                 const char *system,
                 const char *name,
                 const Format **ret);
+/* Returns whether the event was made at run time: a probe, a synthetic event or a user event. */
+bool event_cache_is_dynamic(const EventCache *cache, const char *system, const char *name);
 /* Returns the number of formats that were read and parsed so far. */
 uint64_t event_cache_get_n_parsed(const EventCache *cache);

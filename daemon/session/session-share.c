@@ -5,8 +5,9 @@
  *
  * A start joins when the events are on, so that a start that fails shows nothing of the others. It
  * is answered afterwards. A stop leaves after the events are off for this session. So from the
- * answer of its start to its stop, a session gets what an instance of its own would have recorded.
- */
+ * answer of its start to its stop, a session gets what an instance of its own would have recorded,
+ * unless another session fills the ring, or the event of a module is removed. Both are reported to
+ * all. */
 
 #include "session/session-share.h"
 
@@ -28,21 +29,30 @@ static ShareOptions session_get_share_options(Registry *registry) {
         };
 }
 
-/* The removal of a probe empties the ring of each instance that had it. */
-static void session_find_exclusive(Session *session) {
-        Trace *trace = &session->trace;
+/* The removal of an event empties the ring of each instance that had it. The kernel shows cheaply
+ * which events were made at run time, but not which events belong to a module: when one of these is
+ * removed, all viewers get a mark (trace-ledger.c). */
+static const char *session_find_exclusive(const Session *session) {
+        const Grant *grant = session->grant;
 
-        if (session->spec->shares)
-                trace->exclusive = trace->n_probes > 0 ? "probes"
-                                                       : grant_find_exclusive(session->spec,
-                                                                         session->grant);
+        if (!session->spec->shares)
+                return NULL;
+        if (session->trace.n_probes > 0)
+                return "probes";
+        const char *exclusive = grant_find_exclusive(session->spec, grant);
+        for (size_t i = 0; !exclusive && i < grant->n_events; i++)
+                if (event_cache_is_dynamic(session->registry->events,
+                                    grant->events[i].system,
+                                    grant->events[i].name))
+                        exclusive = "events";
+        return exclusive;
 }
 
 int session_choose_share(Session *session, const ShareHandlers *handlers) {
         Registry *registry = session->registry;
         Trace *trace = &session->trace;
 
-        session_find_exclusive(session);
+        trace->exclusive = session_find_exclusive(session);
         if (!session->spec->shares || trace->exclusive)
                 return 0;
         const ShareOptions options = session_get_share_options(registry);
@@ -99,7 +109,7 @@ int session_adopt_share(Session *session, json_object *object, const ShareHandle
         const ShareOptions options = session_get_share_options(session->registry);
         ShareKept kept = {};
 
-        session_find_exclusive(session);
+        session->trace.exclusive = session_find_exclusive(session);
         if (!values)
                 return 0;
         int r = session_read_kept(values, &kept);

@@ -85,6 +85,7 @@ static int shared_remove(Shared *shared) {
         }
         for (size_t i = 0; i < shared->n_events; i++) {
                 shared->events[i].n = 0;
+                shared->events[i].was_on = false;
                 shared_forget_filter(&shared->events[i]);
         }
         shared->is_adopted = false;
@@ -138,6 +139,15 @@ bool shared_has_event(const Shared *shared, const char *system, const char *name
         const SharedEvent *event = shared_find(shared, system, name);
 
         return event && event->n > 0;
+}
+
+bool shared_lose_event(const Shared *shared, const char *system, const char *name) {
+        SharedEvent *event = shared_find(shared, system, name);
+        bool was_on = event && event->was_on;
+
+        if (event)
+                event->was_on = false;
+        return was_on;
 }
 
 static int shared_add(Shared *shared, const char *system, const char *name, SharedEvent **ret) {
@@ -346,6 +356,7 @@ int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter) {
         event->n = n;
         if (on)
                 event->layout = trace->layouts[i];
+        event->was_on = event->was_on || on;
         trace->is_wanted[i] = on;
         return 0;
 }

@@ -11,6 +11,7 @@ typedef struct SharedEvent {
         unsigned n;         /* viewers that want it */
         char *filter;       /* in the kernel; NULL: none */
         TraceLayout layout; /* of the last one that has enabled it */
+        bool was_on;        /* the instance may have records of it */
 } SharedEvent;
 
 /* One instance of the kernel for several traces. The worker thread owns it after its creation or
@@ -69,5 +70,8 @@ bool shared_has_filter(const Shared *shared,
 int shared_widen_event(const Shared *shared, const char *system, const char *name);
 /* Returns whether any viewer wants the event. */
 bool shared_has_event(const Shared *shared, const char *system, const char *name);
+/* The kernel has no such event any more. Returns whether its removal has emptied the ring; the next
+ * calls return false. */
+bool shared_lose_event(const Shared *shared, const char *system, const char *name);
 /* For the end of the daemon: disables all events. */
 int shared_silence(const Shared *shared);

@@ -239,6 +239,16 @@ static int put_back_event(Trace *trace,
         return r;
 }
 
+/* All viewers of the instance have lost what was in the ring. */
+static void lose_records(TraceLedger *ledger) {
+        static const LedgerChange change = { .file = "trace",
+                .was = "what was recorded",
+                .is = "emptied with an event that was removed" };
+
+        trace_ledger_note(ledger, &change);
+        shared_changes_add(ledger->shared, ledger->viewer, &change);
+}
+
 static int lose_event(Trace *trace,
                 TraceLedger *ledger,
                 size_t i,
@@ -253,6 +263,8 @@ static int lose_event(Trace *trace,
                                 reason, path, "its probe was removed from the kernel");
         if (!ledger->is_given_up[i])
                 trace_ledger_add(ledger, path, "an event", "gone", false);
+        if (trace_is_shared(trace) && shared_lose_event(trace->shared, system, name))
+                lose_records(ledger);
         ledger->is_given_up[i] = true;
         return 0;
 }

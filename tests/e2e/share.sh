@@ -100,6 +100,12 @@ case_share_exclusive() { # what belongs to an instance as a whole gets an instan
         refused 1 'shares its instance' ktracectl clear small
         refused 2 'share: "often" is not known: write auto or never' ktracectl create x --spec - \
                 <<<'{"scope": "system", "events": ["raw_syscalls:sys_enter"], "share": "often"}'
+        # The removal of such an event would empty the ring of all.
+        echo "p:ktest_share/probed /bin/true:0x1000" >>"$TRACEFS/dynamic_events"
+        ktracectl create dynamic -a --share --lifetime linger -e raw_syscalls:sys_enter -e ktest_share:probed
+        same events "$(ktracectl show --json=short dynamic | jq -r .exclusive)" "the reason"
+        ktracectl destroy dynamic
+        echo "-:ktest_share/probed" >>"$TRACEFS/dynamic_events"
         for name in filtered own flight clock large small; do ktracectl destroy $name; done
         viewer_ends one
 }
@@ -222,13 +228,25 @@ case_share_switched() { # stops, starts and switched events of one session do no
         same 0 "$(count exits.kts '.event == "sys_enter"')" "calls of exits"
 }
 
+# hide_exits: sched_process_exit is gone from the instance, as an event of a module that is removed.
+hide_exits() {
+        HIDDEN=$TRACEFS/instances/ktrace-$(share_id)/events/sched/sched_process_exit
+        mount -t tmpfs none "$HIDDEN"
+        trap hide_end EXIT
+}
+show_exits() { umount -l "$HIDDEN" && HIDDEN=; }
+hide_end() {
+        [ -z "$HIDDEN" ] || umount -l "$HIDDEN"
+        leave_case
+}
 recorded_by() { ktracectl show --json=short "$1" | jq .statistics.recorded; }
 case_share_unstarted() { # a session whose start fails gets nothing that the others record
-        echo "p:ktest_share/gone /bin/true:0x1000" >>"$TRACEFS/dynamic_events"
         viewer one -e raw_syscalls:sys_enter
-        ktracectl create two -a --share --lifetime linger -e raw_syscalls:sys_enter -e ktest_share:gone
-        echo "-:ktest_share/gone" >>"$TRACEFS/dynamic_events"
+        ktracectl create two -a --share --lifetime linger -e raw_syscalls:sys_enter -e sched:sched_process_exit
+        same 1 "$(instances)" "instances"
+        hide_exits
         refused 1 'has been removed since' ktracectl start two
+        show_exits
         local recorded
         recorded=$(recorded_by two)
         "$TARGET" calls 100 1000
@@ -236,6 +254,25 @@ case_share_unstarted() { # a session whose start fails gets nothing that the oth
         same 100 "$(calls_in one.kts sys_enter)" "calls of one"
         same "$recorded" "$(recorded_by two)" "records of a session that did not start"
         ktracectl destroy two
+}
+
+case_share_removed() { # an event is removed, which empties the ring: all sessions learn of it, also those without it
+        local name
+        viewer one -e raw_syscalls:sys_enter
+        viewer two -e raw_syscalls:sys_enter -e sched:sched_process_exit
+        hide_exits
+        echo 1 >"$TRACEFS/instances/ktrace-$(share_id)/tracing_on" # as it was; all sessions check their instance
+        within 10 interferences_are '1 2' || fail "$(interferences)"
+        show_exits
+        kill -INT "${viewers[@]}"
+        for name in one two; do
+                status=0
+                wait "${viewers[$name]}" || status=$?
+                same 4 $status "the status of $name"
+                ktracectl report $name.kts >$name.txt
+                grep -q 'trace was what was recorded, became emptied' $name.txt || fail "no mark for $name"
+        done
+        viewers=()
 }
 
 case_share_marks() { # a mark is in the stream of its own session only

@@ -305,6 +305,12 @@ int event_list_load(const Tracefs *tracefs, const EventList *earlier, EventList 
         return fake_finish_read(0);
 }
 
+/* None: no session of the tests shares. */
+int event_list_load_dynamic(const Tracefs *tracefs, EventList **ret) {
+        *ret = g_new0(EventList, 1);
+        return 0;
+}
+
 EventList *event_list_free(EventList *list) {
         if (!list)
                 return NULL;

@@ -44,6 +44,26 @@ static void test_sorted_once(Fixture *f, gconstpointer data) {
         g_assert_false(event_list_has(list, ":"));
 }
 
+static void test_dynamic(Fixture *f, gconstpointer data) {
+        static const char *const names[] = {
+                "eprobes:opened", "g:p", "kprobes:r", "synthetic:latency", "user_events:said"
+        };
+        EventList *list = NULL;
+
+        g_assert_cmpint(event_list_load_dynamic(f->tracefs, &list), ==, 0); /* no such file */
+        g_assert_cmpuint(list->n_names, ==, 0);
+        list = event_list_free(list);
+        fake_tree_write(f->tree,
+                        "dynamic_events",
+                        "p:g/p vfs_read a=%di\nr64:kprobes/r vfs_read\ne:eprobes/opened sched/x\n"
+                        "s:synthetic/latency\tu64 t\nu:said\nu:said char a[4]\nnonsense\np:/\n");
+        g_assert_cmpint(event_list_load_dynamic(f->tracefs, &list), ==, 0);
+        g_assert_cmpuint(list->n_names, ==, G_N_ELEMENTS(names));
+        for (size_t i = 0; i < list->n_names; i++)
+                g_assert_cmpstr(list->names[i], ==, names[i]);
+        event_list_free(list);
+}
+
 static void test_empty_and_unended(Fixture *f, gconstpointer data) {
         EventList *list = NULL;
 
@@ -138,6 +158,7 @@ static void add(const char *path, void (*test)(Fixture *f, gconstpointer data)) 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         add("/event/list/sorted-once", test_sorted_once);
+        add("/event/list/dynamic", test_dynamic);
         add("/event/list/empty-and-unended", test_empty_and_unended);
         add("/event/list/bad-lines", test_bad_lines);
         add("/event/list/earlier", test_earlier);
