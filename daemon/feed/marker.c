@@ -15,7 +15,8 @@
  *
  * Relies on: a mark is an ftrace:print event of the task that writes, whatever the pid list
  * contains. The write fails with EBADF while tracing_on is 0 and when the ring is full. Only a full
- * ring increments the dropped count in per_cpu/cpuN/stats, and reading that count takes no lock. */
+ * ring increments the dropped count in per_cpu/cpuN/stats, and reading that count takes no lock.
+ * The counters of a viewer of a shared instance change only when its reader has read. */
 
 #include "feed/marker.h"
 
@@ -55,7 +56,7 @@ static uint64_t count_dropped(const Trace *trace) {
         for (unsigned cpu = 0; cpu < trace->n_cpus; cpu++) {
                 CpuStatistics s;
 
-                if (trace_read_statistics(trace, cpu, &s) == 0)
+                if (trace_read_ring_statistics(trace, cpu, &s) == 0)
                         n += s.dropped;
         }
         return n;

@@ -293,6 +293,18 @@ case_share_marks() { # a mark is in the stream of its own session only
         same "$(for id in $ids; do echo "of $id"; done | sort)" "$(tr -d '\002' <marks | grep . | sort)" "the marks"
 }
 
+case_share_full() { # a mark into a full ring buffer is refused with the reason
+        local reader
+        ktracectl create full -q -a --share -b 64 --lifetime linger -e raw_syscalls:sys_enter
+        ktracectl start full
+        reader=$(ktracectl status --json=short | jq '.daemon.shares[0].pid')
+        kill -STOP "$reader"
+        for cpu in $(seq 0 $(($(nproc) - 1))); do taskset -c "$cpu" "$TARGET" calls 20000 1000; done
+        refused 1 'the ring buffer is full' ktracectl mark full text
+        kill -CONT "$reader"
+        ktracectl destroy full
+}
+
 case_share_slow() { # a session without a reader keeps its first events and counts its losses; others are complete
         ktracectl create unread -a --share --lifetime linger -b 8192 -e raw_syscalls:sys_enter
         ktracectl start unread
