@@ -83,7 +83,7 @@ static bool read_trace_clock(const Trace *trace, int64_t *ret, int64_t *ret_erro
         *ret_error = 0;
         if (metadata_get_clock(trace_get_clock(trace), &clock))
                 return metadata_read_clock(clock, ret);
-        if (trace_read_statistics(trace, 0, &s) < 0 || s.now_nsec == 0)
+        if (trace_read_ring_statistics(trace, 0, &s) < 0 || s.now_nsec == 0)
                 return false;
         *ret = (int64_t)s.now_nsec + 500;
         *ret_error = 500;

@@ -305,6 +305,18 @@ case_share_full() { # a mark into a full ring buffer is refused with the reason
         ktracectl destroy full
 }
 
+case_share_clock() { # the stream of a clock that no system call reads has its relation to the time of day
+        local before after wall
+        before=$(date +%s)
+        viewer one --clock local -e raw_syscalls:sys_enter
+        "$TARGET" calls 1 1000
+        viewer_ends one
+        after=$(date +%s)
+        wall=$(ktracectl report --json=short one.kts | jq -r 'select(.fields.id == 1000).wall')
+        wall=$(date -u -d "$wall" +%s) || fail "no time of day"
+        [ "$wall" -ge $((before - 1)) ] && [ "$wall" -le $((after + 1)) ] || fail "$wall: $before to $after"
+}
+
 case_share_slow() { # a session without a reader keeps its first events and counts its losses; others are complete
         ktracectl create unread -a --share --lifetime linger -b 8192 -e raw_syscalls:sys_enter
         ktracectl start unread
