@@ -15,6 +15,7 @@
 #include "trace/shared.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/random-id.h"
@@ -33,6 +34,7 @@ int shared_new(const Tracefs *tracefs,
 
         if (!shared)
                 return -ENOMEM;
+        shared->pipe_fd = -1;
         shared->tracefs = tracefs;
         shared->buffer_kb = buffer_kb;
         shared->clock = strdup(clock);
@@ -57,6 +59,7 @@ Shared *shared_free(Shared *shared) {
         }
         free(shared->events);
         shared_changes_free(shared->changes);
+        close_cleanup(&shared->pipe_fd);
         instance_free(shared->instance);
         free(shared->clock);
         free(shared);
@@ -76,6 +79,7 @@ static void shared_forget_filter(SharedEvent *event) {
 static int shared_remove(Shared *shared) {
         char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
 
+        close_cleanup(&shared->pipe_fd);
         shared->instance = instance_free(shared->instance);
         snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", shared->id);
         int r = instance_remove(shared->tracefs, name);
@@ -125,6 +129,16 @@ int trace_leave_shared(Trace *trace) {
         shared->n_inside--;
         trace->is_inside = false;
         return 0;
+}
+
+int shared_open_pipe(Shared *shared) {
+        if (shared->pipe_fd < 0)
+                shared->pipe_fd = instance_open_file(
+                                shared->instance, "trace_pipe", O_RDONLY | O_NONBLOCK);
+        if (shared->pipe_fd < 0)
+                return shared->pipe_fd;
+        int fd = fcntl(shared->pipe_fd, F_DUPFD_CLOEXEC, 3);
+        return fd < 0 ? -errno : fd;
 }
 
 static SharedEvent *shared_find(const Shared *shared, const char *system, const char *name) {

@@ -22,6 +22,7 @@ typedef struct Shared {
         char *clock;
         uint64_t buffer_kb; /* per CPU */
         Instance *instance; /* NULL: not in the kernel */
+        int pipe_fd;        /* trace_pipe, only to be polled; -1: not open */
         SharedEvent *events;
         size_t n_events;
         unsigned n_inside; /* traces */
@@ -50,6 +51,9 @@ bool trace_is_shared(const Trace *trace);
 int trace_enter_shared(Trace *trace, Reason *reason);
 /* The last trace removes the instance; -EBUSY: a process holds it. */
 int trace_leave_shared(Trace *trace);
+/* Returns a descriptor of trace_pipe, which is opened once for all traces: newer kernels refuse a
+ * second time. It may only be polled. */
+int shared_open_pipe(Shared *shared);
 /* Counts the viewers of the grant's event i. It is disabled when none is left. filter: what this
  * trace needs of the event; NULL: all of it, or it is disabled. */
 int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter);

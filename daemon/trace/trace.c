@@ -262,9 +262,12 @@ int trace_step_statistics(void *context, Reason *reason _unused_) {
         }
         /* While trace_pipe is open, the kernel refuses to change the instance's tracer. In a
          * borrowed instance its maker may want to, or may want to read the file. */
-        if (trace->spec->tracer || trace_is_borrowed(trace) || trace_is_shared(trace))
+        if (trace->spec->tracer || trace_is_borrowed(trace))
                 return 0;
-        trace->pipe_fd = instance_open_file(trace->instance, "trace_pipe", O_RDONLY | O_NONBLOCK);
+        trace->pipe_fd = trace_is_shared(trace) ? shared_open_pipe(trace->shared)
+                                                : instance_open_file(trace->instance,
+                                                                  "trace_pipe",
+                                                                  O_RDONLY | O_NONBLOCK);
         return trace->pipe_fd == -EBUSY ? 0 : MIN_OF(trace->pipe_fd, 0);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Tells the timers of a session when they may rest: while the session records nothing. Then the
- * daemon does not wake up at all. The session makes it together with its notices. The users are
- * losses.c, meter.c, interference.c, ledger.c and newcomers.c. It runs in the event loop.
+/* Tells the timers of a session when they may rest: while its instance records nothing. If all
+ * sessions rest, the daemon does not wake up at all. In a shared instance a record wakes all of
+ * them, also those that do not get it. The session makes it together with its notices. The users
+ * are losses.c, meter.c, interference.c, ledger.c and newcomers.c. It runs in the event loop.
  *
  * The kernel wakes the pollers of trace_pipe when it commits a record to any CPU's ring. Such a
  * wake-up costs the traced task time. So the file is polled only while a timer rests, and the first
@@ -49,7 +50,7 @@ static void activity_wake(Activity *activity) {
         uint64_t n_events = 0;
         size_t n = 0;
 
-        int r = trace_count_events(activity->trace, &n_events);
+        int r = trace_count_activity(activity->trace, &n_events);
         for (size_t i = activity->n_waiters; i-- > 0;)
                 if (r < 0 || activity->waiters[i]->n_events != n_events) {
                         woken[n++] = activity->waiters[i];
@@ -74,7 +75,7 @@ static bool is_drained(const Trace *trace) {
         for (unsigned cpu = 0; cpu < trace->n_cpus; cpu++) {
                 CpuStatistics s = {};
 
-                if (trace_read_statistics(trace, cpu, &s) < 0 || s.entries > 0)
+                if (trace_read_ring_statistics(trace, cpu, &s) < 0 || s.entries > 0)
                         return false;
         }
         return true;
@@ -91,7 +92,7 @@ static bool activity_begin_rest(Activity *activity, ActivityWaiter *waiter) {
         if (!activity->source || activity->n_waiters == WAITERS_MAX)
                 return false;
         activity_set_source(activity, true);
-        if (trace_count_events(activity->trace, &n_events) == 0 && n_events == waiter->n_events &&
+        if (trace_count_activity(activity->trace, &n_events) == 0 && n_events == waiter->n_events &&
                         activity_may_rest(activity->trace)) {
                 waiter->is_resting = true;
                 activity->waiters[activity->n_waiters++] = waiter;
@@ -106,7 +107,7 @@ bool activity_rest(Activity *activity, ActivityWaiter *waiter) {
         uint64_t n_events;
 
         activity_forget(activity, waiter);
-        if (!activity || !activity->source || trace_count_events(activity->trace, &n_events) < 0)
+        if (!activity || !activity->source || trace_count_activity(activity->trace, &n_events) < 0)
                 return false;
         bool is_quiet = !waiter->has_counted || waiter->n_events == n_events;
         waiter->n_events = n_events;

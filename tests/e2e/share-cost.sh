@@ -63,3 +63,24 @@ case_share_memory() { # a shared instance counts once against max-buffer-kb-per-
         same $((cpus * 2048)) "$(counted_kb)" "kB of the next instance"
         user ktracectl destroy other
 }
+
+# woken: how often the daemon has slept and was woken.
+woken() { awk '$1 == "voluntary_ctxt_switches:" { n += $2 } END { print n }' "/proc/$(daemon_pid)"/task/*/status; }
+case_share_idle() { # the daemon sleeps while sessions that share an instance record nothing
+        local i before n
+        for i in 1 2 3 4; do
+                ktracectl create "idle$i" -q -a --share --lifetime linger -e raw_syscalls:sys_enter -f 'id == 1000'
+                ktracectl start "idle$i"
+        done
+        sleep 2
+        before=$(woken)
+        sleep 2
+        n=$(($(woken) - before))
+        figure "wake-ups in two seconds: $n"
+        [ "$n" -le 10 ] || fail "$n wake-ups"
+        # A record ends the rest: the losses of a full ring are known at once.
+        "$TARGET" calls 10 1000
+        sleep 0.5
+        same 10 "$(ktracectl show --json=short idle1 | jq .statistics.recorded)" "records"
+        for i in 1 2 3 4; do ktracectl destroy "idle$i"; done
+}
