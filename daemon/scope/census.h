@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <dirent.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -8,8 +9,9 @@
 typedef struct Census {
         pid_t *pids;
         size_t n_pids, next;
+        DIR *threads; /* of the process before `next`; NULL: it is done */
 } Census;
 
 void census_clear(Census *census);
-/* A plan's step: reads some processes. */
+/* A plan's step: reads some tasks. A process that cannot be read is left out. */
 int census_advance(Census *census);

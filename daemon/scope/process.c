@@ -10,12 +10,12 @@
 
 #include "scope/process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/in-cgroup.h"
@@ -103,23 +103,36 @@ int process_read_start(pid_t pid, pid_t tid, uint64_t *ret) {
         return r;
 }
 
-int process_list_threads(pid_t pid, Task **ret, size_t *ret_n) {
+int process_open_threads(pid_t pid, DIR **ret) {
         char path[64];
+
+        snprintf(path, sizeof(path), "/proc/%d/task", pid);
+        int r = fd_open_directory(AT_FDCWD, path, ret);
+        return r == -ENOENT ? -ESRCH : r;
+}
+
+pid_t process_next_thread(DIR *threads) {
+        struct dirent *entry;
+        pid_t tid;
+
+        while ((entry = readdir(threads)))
+                if (parse_pid(entry->d_name, &tid))
+                        return tid;
+        return 0;
+}
+
+int process_list_threads(pid_t pid, Task **ret, size_t *ret_n) {
         _cleanup_(fd_close_directory_cleanup) DIR *dir = NULL;
         _cleanup_free_ Task *tasks = NULL;
         size_t n = 0;
-        struct dirent *entry;
+        Task task;
 
-        snprintf(path, sizeof(path), "/proc/%d/task", pid);
-        int r = fd_open_directory(AT_FDCWD, path, &dir);
+        int r = process_open_threads(pid, &dir);
         if (r < 0)
-                return r == -ENOENT ? -ESRCH : r;
-        while ((entry = readdir(dir))) {
+                return r;
+        while ((task.tid = process_next_thread(dir)) != 0) {
                 TaskStat stat;
-                Task task;
 
-                if (!parse_pid(entry->d_name, &task.tid))
-                        continue;
                 r = process_read_stat(pid, task.tid, &stat);
                 if (r == -ESRCH)
                         continue;
@@ -183,6 +196,16 @@ int process_read_status(pid_t pid, pid_t tid, TaskStatus *ret) {
         s.no_new_privs = no_new_privs == 1;
         *ret = s;
         return 0;
+}
+
+int process_touch_status(pid_t pid, pid_t tid) {
+        char path[64], first;
+
+        snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return errno == ENOENT ? -ESRCH : -errno;
+        return read(fd, &first, 1) < 0 ? -errno : 0;
 }
 
 int process_read_namespace_pids(pid_t pid, NamespacePids *ret) {

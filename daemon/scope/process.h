@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,8 +42,13 @@ typedef struct ProcessRule {
 
 /* Lists the current threads of a process with their names, sorted by tid. -ESRCH: it has ended. */
 int process_list_threads(pid_t pid, Task **ret, size_t *ret_n);
+/* The same, one at a time. process_next_thread() returns 0 after the last one. -ESRCH as above. */
+int process_open_threads(pid_t pid, DIR **ret);
+pid_t process_next_thread(DIR *threads);
 /* -ESRCH: it has ended. tid must be a thread of pid. */
 int process_read_status(pid_t pid, pid_t tid, TaskStatus *ret);
+/* Only makes the kernel write the status of the thread, whatever its size. -ESRCH as above. */
+int process_touch_status(pid_t pid, pid_t tid);
 /* -ESRCH as above. */
 int process_read_stat(pid_t pid, pid_t tid, TaskStat *ret);
 /* Reads the start time of a thread. -ESRCH as above. */
