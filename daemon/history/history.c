@@ -40,7 +40,6 @@
 #define USEC_PER_SEC   UINT64_C(1000000)
 #define RETRY_USEC     (5 * USEC_PER_SEC)
 #define REMOVE_USEC    (USEC_PER_SEC / 20)
-#define CENSUS_USEC    (2 * USEC_PER_SEC)
 #define ANSWER_USEC    (10 * USEC_PER_SEC)
 #define END_TRIES      40
 #define END_PAUSE_NSEC (25 * 1000 * 1000L)
@@ -86,6 +85,8 @@ struct History {
         Accounts *accounts;
         Census census;
         unsigned n_censuses; /* to be done */
+        uint64_t census_begin_usec;
+        uint64_t census_pause_usec; /* before the next one */
         TAILQ_HEAD(, Question) questions;
         size_t n_questions;
         sd_event_source *timer;        /* the next attempt, or the next reading of /proc */
@@ -408,10 +409,18 @@ static void history_on_lives(History *h, const ControlMessage *message) {
 
 static void history_on_census(Plan *plan, int result, const Reason *reason _unused_);
 
+static uint64_t history_get_usec(const History *h) {
+        uint64_t usec = 0;
+
+        (void)sd_event_now(h->launcher->event, CLOCK_MONOTONIC, &usec); /* it runs */
+        return usec;
+}
+
 static void history_begin_census(History *h) {
         if (h->in_flight || h->state != HISTORY_KEPT || h->n_censuses == 0)
                 return;
         h->n_censuses--;
+        h->census_begin_usec = history_get_usec(h);
         census_clear(&h->census);
         history_submit(h, census_steps, ELEMENTSOF(census_steps), history_on_census);
 }
@@ -426,8 +435,9 @@ static void history_on_census(Plan *plan, int result, const Reason *reason _unus
                                 NULL,
                                 "cannot read whose the tasks are for the black box");
         census_clear(&h->census);
+        h->census_pause_usec = census_count_pause(history_get_usec(h) - h->census_begin_usec);
         if (h->state == HISTORY_KEPT && h->n_censuses > 0)
-                history_set_timer(h->timer, CENSUS_USEC);
+                history_set_timer(h->timer, h->census_pause_usec);
         history_settle(h);
 }
 
@@ -449,6 +459,7 @@ static void history_on_message(Consumer *consumer _unused_,
                 }
                 h->state = HISTORY_KEPT;
                 h->n_censuses = 2;
+                h->census_pause_usec = census_count_pause(0);
                 history_begin_census(h);
                 break;
         case CONTROL_LIVES:
@@ -457,7 +468,7 @@ static void history_on_message(Consumer *consumer _unused_,
         case CONTROL_DOUBT:
                 if (h->n_censuses < 2) {
                         h->n_censuses = 2;
-                        history_set_timer(h->timer, CENSUS_USEC);
+                        history_set_timer(h->timer, h->census_pause_usec);
                 }
                 break;
         case CONTROL_REFUSED:

@@ -18,6 +18,10 @@
 
 /* A task takes about 30 us, so a step takes a few milliseconds. */
 #define TASKS_PER_TURN 128
+/* Two readings must be a second apart. Any user can make a census necessary and slow, so a census
+ * takes a small part of the time. */
+#define PAUSE_USEC_MIN UINT64_C(2000000)
+#define PAUSE_FACTOR   20
 
 void census_clear(Census *census) {
         if (census->threads)
@@ -61,4 +65,8 @@ int census_advance(Census *census) {
                 r = census_is_own_error(r) ? r : 0;
         }
         return r < 0 ? r : PLAN_AGAIN;
+}
+
+uint64_t census_count_pause(uint64_t taken_usec) {
+        return MAX_OF(PAUSE_USEC_MIN, PAUSE_FACTOR * taken_usec);
 }

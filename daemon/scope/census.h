@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* A reading of all tasks of users, in parts. {}: not begun. */
@@ -15,3 +16,5 @@ typedef struct Census {
 void census_clear(Census *census);
 /* A plan's step: reads some tasks. A process that cannot be read is left out. */
 int census_advance(Census *census);
+/* Returns how long to wait before the next census, after one that took so long. */
+uint64_t census_count_pause(uint64_t taken_usec);

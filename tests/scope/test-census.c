@@ -109,9 +109,16 @@ static void test_many_threads(void) {
         end_process(pid);
 }
 
+/* Long censuses are rare. */
+static void test_pause(void) {
+        g_assert_cmpuint(census_count_pause(0), ==, 2000000);
+        g_assert_cmpuint(census_count_pause(1000000), ==, 20000000);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/census/long-status", test_long_status);
         g_test_add_func("/census/many-threads", test_many_threads);
+        g_test_add_func("/census/pause", test_pause);
         return g_test_run();
 }
