@@ -92,10 +92,22 @@ static void test_cut(void) {
         past_lives_free(lives);
 }
 
+/* A record that was read late ends a life before the last one that was kept. */
+static void test_cut_late(void) {
+        PastLives *lives = make_lives();
+
+        keep(lives, 1000, 5, 180, 180);
+        keep(lives, 1000, 6, 100, 100);
+        past_lives_cut(lives, 150);
+        assert_lives(lives, 1000, "5:149 6:100");
+        past_lives_free(lives);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/past-lives/users", test_users);
         g_test_add_func("/past-lives/full", test_full);
         g_test_add_func("/past-lives/cut", test_cut);
+        g_test_add_func("/past-lives/cut-late", test_cut_late);
         return g_test_run();
 }

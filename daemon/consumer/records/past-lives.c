@@ -17,8 +17,8 @@
 #define PART_FORGOTTEN 16
 
 typedef struct PastEntry {
-        PastLife life; /* first: past_lives_next() gets it from a caller */
-        uint64_t kept_nsec;
+        PastLife life;      /* first: past_lives_next() gets it from a caller */
+        uint64_t kept_nsec; /* not less than that of the previous one */
         uint32_t previous, next;
 } PastEntry;
 
@@ -143,6 +143,8 @@ int past_lives_keep(PastLives *lives, const PastLife *life, uint64_t nsec) {
         if (lives->first_free == NONE)
                 past_lives_make_room(lives);
         PastUser *user = past_lives_find_user(lives, life->uid);
+        if (user->last != NONE)
+                nsec = MAX_OF(nsec, lives->entries[user->last].kept_nsec);
         uint32_t at = lives->first_free;
         lives->first_free = lives->entries[at].next;
         lives->entries[at] = (PastEntry){ *life, nsec, user->last, NONE };

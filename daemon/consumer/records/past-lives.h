@@ -18,8 +18,7 @@ typedef struct PastLife {
 int past_lives_new(size_t n_max, PastLives **ret);
 PastLives *past_lives_free(PastLives *lives);
 DEFINE_CLEANUP(PastLives, past_lives_free);
-/* nsec: of the event that has ended the life, which may have ended before. Must not be less than in
- * the last call. Fails with -ENOMEM. */
+/* nsec: of the event that has ended the life, which may have ended before. Fails with -ENOMEM. */
 int past_lives_keep(PastLives *lives, const PastLife *life, uint64_t nsec);
 /* No life lasts until this time. */
 void past_lives_cut(PastLives *lives, uint64_t since_nsec);
