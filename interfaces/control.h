@@ -435,8 +435,8 @@ typedef struct ControlMessage {
 
                 struct {
                         uint32_t uid, gid;
-                        uint64_t since_nsec;
-                } ask; /* fd: the memfd for the answer */
+                        uint64_t since_nsec; /* no later question is about a time before */
+                } ask;                       /* fd: the memfd for the answer */
 
                 struct {
                         int32_t error;

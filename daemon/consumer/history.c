@@ -42,6 +42,7 @@ typedef struct History {
         Rings rings;
         struct pollfd *waits; /* the control socket, then the rings */
         uint8_t *page;
+        ControlLife *lives; /* a part of an answer */
         HistoryTable *table;
         uint64_t last_nsec;  /* of the records of a sub-buffer */
         uint64_t clean_nsec; /* nothing was missing up to this time */
@@ -262,32 +263,58 @@ static int history_read_all(History *h) {
         return r == 1 ? -EAGAIN : r;
 }
 
-static int history_write_lives(const ControlMessage *message,
-                const History *h,
+/* Only notes the records, so that no ring becomes full while an answer is made. */
+static int history_note_rings(History *h) {
+        uint64_t now = history_get_now(h);
+        int r = 0;
+
+        for (unsigned i = 0; r >= 0 && i < h->rings.n_given; i++)
+                r = history_read_ring(h, &h->rings.ring[i], now);
+        return MIN_OF(r, 0);
+}
+
+/* Fails with -E2BIG if the answer does not fit. Other errors are of the rings. */
+static int history_write_lives(History *h,
+                const HistoryQuestion *question,
                 int fd,
                 uint32_t *ret_n) {
-        const HistoryQuestion question = {
-                message->ask.uid, message->ask.gid, message->ask.since_nsec
-        };
-        _cleanup_free_ ControlLife *lives = NULL;
-        size_t n;
+        HistoryCursor cursor = {};
+        size_t n_part, n = 0;
+        bool has_more = true;
+        int r = 0;
 
-        int r = history_table_collect(h->table, &question, &lives, &n);
-        if (r == 0 && n > CONTROL_LIVES_MAX)
-                r = -E2BIG;
-        r = r ?: fd_write_all(fd, lives, n * sizeof(*lives));
+        while (r == 0 && has_more) {
+                has_more = history_table_collect(h->table, question, &cursor, h->lives, &n_part);
+                n += n_part;
+                if (n > CONTROL_LIVES_MAX ||
+                                fd_write_all(fd, h->lives, n_part * sizeof(*h->lives)) < 0)
+                        return -E2BIG;
+                r = history_note_rings(h);
+        }
         if (r == 0)
                 *ret_n = (uint32_t)n;
         return r;
 }
 
-static int history_on_ask(History *h, const ControlMessage *message, int fd) {
-        ControlMessage answer = { .type = CONTROL_LIVES };
+static int history_answer(History *h, const HistoryQuestion *question, int fd, uint32_t *ret_n) {
+        int r = history_read_all(h);
 
-        int r = rings_are_complete(&h->rings) ? history_read_all(h) : -EAGAIN;
-        if (r < 0 && r != -EAGAIN)
+        while (r == 0 && history_table_expire(h->table, question->since_nsec))
+                r = history_note_rings(h);
+        return r ?: history_write_lives(h, question, fd, ret_n);
+}
+
+static int history_on_ask(History *h, const ControlMessage *message, int fd) {
+        const HistoryQuestion question = {
+                message->ask.uid, message->ask.gid, message->ask.since_nsec
+        };
+        ControlMessage answer = { .type = CONTROL_LIVES };
+        int r = -EAGAIN;
+
+        if (rings_are_complete(&h->rings))
+                r = history_answer(h, &question, fd, &answer.lives.n);
+        if (r < 0 && r != -EAGAIN && r != -E2BIG)
                 return r;
-        r = r ?: history_write_lives(message, h, fd, &answer.lives.n);
         answer.lives.error = -r;
         return order_answer(h->control_fd, &answer);
 }
@@ -361,8 +388,9 @@ static int history_begin(History *h) {
         r = rings_init(&h->rings, setup->n_cpus, setup->buffer_bytes / setup->subbuf_size);
         r = r ?: history_table_new(0, &h->table);
         h->page = malloc(setup->subbuf_size);
+        h->lives = malloc(HISTORY_PART * sizeof(*h->lives));
         h->waits = calloc(1 + (size_t)setup->n_cpus, sizeof(*h->waits));
-        if (r < 0 || !h->page || !h->waits)
+        if (r < 0 || !h->page || !h->lives || !h->waits)
                 return r ?: -ENOMEM;
         r = history_count_missed(h, &h->n_missed);
         r = r ?: sandbox_close(SANDBOX_HISTORY);
@@ -391,5 +419,6 @@ void history_run(int control_fd) {
         close_cleanup(&h.rings.percent_fd);
         close_cleanup(&h.profile_fd);
         free(h.page);
+        free(h.lives);
         free(h.waits);
 }

@@ -95,23 +95,48 @@ static void advance(HistoryTable *table, uint64_t nsec) {
         g_assert_cmpint(history_table_advance(table, nsec), ==, 0);
 }
 
+static gint compare_lives(gconstpointer a, gconstpointer b) {
+        const ControlLife *x = a, *y = b;
+
+        if (x->from_nsec != y->from_nsec)
+                return x->from_nsec < y->from_nsec ? -1 : 1;
+        return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/* All parts of an answer, sorted by their begin and number. */
+static GArray *collect(HistoryTable *table, const HistoryQuestion *question) {
+        static ControlLife part[HISTORY_PART];
+        GArray *lives = g_array_new(FALSE, FALSE, sizeof(ControlLife));
+        HistoryCursor cursor = {};
+        bool has_more;
+        size_t n;
+
+        do {
+                has_more = history_table_collect(table, question, &cursor, part, &n);
+                g_array_append_vals(lives, part, (guint)n);
+        } while (has_more);
+        g_array_sort(lives, compare_lives);
+        return lives;
+}
+
 static void assert_lives_since(HistoryTable *table,
                 uint32_t uid,
                 uint64_t since_nsec,
                 const char *wanted) {
         const HistoryQuestion question = { uid, GROUP, since_nsec };
         g_autoptr(GString) text = g_string_new("");
-        g_autofree ControlLife *lives = NULL;
-        size_t n;
+        g_autoptr(GArray) lives = collect(table, &question);
 
-        g_assert_cmpint(history_table_collect(table, &question, &lives, &n), ==, 0);
-        for (size_t i = 0; i < n; i++)
+        for (guint i = 0; i < lives->len; i++) {
+                const ControlLife *life = &g_array_index(lives, ControlLife, i);
+
                 g_string_append_printf(text,
                                 "%s%u:%" G_GUINT64_FORMAT "-%" G_GUINT64_FORMAT,
                                 i > 0 ? " " : "",
-                                lives[i].tid,
-                                lives[i].from_nsec,
-                                lives[i].to_nsec);
+                                life->tid,
+                                life->from_nsec,
+                                life->to_nsec);
+        }
         g_assert_cmpstr(text->str, ==, wanted);
 }
 
@@ -497,12 +522,10 @@ static void test_since(void) {
 
 static size_t count_lives(HistoryTable *table, uint32_t uid, uint64_t *ret_oldest) {
         const HistoryQuestion question = { uid, GROUP, 0 };
-        g_autofree ControlLife *lives = NULL;
-        size_t n;
+        g_autoptr(GArray) lives = collect(table, &question);
 
-        g_assert_cmpint(history_table_collect(table, &question, &lives, &n), ==, 0);
-        *ret_oldest = n > 0 ? lives[0].from_nsec : 0;
-        return n;
+        *ret_oldest = lives->len > 0 ? g_array_index(lives, ControlLife, 0).from_nsec : 0;
+        return lives->len;
 }
 
 /* A user who starts very many tasks loses own lives, the oldest first, and nobody else does. */
@@ -525,6 +548,47 @@ static void test_full(void) {
         g_assert_cmpuint(n, >, 40);
         g_assert_cmpuint(n, <=, 44);
         g_assert_cmpuint(oldest, ==, 201 + 10 * (1000 - n));
+        history_table_free(table);
+}
+
+/* A number that was used again: the snapshot's process needs its lives in order of time. */
+static void test_order(void) {
+        const HistoryQuestion question = { USER, GROUP, 0 };
+        ControlLife lives[HISTORY_PART];
+        HistoryTable *table = make_table(0);
+        HistoryCursor cursor = {};
+        size_t n;
+
+        note_done(table, 10, 6, user);
+        for (uint64_t i = 1; i < 4; i++) {
+                note_done(table, 100 * i, 5, user);
+                note_exit(table, 100 * i + 50, 5);
+        }
+        note_done(table, 400, 5, user);
+        note_exit(table, 450, 6);
+        advance(table, 500);
+        g_assert_false(history_table_collect(table, &question, &cursor, lives, &n));
+        g_assert_cmpuint(n, ==, 5);
+        for (size_t i = 0, from = 101; i < n; i++)
+                if (lives[i].tid == 5) {
+                        g_assert_cmpuint(lives[i].from_nsec, ==, from);
+                        from += 100;
+                }
+        history_table_free(table);
+}
+
+/* What ended before a question's time is never asked about again. */
+static void test_expire(void) {
+        HistoryTable *table = make_table(0);
+
+        note_done(table, 10, 5, user);
+        note_exit(table, 50, 5);
+        note_done(table, 20, 6, user);
+        note_exit(table, 80, 6);
+        note_done(table, 30, 7, user);
+        advance(table, 100);
+        g_assert_false(history_table_expire(table, 60));
+        assert_lives(table, USER, "6:21-80 7:31-100");
         history_table_free(table);
 }
 
@@ -570,6 +634,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/history-table/credentials", test_credentials);
         g_test_add_func("/history-table/since", test_since);
         g_test_add_func("/history-table/full", test_full);
+        g_test_add_func("/history-table/order", test_order);
+        g_test_add_func("/history-table/expire", test_expire);
         g_test_add_func("/history-table/many", test_many);
         return g_test_run();
 }

@@ -175,24 +175,35 @@ static void feed_number(Rig *rig, uint64_t nsec, uint16_t id, uint32_t tid, uint
         feed(rig, 0, nsec, id, tid, record);
 }
 
-/* The tids of the lives, in their order. */
+static gint compare_lives(gconstpointer a, gconstpointer b) {
+        const ControlLife *x = a, *y = b;
+
+        if (x->from_nsec != y->from_nsec)
+                return x->from_nsec < y->from_nsec ? -1 : 1;
+        return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/* The tids of the lives, sorted by their begin and number. */
 static char *ask_question(Rig *rig, const ControlMessage *question) {
         _cleanup_close_ int fd = memfd_create("lives", MFD_CLOEXEC);
+        g_autoptr(GArray) lives = g_array_new(FALSE, TRUE, sizeof(ControlLife));
         GString *text = g_string_new("");
         ControlMessage answer;
-        ControlLife life;
 
         rig_send(rig, question, &fd, 1);
         rig_await(rig, CONTROL_LIVES, &answer);
         g_assert_cmpint(answer.lives.error, ==, 0);
-        for (uint32_t i = 0; i < answer.lives.n; i++) {
-                g_assert_cmpint(pread(fd, &life, sizeof(life), (off_t)(i * sizeof(life))),
-                                ==,
-                                sizeof(life));
-                g_assert_cmpuint(life.from_nsec, <=, life.to_nsec);
-                g_string_append_printf(text, "%s%u", i > 0 ? " " : "", life.tid);
+        g_array_set_size(lives, answer.lives.n);
+        ssize_t size = (ssize_t)(answer.lives.n * sizeof(ControlLife));
+        g_assert_cmpint(lseek(fd, 0, SEEK_END), ==, size);
+        g_assert_cmpint(pread(fd, lives->data, (size_t)size, 0), ==, size);
+        g_array_sort(lives, compare_lives);
+        for (guint i = 0; i < lives->len; i++) {
+                const ControlLife *life = &g_array_index(lives, ControlLife, i);
+
+                g_assert_cmpuint(life->from_nsec, <=, life->to_nsec);
+                g_string_append_printf(text, "%s%u", i > 0 ? " " : "", life->tid);
         }
-        g_assert_cmpint(lseek(fd, 0, SEEK_END), ==, answer.lives.n * sizeof(life));
         return g_string_free(text, FALSE);
 }
 
@@ -244,6 +255,71 @@ static void test_changes(void) {
                 .ask = { USER, GROUP, begin + 200 } };
         g_autofree char *tids = ask_question(&rig, &question);
         g_assert_cmpstr(tids, ==, "9");
+        tear_down(&rig);
+}
+
+/* A page of many ends of execs. Returns the number that follows. */
+static uint32_t feed_many(Rig *rig, uint64_t nsec, uint32_t tid) {
+        uint8_t page[PAGE_SIZE_TEST];
+        PageBuilder builder;
+
+        page_begin(&builder, page);
+        page_set_time(&builder, nsec);
+        for (unsigned n = 0; n < 50; n++, tid++) {
+                uint8_t *record = page_add_record(&builder, ID_DONE, tid, RECORD_SIZE);
+
+                memset(record + 8, 0, RECORD_SIZE - 8);
+                record[2] = record[3] = 0;
+                page_put_u32(record + AT_FIRST, tid);
+                page_put_u32(record + AT_SECOND, 1);
+                for (unsigned i = 0; i < 4; i++) {
+                        page_put_u32(record + AT_UIDS + 4 * i, USER);
+                        page_put_u32(record + AT_GIDS + 4 * i, GROUP);
+                }
+        }
+        page_end(&builder, 0);
+        while (!rig_feed(rig, 0, page))
+                g_usleep(1000);
+        return tid;
+}
+
+static void skip_bytes(int fd, size_t n) {
+        char bytes[4096];
+
+        while (n > 0) {
+                ssize_t size = read(fd, bytes, MIN(n, sizeof(bytes)));
+
+                g_assert_cmpint(size, >, 0);
+                n -= (size_t)size;
+        }
+}
+
+/* A user with many lives must not keep the reader from the rings while it answers. A pipe stands
+ * for the memfd, so that the answer takes as long as the test wants. */
+static void test_long_answer(void) {
+        const ControlMessage question = { .type = CONTROL_ASK, .ask = { USER, GROUP } };
+        uint64_t now = get_now();
+        ControlMessage answer;
+        uint32_t tid = 100;
+        int fds[2];
+        Rig rig;
+
+        set_up(&rig);
+        while (tid < 100 + 6 * 4096)
+                tid = feed_many(&rig, now - 100000, tid);
+        g_assert_no_errno(pipe(fds));
+        rig_send(&rig, &question, &fds[1], 1);
+        close(fds[1]);
+        skip_bytes(fds[0], sizeof(ControlLife)); /* it has begun */
+        uint32_t first = rig_feed_until_full(&rig, 1, 0);
+        skip_bytes(fds[0], (2 * (size_t)4096 - 1) * sizeof(ControlLife));
+        uint32_t next = rig_feed_until_full(&rig, 1, first);
+        g_assert_cmpuint(next, >, first);
+        skip_bytes(fds[0], (tid - 100 - 2 * 4096) * sizeof(ControlLife));
+        rig_await(&rig, CONTROL_LIVES, &answer);
+        g_assert_cmpint(answer.lives.error, ==, 0);
+        g_assert_cmpuint(answer.lives.n, ==, tid - 100);
+        close(fds[0]);
         tear_down(&rig);
 }
 
@@ -306,6 +382,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/history/answer", test_answer);
         g_test_add_func("/history/changes", test_changes);
+        g_test_add_func("/history/long-answer", test_long_answer);
         g_test_add_func("/history/losses", test_losses);
         g_test_add_func("/history/probe-removed", test_probe_removed);
         g_test_add_func("/history/seen", test_seen);

@@ -103,11 +103,38 @@ static void test_cut_late(void) {
         past_lives_free(lives);
 }
 
+/* What no question can be about makes room for others. */
+static void test_expire(void) {
+        PastLives *lives = make_lives();
+        PastLives *many = NULL;
+
+        keep(lives, 1000, 5, 10, 10);
+        keep(lives, 1000, 6, 15, 30);
+        keep(lives, 1000, 7, 40, 40);
+        keep(lives, 1001, 8, 12, 12);
+        g_assert_false(past_lives_expire(lives, 30));
+        assert_lives(lives, 1000, "6:15 7:40");
+        assert_lives(lives, 1001, "");
+        g_assert_false(past_lives_expire(lives, 100));
+        assert_lives(lives, 1000, "");
+        keep(lives, 1000, 9, 50, 50);
+        assert_lives(lives, 1000, "9:50");
+        past_lives_free(lives);
+        g_assert_cmpint(past_lives_new(2 * PAST_LIVES_PART, &many), ==, 0);
+        for (uint32_t i = 0; i < PAST_LIVES_PART + 1; i++)
+                keep(many, 1000, 5, i, i);
+        g_assert_true(past_lives_expire(many, UINT64_MAX));
+        g_assert_cmpuint(past_lives_count(many, 1000), ==, 1);
+        g_assert_false(past_lives_expire(many, UINT64_MAX));
+        past_lives_free(many);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/past-lives/users", test_users);
         g_test_add_func("/past-lives/full", test_full);
         g_test_add_func("/past-lives/cut", test_cut);
         g_test_add_func("/past-lives/cut-late", test_cut_late);
+        g_test_add_func("/past-lives/expire", test_expire);
         return g_test_run();
 }

@@ -489,12 +489,8 @@ void history_table_lose(HistoryTable *table, uint64_t since_nsec, uint64_t until
         table->lost_until = MAX_OF(table->lost_until, until_nsec);
 }
 
-static int history_compare_lives(const void *a, const void *b) {
-        const ControlLife *x = a, *y = b;
-
-        if (x->from_nsec != y->from_nsec)
-                return x->from_nsec < y->from_nsec ? -1 : 1;
-        return x->tid < y->tid ? -1 : x->tid > y->tid;
+bool history_table_expire(HistoryTable *table, uint64_t before_nsec) {
+        return past_lives_expire(table->pasts, before_nsec);
 }
 
 /* Adds the part that the question is about. */
@@ -511,31 +507,48 @@ static void history_collect_life(ControlLife *lives,
         lives[(*n)++].from_nsec = from_nsec;
 }
 
-int history_table_collect(const HistoryTable *table,
+static void history_collect_task(const HistoryTable *table,
+                const HistoryTask *task,
                 const HistoryQuestion *question,
-                ControlLife **ret,
+                ControlLife *lives,
+                size_t *n) {
+        ControlLife life = { .tid = task->tid,
+                .from_nsec = task->from_nsec,
+                .to_nsec = history_get_end(task, table->horizon) };
+
+        if (task->tid == 0 || !history_is_whole(task) || task->uid != question->uid)
+                return;
+        memcpy(life.comm, task->name, sizeof(life.comm));
+        history_collect_life(lives, n, task->gid, question, &life);
+}
+
+bool history_table_collect(const HistoryTable *table,
+                const HistoryQuestion *question,
+                HistoryCursor *cursor,
+                ControlLife lives[HISTORY_PART],
                 size_t *ret_n) {
-        size_t n = 0, n_max = past_lives_count(table->pasts, question->uid) + table->n_tasks;
-        ControlLife *lives = calloc(n_max + 1, sizeof(*lives));
-        const PastLife *past = NULL;
+        size_t n = 0;
 
-        if (!lives)
-                return -ENOMEM;
-        while ((past = past_lives_next(table->pasts, question->uid, past)))
-                history_collect_life(lives, &n, past->gid, question, &past->life);
-        for (uint32_t i = 0; i < table->n_room; i++) {
-                const HistoryTask *task = &table->tasks[i];
-                ControlLife life = { .tid = task->tid,
-                        .from_nsec = task->from_nsec,
-                        .to_nsec = history_get_end(task, table->horizon) };
-
-                if (task->tid == 0 || !history_is_whole(task) || task->uid != question->uid)
-                        continue;
-                memcpy(life.comm, task->name, sizeof(life.comm));
-                history_collect_life(lives, &n, task->gid, question, &life);
+        for (unsigned i = 0; i < HISTORY_PART; i++) {
+                if (!cursor->pasts_are_done) {
+                        cursor->past = past_lives_next(table->pasts, question->uid, cursor->past);
+                        cursor->pasts_are_done = !cursor->past;
+                }
+                if (cursor->past)
+                        history_collect_life(lives,
+                                        &n,
+                                        cursor->past->gid,
+                                        question,
+                                        &cursor->past->life);
+                else if (cursor->n_tasks < table->n_room)
+                        history_collect_task(table,
+                                        &table->tasks[cursor->n_tasks++],
+                                        question,
+                                        lives,
+                                        &n);
+                else
+                        break;
         }
-        qsort(lives, n, sizeof(*lives), history_compare_lives);
-        *ret = lives;
         *ret_n = n;
-        return 0;
+        return !cursor->pasts_are_done || cursor->n_tasks < table->n_room;
 }

@@ -69,8 +69,23 @@ typedef struct HistoryQuestion {
         uint64_t since_nsec;
 } HistoryQuestion;
 
-/* Returns the lives of that user up to the horizon of the last advance, sorted by their begin. */
-int history_table_collect(const HistoryTable *table,
+#define HISTORY_PART 4096
+
+/* How far an answer is. {}: at its begin. */
+typedef struct HistoryCursor {
+        const struct PastLife *past;
+        bool pasts_are_done;
+        uint32_t n_tasks;
+} HistoryCursor;
+
+/* Returns a part of the lives of that user up to the horizon of the last advance. Those of one
+ * number are in order of time. Returns whether there may be more. Only history_table_note() may be
+ * called between the parts. */
+bool history_table_collect(const HistoryTable *table,
                 const HistoryQuestion *question,
-                ControlLife **ret,
+                HistoryCursor *cursor,
+                ControlLife lives[HISTORY_PART],
                 size_t *ret_n);
+/* No later question is about a time before this one. Forgets a part of what is over, and returns
+ * whether there is more. */
+bool history_table_expire(HistoryTable *table, uint64_t before_nsec);

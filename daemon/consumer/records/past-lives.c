@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Keeps the lives of tasks that are over, for history-table.c. Memory is bounded: when there is no
- * room, the user with the most lives loses some of the oldest ones. So a user who starts very many
- * tasks forgets own tasks, and not those of others.
+/* Keeps the lives of tasks that are over, for history-table.c, until no question can be about them.
+ * Memory is bounded: when there is no room, the user with the most lives loses some of the oldest
+ * ones. So a user who starts very many tasks forgets own tasks, as long as no other user has more.
  *
  * Each user has a list of lives, in the order in which they were kept. */
 
@@ -168,6 +168,21 @@ void past_lives_cut(PastLives *lives, uint64_t since_nsec) {
                         if (life->to_nsec >= since_nsec) /* it may now end before it begins */
                                 life->to_nsec = since_nsec - MIN_OF(since_nsec, UINT64_C(1));
                 }
+}
+
+bool past_lives_expire(PastLives *lives, uint64_t before_nsec) {
+        uint32_t n = 0;
+
+        for (size_t i = 0; i < lives->n_users; i++) {
+                PastUser *user = &lives->users[i];
+
+                while (user->n > 0 && lives->entries[user->first].kept_nsec < before_nsec) {
+                        if (n++ == PAST_LIVES_PART)
+                                return true;
+                        past_lives_forget_oldest(lives, user);
+                }
+        }
+        return false;
 }
 
 size_t past_lives_count(const PastLives *lives, uint32_t uid) {

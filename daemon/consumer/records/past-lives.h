@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "interfaces/cleanup.h"
@@ -22,6 +23,10 @@ DEFINE_CLEANUP(PastLives, past_lives_free);
 int past_lives_keep(PastLives *lives, const PastLife *life, uint64_t nsec);
 /* No life lasts until this time. */
 void past_lives_cut(PastLives *lives, uint64_t since_nsec);
+/* Forgets the lives that have ended before this time, a part of them. Returns whether some are
+ * left. */
+#define PAST_LIVES_PART 4096
+bool past_lives_expire(PastLives *lives, uint64_t before_nsec);
 size_t past_lives_count(const PastLives *lives, uint32_t uid);
 /* Returns the oldest life of a user, or the one after `life`. NULL: there is none. */
 const PastLife *past_lives_next(const PastLives *lives, uint32_t uid, const PastLife *life);
