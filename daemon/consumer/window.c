@@ -7,10 +7,7 @@
  * with the new data.
  *
  * pump.c uses this in the consumer. The memfd comes from another consumer of the same session,
- * which may have been compromised. So each length in it is checked.
- *
- * Layout: WindowHead, then Batches of sub-buffers in the order in which they were written. The last
- * Batch has the CPU number PIDS, and contains the pids whose records are in the others. */
+ * which may have been compromised. So each length in it is checked. */
 
 #include "consumer/window.h"
 
@@ -22,20 +19,13 @@
 
 #include "base/fd.h"
 #include "consumer/records/pseudonym.h"
-
-#define PIDS UINT32_MAX
-
-typedef struct WindowHead {
-        uint64_t key[2]; /* key of the pseudonyms */
-} WindowHead;
-
-typedef struct Batch {
-        uint32_t cpu;
-        uint32_t size;
-} Batch;
+#include "interfaces/window.h"
 
 /* Reads the batch at *at and moves *at to its end. Returns false when there is no further batch. */
-static bool next_batch(const Window *window, size_t *at, Batch *ret, const uint8_t **ret_data) {
+static bool next_batch(const Window *window,
+                size_t *at,
+                WindowBatch *ret,
+                const uint8_t **ret_data) {
         if (*at > window->earlier_size || window->earlier_size - *at < sizeof(*ret))
                 return false;
         memcpy(ret, window->earlier + *at, sizeof(*ret));
@@ -76,13 +66,13 @@ int window_open(Window *window, int earlier_fd, const Masks *masks, PageTally *t
         size_t at = sizeof(WindowHead);
         WindowHead head = {};
         const uint8_t *data;
-        Batch batch;
+        WindowBatch batch;
 
         int r = map_earlier(window, earlier_fd);
         if (r < 0)
                 return r;
         while (next_batch(window, &at, &batch, &data))
-                if (batch.cpu == PIDS)
+                if (batch.cpu == WINDOW_PIDS)
                         see_pids(data, batch.size, tally);
         if (window->earlier)
                 memcpy(&head, window->earlier, sizeof(head));
@@ -97,7 +87,7 @@ static uint64_t count_earlier(const Window *window, unsigned cpu) {
         size_t at = sizeof(WindowHead);
         const uint8_t *data;
         uint64_t bytes = 0;
-        Batch batch;
+        WindowBatch batch;
 
         while (next_batch(window, &at, &batch, &data))
                 if (batch.cpu == cpu)
@@ -114,7 +104,7 @@ int window_visit(const Window *window,
         uint64_t left = count_earlier(window, cpu);
         size_t at = sizeof(WindowHead);
         const uint8_t *data;
-        Batch batch;
+        WindowBatch batch;
         int r = 0;
 
         while (r == 0 && next_batch(window, &at, &batch, &data)) {
@@ -135,7 +125,7 @@ int window_visit(const Window *window,
 }
 
 int window_keep(Window *window, unsigned cpu, const uint8_t *data, size_t size) {
-        Batch batch = { .cpu = cpu, .size = (uint32_t)size };
+        WindowBatch batch = { .cpu = cpu, .size = (uint32_t)size };
         const struct iovec iov[] = { { &batch, sizeof(batch) }, { (void *)data, size } };
 
         /* A memfd takes all data, or its memory is full. */
@@ -156,12 +146,15 @@ int window_close(Window *window, const PageTally *tally) {
                                 continue;
                         pids[n++] = byte * 8 + bit;
                         if (n == ELEMENTSOF(pids)) {
-                                r = window_keep(window, PIDS, (const uint8_t *)pids, sizeof(pids));
+                                r = window_keep(window,
+                                                WINDOW_PIDS,
+                                                (const uint8_t *)pids,
+                                                sizeof(pids));
                                 n = 0;
                         }
                 }
         if (r == 0 && n > 0)
-                r = window_keep(window, PIDS, (const uint8_t *)pids, n * sizeof(pids[0]));
+                r = window_keep(window, WINDOW_PIDS, (const uint8_t *)pids, n * sizeof(pids[0]));
         close_cleanup(&window->kept_fd);
         window->is_whole = r == 0;
         return r;

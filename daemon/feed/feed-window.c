@@ -43,6 +43,7 @@ static bool feed_window_is_sound(const Trace *trace, int fd) {
 void feed_window_keep(Trace *trace, int *fd, bool is_whole) {
         trace->is_taken = false;
         trace->is_dirty = !is_whole;
+        trace->n_windows++;
         close_cleanup(&trace->window_fd);
         if (is_whole && feed_window_is_sound(trace, *fd))
                 trace->window_fd = TAKE_FD(*fd);

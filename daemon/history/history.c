@@ -55,8 +55,7 @@ typedef enum HistoryState {
 } HistoryState;
 
 typedef struct Question {
-        uid_t uid;
-        gid_t gid;
+        LivesQuestion about;
         int fd; /* what the consumer writes to; -1: not sent */
         void *question;
         TAILQ_ENTRY(Question) questions;
@@ -356,9 +355,10 @@ static int history_send_question(History *h, Question *question) {
         const ControlMessage message = {
                 .type = CONTROL_ASK,
                 .version = CONTROL_VERSION,
-                .ask = { .uid = question->uid,
-                                .gid = question->gid,
-                                .since_nsec = accounts_get_since(h->accounts) },
+                .ask = { .uid = question->about.uid,
+                                .gid = question->about.gid,
+                                .since_nsec = MAX_OF(question->about.since_nsec,
+                                                accounts_get_since(h->accounts)) },
         };
 
         question->fd = memfd_create("ktrace-lives", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -666,14 +666,14 @@ int history_check(const History *h, Reason *reason) {
         return 0;
 }
 
-int history_ask(History *h, uid_t uid, gid_t gid, void *asked, Reason *reason) {
+int history_ask(History *h, const LivesQuestion *about, void *asked, Reason *reason) {
         int r = history_check(h, reason);
         if (r != 0)
                 return r;
         Question *question = calloc(1, sizeof(*question));
         if (!question)
                 return -ENOMEM;
-        *question = (Question){ .uid = uid, .gid = gid, .fd = -1, .question = asked };
+        *question = (Question){ .about = *about, .fd = -1, .question = asked };
         TAILQ_INSERT_TAIL(&h->questions, question, questions);
         h->n_questions++;
         history_ask_next(h);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "kernel/tracefs.h"
@@ -33,5 +34,13 @@ bool history_is_idle(const History *history);
 const char *history_get_id(const History *history);
 /* KT_E_ACCESS_DENIED: this kernel cannot keep it. KT_E_BUSY: it is not kept yet. */
 int history_check(const History *history, Reason *reason);
-/* Fails as history_check() does. Otherwise on_lives answers. */
-int history_ask(History *history, uid_t uid, gid_t gid, void *question, Reason *reason);
+
+/* Whose lives, and since when: no later question is about a time before. */
+typedef struct LivesQuestion {
+        uid_t uid;
+        gid_t gid;
+        uint64_t since_nsec;
+} LivesQuestion;
+
+/* Fails as history_check() does. Otherwise on_lives answers. userdata: its last argument. */
+int history_ask(History *history, const LivesQuestion *question, void *userdata, Reason *reason);

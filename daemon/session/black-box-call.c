@@ -16,6 +16,7 @@
 #include "session/black-box-call.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@
 #include "interfaces/spec-list.h"
 #include "policy/grant-sink.h"
 #include "policy/grant.h"
+#include "session/black-box-window.h"
 #include "session/black-box.h"
 #include "session/judgement.h"
 #include "session/session-snapshot.h"
@@ -44,6 +46,9 @@ typedef struct BlackBoxCall {
         Plan plan;   /* in turns, then on the worker */
         Trace trace; /* for the metadata: nothing of it is in the kernel */
         int metadata_fd;
+        int window_fd; /* its own descriptor; -1: there is none */
+        unsigned n_windows;
+        uint64_t oldest_nsec; /* no record is older; 0: unknown */
         TAILQ_ENTRY(BlackBoxCall) calls;
 } BlackBoxCall;
 
@@ -56,6 +61,7 @@ static BlackBoxCall *black_box_call_free(BlackBoxCall *call) {
         trace_clear(&call->trace);
         spec_free(call->spec);
         close_cleanup(&call->metadata_fd);
+        close_cleanup(&call->window_fd);
         free(call);
         return NULL;
 }
@@ -119,19 +125,26 @@ void black_box_call_on_lives(int result, const Reason *reason, int fd, size_t n,
         black_box_conclude(call, result, &why);
 }
 
+/* A snapshot of another call may have moved the oldest records in the meantime. */
+static uint64_t black_box_get_oldest(const BlackBoxCall *call) {
+        const Session *session = black_box_find_again(call);
+
+        return session && !session->trace.is_taken && session->trace.n_windows == call->n_windows
+                               ? call->oldest_nsec
+                               : 0;
+}
+
 static void black_box_on_metadata(Plan *plan, int result, const Reason *reason) {
         BlackBoxCall *call = plan->userdata;
         const Subject *subject = &call->request->subject;
+        const LivesQuestion question = {
+                subject->uid, subject->gids[0], black_box_get_oldest(call)
+        };
         Reason why = *reason;
 
         if (result == -ENOENT) /* its instance */
                 result = black_box_refuse_off(&why);
-        result = result
-                                 ?: history_ask(call->box->history,
-                                                    subject->uid,
-                                                    subject->gids[0],
-                                                    call,
-                                                    &why);
+        result = result ?: history_ask(call->box->history, &question, call, &why);
         if (result != 0)
                 black_box_conclude(call, result, &why);
 }
@@ -145,6 +158,11 @@ static int black_box_step_metadata(void *context, Reason *reason _unused_) {
         snprintf(name, sizeof(name), KT_INSTANCE_PREFIX "%s", call->session_id);
         int r = instance_open(trace->tracefs, name, &trace->instance);
         r = r ?: metadata_make(trace, &call->metadata_fd);
+        r = r
+                            ?: black_box_find_oldest(trace->instance,
+                                               trace->n_cpus,
+                                               call->window_fd,
+                                               &call->oldest_nsec);
         trace->instance = instance_free(trace->instance);
         return r;
 }
@@ -219,6 +237,12 @@ static int black_box_begin_metadata(BlackBoxCall *call, Reason *reason) {
         call->trace.subbuf_size = session->trace.subbuf_size;
         call->trace.n_cpus = session->trace.n_cpus;
         memcpy(call->trace.id, session->id, sizeof(call->trace.id));
+        call->n_windows = session->trace.n_windows;
+        if (session->trace.window_fd >= 0) {
+                call->window_fd = fcntl(session->trace.window_fd, F_DUPFD_CLOEXEC, 3);
+                if (call->window_fd < 0)
+                        return -errno;
+        }
         snprintf(call->trace.policy_digest,
                         sizeof(call->trace.policy_digest),
                         "%s",
@@ -347,7 +371,7 @@ static int black_box_open_for_user(BlackBox *box,
                 return -ENOMEM;
         call->box = box;
         call->request = request;
-        call->metadata_fd = -1;
+        call->metadata_fd = call->window_fd = -1;
         trace_init(&call->trace);
         memcpy(call->session_id, session->id, sizeof(call->session_id));
         TAILQ_INSERT_TAIL(&box->calls, call, calls);

@@ -113,6 +113,7 @@ struct Trace {
         bool is_dirty;      /* the second buffer has data of a failed snapshot */
         int taken_names_fd; /* saved command names for the snapshot */
         int window_fd;      /* the window of the last snapshot; -1: none */
+        unsigned n_windows; /* of all snapshots */
         /* known: the members of a judged trace, owned by the event loop. proven: those members that
          * are still the same tasks when a snapshot is read, owned by the plan. */
         KnownTask *known, *proven;

@@ -396,23 +396,29 @@ int instance_read_statistics_fd(int stats_fd, CpuStatistics *ret) {
         int r = fake_begin(FAKE_READ);
         char text[512] = "";
         CpuStatistics s = {};
+        uint64_t sec, usec;
 
         if (r == 0 && pread(stats_fd, text, sizeof(text) - 1, 0) < 0)
                 r = -errno;
         if (r == 0 && sscanf(text,
                                       "entries: %" SCNu64 " overrun: %" SCNu64
                                       " commit overrun: %" SCNu64 " bytes: %" SCNu64
-                                      " oldest event ts: %*f now ts: %*f dropped events: %" SCNu64
+                                      " oldest event ts: %" SCNu64 ".%" SCNu64
+                                      " now ts: %*f dropped events: %" SCNu64
                                       " read events: %" SCNu64,
                                       &s.entries,
                                       &s.overrun,
                                       &s.commit_overrun,
                                       &s.bytes,
+                                      &sec,
+                                      &usec,
                                       &s.dropped,
-                                      &s.read) != 6)
+                                      &s.read) != 8)
                 r = -EBADMSG;
-        if (r == 0)
+        if (r == 0) {
+                s.oldest_nsec = sec * 1000000000 + usec * 1000;
                 *ret = s;
+        }
         return fake_finish_read(r);
 }
 

@@ -146,13 +146,15 @@ int fake_instance_write_stats(FakeInstance *instance, unsigned cpu, const CpuSta
         int n = snprintf(text,
                         sizeof(text),
                         "entries: %20" PRIu64 "\noverrun: %20" PRIu64 "\ncommit overrun: %20" PRIu64
-                        "\nbytes: %20" PRIu64
-                        "\noldest event ts:     0.000000\nnow ts:     0.000000"
+                        "\nbytes: %20" PRIu64 "\noldest event ts: %12" PRIu64 ".%06" PRIu64
+                        "\nnow ts:     0.000000"
                         "\ndropped events: %20" PRIu64 "\nread events: %20" PRIu64 "\n",
                         s->entries,
                         s->overrun,
                         s->commit_overrun,
                         s->bytes,
+                        s->oldest_nsec / 1000000000,
+                        s->oldest_nsec / 1000 % 1000000,
                         s->dropped,
                         s->read);
         if (*fd < 0 || pwrite(*fd, text, (size_t)n, 0) != n)

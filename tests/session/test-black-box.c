@@ -4,9 +4,13 @@
  * has the rest. */
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "interfaces/window.h"
 #include "session-fixture.h"
 #include "session/black-box-call.h"
+#include "session/black-box-window.h"
 #include "session/black-box.h"
 
 #define BOX(rest)                                                                             \
@@ -93,6 +97,49 @@ static void test_callers(Fixture *f, gconstpointer data G_GNUC_UNUSED) {
         g_assert_nonnull(strstr(reason.text, "your group is not known"));
 }
 
+static void add_batch(int fd, uint32_t cpu, uint64_t nsec, uint32_t size) {
+        const WindowBatch batch = { cpu, size };
+        g_autofree uint8_t *data = g_malloc0(size);
+
+        memcpy(data, &nsec, sizeof(nsec));
+        g_assert_cmpint(write(fd, &batch, sizeof(batch)), ==, sizeof(batch));
+        g_assert_cmpint(write(fd, data, size), ==, size);
+}
+
+static uint64_t find_oldest(const Session *session, int window_fd) {
+        _cleanup_(instance_free_cleanup) Instance *instance = NULL;
+        g_autofree char *name = g_strdup_printf("ktrace-%s", session->id);
+        uint64_t nsec = 1;
+
+        g_assert_cmpint(instance_open(session->trace.tracefs, name, &instance), ==, 0);
+        g_assert_cmpint(black_box_find_oldest(instance, session->trace.n_cpus, window_fd, &nsec),
+                        ==,
+                        0);
+        return nsec;
+}
+
+/* The history is asked back to the oldest record that a snapshot can have, and not further. */
+static void test_oldest(Fixture *f, gconstpointer data G_GNUC_UNUSED) {
+        _cleanup_close_ int window = memfd_create("window", MFD_CLOEXEC);
+        const WindowHead head = {};
+
+        fake_kernel_set_kprobes(false);
+        Session *session = create(f, 0, BOX(SYSTEM));
+        g_autofree char *name = g_strdup_printf("ktrace-%s", session->id);
+        g_assert_cmpuint(find_oldest(session, -1), ==, 0);
+        fake_kernel_set_statistics(name, 0, &(CpuStatistics){ .oldest_nsec = 9000000000 });
+        g_assert_cmpuint(find_oldest(session, -1), ==, 9000000000);
+        g_assert_cmpuint(find_oldest(session, window), ==, 9000000000);
+        g_assert_cmpint(write(window, &head, sizeof(head)), ==, sizeof(head));
+        add_batch(window, 0, 8000000000, 4096);
+        add_batch(window, 1, 7000000000, 100);
+        add_batch(window, WINDOW_PIDS, 5, 16);
+        g_assert_cmpuint(find_oldest(session, window), ==, 7000000000);
+        /* One that does not end as it says. */
+        g_assert_no_errno(ftruncate(window, sizeof(head) + 8 + 4));
+        g_assert_cmpuint(find_oldest(session, window), ==, 0);
+}
+
 #define ADD(path, function) \
         g_test_add("/black-box/" path, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
 
@@ -102,5 +149,6 @@ int main(int argc, char **argv) {
         ADD("no-kprobes", test_no_kprobes);
         ADD("another-clock", test_clock);
         ADD("callers", test_callers);
+        ADD("oldest", test_oldest);
         return g_test_run();
 }
