@@ -177,7 +177,7 @@ static int history_read_ring(History *h, Ring *ring, uint64_t now) {
                 ssize_t n = ring_read_one(ring, h->page, size);
 
                 if (n <= 0)
-                        return (int)n;
+                        return n == 0 && ring->is_unread ? 1 : (int)n;
                 h->last_nsec = 0;
                 (void)page_visit(h->page, size, history_on_record, h);
                 if (h->error < 0)
@@ -221,12 +221,15 @@ static int history_count_missed(const History *h, uint64_t *ret) {
 /* now: the time from which on the rings were read. */
 static int history_check_losses(History *h, uint64_t now) {
         uint64_t lost = 0, n_missed;
+        int r = 0;
 
+        for (unsigned i = 0; r == 0 && i < h->rings.n_given; i++)
+                r = ring_read_statistics(&h->rings.ring[i]);
+        r = r ?: history_count_missed(h, &n_missed);
+        if (r < 0) /* without memory, the next round tries again */
+                return r == -ENOMEM ? -EAGAIN : r;
         for (unsigned i = 0; i < h->rings.n_given; i++)
-                lost += ring_take_lost(&h->rings.ring[i]);
-        int r = history_count_missed(h, &n_missed);
-        if (r < 0)
-                return r;
+                lost += ring_take_known_lost(&h->rings.ring[i]);
         bool is_clean = lost == 0 && n_missed == h->n_missed;
         uint64_t until = is_clean ? now : history_get_now(h);
         if (!is_clean) {
@@ -351,8 +354,12 @@ static int history_wait(History *h) {
         nfds_t n = 1;
 
         h->waits[0] = (struct pollfd){ .fd = h->control_fd, .events = POLLIN };
-        for (unsigned i = 0; i < h->rings.n_given; i++)
-                h->waits[n++] = (struct pollfd){ .fd = h->rings.ring[i].raw_fd, .events = POLLIN };
+        for (unsigned i = 0; i < h->rings.n_given; i++) {
+                const Ring *ring = &h->rings.ring[i];
+
+                h->waits[n++] = (struct pollfd){ .fd = ring->is_absent ? -1 : ring->raw_fd,
+                        .events = POLLIN };
+        }
         if (poll(h->waits, n, TICK_MSEC) < 0 && errno != EINTR)
                 return -errno;
         return 0;

@@ -167,10 +167,12 @@ void rig_give_rings(Rig *rig) {
                                 AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends));
                 rig->rings[i] = ends[0];
                 given[n++] = ends[1];
-                rig->stats[i] = memfd_create("stats", MFD_CLOEXEC);
-                g_assert_no_errno(rig->stats[i]);
+                if (rig->stats[i] < 0) {
+                        rig->stats[i] = memfd_create("stats", MFD_CLOEXEC);
+                        g_assert_no_errno(rig->stats[i]);
+                        rig_set_stats(rig, i, 0, 0, 0);
+                }
                 given[n++] = rig->stats[i];
-                rig_set_stats(rig, i, 0, 0, 0);
         }
         rig_send(rig,
                         &(ControlMessage){ .type = CONTROL_RINGS, .rings = { 0, rig->n_cpus } },

@@ -3,6 +3,7 @@
 /* The process that keeps whose tasks were, driven from its control socket: hand-made sub-buffers
  * stand for the kernel's rings, and a memfd for kprobe_profile. */
 
+#include <errno.h>
 #include <glib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -63,7 +64,7 @@ static ControlState make_places(void) {
         return at;
 }
 
-static void set_up(Rig *rig) {
+static void set_up_without_rings(Rig *rig) {
         const ControlMessage message = {
                 .type = CONTROL_HISTORY,
                 .history = { .n_cpus = 2,
@@ -97,6 +98,10 @@ static void set_up(Rig *rig) {
         rig->n_cpus = 2;
         rig_send(rig, &message, &profile_fd, 1);
         rig_await(rig, CONTROL_READY, NULL);
+}
+
+static void set_up(Rig *rig) {
+        set_up_without_rings(rig);
         rig_give_rings(rig);
 }
 
@@ -361,6 +366,23 @@ static void test_probe_removed(void) {
         tear_down(&rig);
 }
 
+/* Without the counters nothing shows a loss: there must be no answer. */
+static void test_unknown_losses(void) {
+        ControlMessage message;
+        int fds[2];
+        Rig rig;
+
+        set_up_without_rings(&rig);
+        g_assert_no_errno(pipe(fds));
+        rig.stats[1] = fds[0]; /* pread(2) fails */
+        rig_give_rings(&rig);
+        rig_await(&rig, CONTROL_REFUSED, &message);
+        g_assert_cmpint(message.status.error, ==, ESPIPE);
+        rig_exit_status(&rig);
+        close(fds[1]);
+        tear_down(&rig);
+}
+
 /* Tasks that the daemon has read in /proc. */
 static void test_seen(void) {
         Rig rig;
@@ -385,6 +407,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/history/long-answer", test_long_answer);
         g_test_add_func("/history/losses", test_losses);
         g_test_add_func("/history/probe-removed", test_probe_removed);
+        g_test_add_func("/history/unknown-losses", test_unknown_losses);
         g_test_add_func("/history/seen", test_seen);
         return g_test_run();
 }

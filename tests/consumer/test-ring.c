@@ -9,6 +9,7 @@
 #include <glib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "page-builder.h"
@@ -36,6 +37,16 @@ static void tear_down(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpint(f->ring.raw_fd, ==, -1);
         g_assert_cmpint(f->ring.stats_fd, ==, -1);
         close_cleanup(&f->kernel);
+}
+
+static int read_errno; /* of the next calls; 0: the kernel's */
+
+/* In place of that of the C library: no file of a test fails as a ring of the kernel does. */
+ssize_t read(int fd, void *data, size_t size) {
+        if (read_errno == 0)
+                return syscall(SYS_read, fd, data, size);
+        errno = read_errno;
+        return -1;
 }
 
 /* A sub-buffer with so many bytes of records, `size` of it given. */
@@ -135,6 +146,23 @@ static void test_lost(Fixture *f, gconstpointer data _unused_) {
         g_assert_cmpuint(ring_get_lost(&f->ring), ==, 7 + 5 + 3);
 }
 
+/* The ring of a CPU that was never online, and a kernel without memory for the reader. */
+static void test_not_read(Fixture *f, gconstpointer data _unused_) {
+        feed(f, FULL, PAGE_SIZE_TEST);
+        read_errno = ENODEV;
+        g_assert_cmpint(read_ring(f), ==, 0);
+        g_assert_true(f->ring.is_absent);
+        g_assert_false(f->ring.is_unread);
+        read_errno = ENOMEM;
+        g_assert_cmpint(read_ring(f), ==, 0);
+        g_assert_false(f->ring.is_absent);
+        g_assert_true(f->ring.is_unread);
+        read_errno = 0;
+        g_assert_cmpint(read_ring(f), ==, PAGE_SIZE_TEST);
+        g_assert_cmpint(read_ring(f), ==, 0);
+        g_assert_false(f->ring.is_absent || f->ring.is_unread);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(path, run) g_test_add(path, Fixture, NULL, set_up, run, tear_down)
@@ -144,6 +172,7 @@ int main(int argc, char **argv) {
         ADD("/ring/partial", test_partial);
         ADD("/ring/short-read", test_short_read);
         ADD("/ring/error", test_error);
+        ADD("/ring/not-read", test_not_read);
         ADD("/ring/statistics", test_statistics);
         ADD("/ring/lost", test_lost);
         return g_test_run();

@@ -7,7 +7,8 @@
  * zeroes after its records. It returns a writer's current sub-buffer up to the last written record,
  * so a sub-buffer that is far from full is the last one. Further reads would return the same
  * sub-buffer in small pieces (3.5 to 4.7 times the bytes). The counters come from
- * per_cpu/cpuN/stats. The kernel generates this text anew for each read from its beginning. */
+ * per_cpu/cpuN/stats. The kernel generates this text anew for each read from its beginning. A CPU
+ * that is possible and was never online has no ring: reading fails with ENODEV until it has. */
 
 #include "consumer/records/ring.h"
 
@@ -25,7 +26,9 @@ ssize_t ring_read_one(Ring *ring, uint8_t *page, size_t subbuf_size) {
         do
                 n = read(ring->raw_fd, page, subbuf_size);
         while (n < 0 && errno == EINTR);
-        if (n < 0 && errno != EAGAIN && errno != ENOMEM)
+        ring->is_unread = n < 0 && errno == ENOMEM;
+        ring->is_absent = n < 0 && errno == ENODEV;
+        if (n < 0 && errno != EAGAIN && !ring->is_unread && !ring->is_absent)
                 return -errno;
         if (n < PAGE_HEADER_SIZE)
                 return 0;

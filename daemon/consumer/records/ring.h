@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,6 +19,8 @@ typedef struct Ring {
         int raw_fd; /* -1: not given yet, or closed */
         int stats_fd;
         const ShareCounters *counters; /* used instead, for the viewer of a shared instance */
+        bool is_unread;      /* the last read found no memory: the ring may have records */
+        bool is_absent;      /* the last read found no ring: poll(2) would not wait for it */
         uint64_t taken_lost; /* part of ring_get_lost() that ring_take_lost() has returned */
         uint64_t n_cut;      /* records that the caller cut and that are not reported yet */
         RingStatistics last;
@@ -25,7 +28,7 @@ typedef struct Ring {
 } Ring;
 
 /* Reads one whole sub-buffer. Bytes that the kernel did not fill are zero. Returns its size, 0 when
- * the ring is empty, or -errno. */
+ * the ring is empty or the kernel has no memory for the reader, or -errno. */
 ssize_t ring_read_one(Ring *ring, uint8_t *page, size_t subbuf_size);
 /* Reads whole sub-buffers into the batch until a sub-buffer is far from full, the ring is empty, or
  * the batch is full. Returns the bytes (0: the ring is empty). The last sub-buffer is cut after its
