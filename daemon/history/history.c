@@ -298,13 +298,13 @@ static void history_fail(History *h, const char *why) {
         history_settle(h);
 }
 
-/* Returns whether another program has written to the instance. */
+/* Returns whether another program has written to the instance, or may have taken records out. */
 static bool history_is_disturbed(History *h) {
         char name[WATCH_NAME_MAX], text[WATCH_NAME_MAX + 64];
 
         if (!h->watch || !watch_take(h->watch, name) || !defence_is_on("history-disturbed"))
                 return false;
-        snprintf(text, sizeof(text), "another program has written to %s of its instance", name);
+        snprintf(text, sizeof(text), "another program has used %s of its instance", name);
         history_fail(h, text);
         return true;
 }

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "kernel/btf.h"
+#include "kernel/buffer.h"
 #include "kernel/event.h"
 #include "kernel/filter.h"
 #include "kernel/probe.h"
@@ -337,11 +338,26 @@ static int history_probe_watch_event(Watch *watch, const char *system, const cha
         return r ?: watch_add(watch, path);
 }
 
+/* The files of a CPU's ring. CPU numbers may have gaps. */
+static int history_probe_watch_cpus(const Instance *instance, Watch *watch) {
+        char path[WATCH_NAME_MAX];
+        unsigned n_cpus = 0;
+
+        int r = instance_n_cpus(instance, &n_cpus);
+        for (unsigned cpu = 0; r == 0 && cpu < n_cpus; cpu++) {
+                snprintf(path, sizeof(path), "per_cpu/cpu%u", cpu);
+                r = watch_add(watch, path);
+                r = r == -ENOENT ? 0 : r;
+        }
+        return r;
+}
+
 int history_probe_watch(const Instance *instance, Watch **ret) {
         static const char *const directories[] = { ".", "options", "events" };
         _cleanup_(watch_free_cleanup) Watch *watch = NULL;
 
-        int r = watch_new(instance, &watch);
+        int r = watch_new_alone(instance, &watch);
+        r = r ?: history_probe_watch_cpus(instance, watch);
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(directories); i++)
                 r = watch_add(watch, directories[i]);
         for (size_t i = 0; r == 0 && i < _PROBE_N; i++)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Detects writes to an instance's control files with inotify. Created by session on the worker
- * thread, read in the event loop; owns the inotify descriptor and one descriptor per directory.
+/* Detects writes to an instance's control files with inotify. Created by session and history on the
+ * worker thread, read in the event loop; owns the inotify descriptor and one descriptor per
+ * directory.
  *
  * It relies on these behaviours of the kernel (tests/kernel/test-contract.c):
  * - a write to a tracefs file, or opening it with O_TRUNC, by any process and through any mount,
  *   raises IN_MODIFY on its directory; reading does not;
+ * - opening one raises IN_OPEN there, before the first read;
  * - eventfs (6.6 and later) recreates the inodes of its directories when they are unused, and a
  *   watch on an old inode no longer reports events: so each directory is kept open;
  * - an open directory does not prevent the removal of an instance.
@@ -28,7 +30,8 @@ typedef struct WatchDirectory {
 
 struct Watch {
         int top_fd;               /* borrowed */
-        const char *const *names; /* NULL-terminated */
+        const char *const *names; /* NULL-terminated; NULL: all */
+        uint32_t mask;
         int fd;
         bool was_emptied;
         WatchDirectory *directories;
@@ -63,6 +66,9 @@ static const char *const probe_names[] = {
         NULL,
 };
 
+/* Opening one of these, to read it, takes records out of the ring. */
+static const char *const taking_names[] = { "trace_pipe", "trace_pipe_raw", NULL };
+
 static int watch_make(int top_fd, const char *const *names, Watch **ret) {
         _cleanup_(watch_free_cleanup) Watch *watch = calloc(1, sizeof(*watch));
 
@@ -70,6 +76,7 @@ static int watch_make(int top_fd, const char *const *names, Watch **ret) {
                 return -ENOMEM;
         watch->top_fd = top_fd;
         watch->names = names;
+        watch->mask = IN_MODIFY | IN_ONLYDIR;
         watch->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
         if (watch->fd < 0)
                 return -errno;
@@ -79,6 +86,14 @@ static int watch_make(int top_fd, const char *const *names, Watch **ret) {
 
 int watch_new(const Instance *instance, Watch **ret) {
         return watch_make(instance->fd, instance_names, ret);
+}
+
+int watch_new_alone(const Instance *instance, Watch **ret) {
+        int r = watch_make(instance->fd, NULL, ret);
+
+        if (r == 0)
+                (*ret)->mask |= IN_OPEN;
+        return r;
 }
 
 int watch_new_probes(const Tracefs *tracefs, Watch **ret) {
@@ -120,7 +135,7 @@ int watch_add(Watch *watch, const char *directory) {
         if (fd < 0)
                 return -errno;
         snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        int mark = inotify_add_watch(watch->fd, path, IN_MODIFY | IN_ONLYDIR);
+        int mark = inotify_add_watch(watch->fd, path, watch->mask);
         if (mark < 0)
                 return -errno;
         char *copy = strdup(directory);
@@ -142,14 +157,20 @@ static const char *find_directory(const Watch *watch, int mark) {
         return "?";
 }
 
+static bool is_among(const char *name, const char *const *names) {
+        for (size_t i = 0; names[i]; i++)
+                if (strcmp(name, names[i]) == 0)
+                        return true;
+        return false;
+}
+
 static bool matters(const Watch *watch, const struct inotify_event *event) {
         /* Events were lost, or the directory is gone. */
         if (event->len == 0)
-                return true;
-        for (size_t i = 0; watch->names[i]; i++)
-                if (strcmp(event->name, watch->names[i]) == 0)
-                        return true;
-        return false;
+                return (event->mask & IN_OPEN) == 0; /* of the directory itself */
+        if (event->mask & IN_OPEN)
+                return is_among(event->name, taking_names);
+        return !watch->names || is_among(event->name, watch->names);
 }
 
 bool watch_take(Watch *watch, char ret_name[static WATCH_NAME_MAX]) {

@@ -11,6 +11,9 @@
 typedef struct Watch Watch;
 
 int watch_new(const Instance *instance, Watch **ret);
+/* The same for an instance that only this program may use: writes to all files matter, and so does
+ * each opening of a file with which records are taken out of the ring. */
+int watch_new_alone(const Instance *instance, Watch **ret);
 /* The same for the lists of all probes. */
 int watch_new_probes(const Tracefs *tracefs, Watch **ret);
 Watch *watch_free(Watch *watch);
