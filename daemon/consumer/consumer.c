@@ -18,7 +18,9 @@
  * When the sink takes no data, the consumer stops reading. The ring fills, and the kernel drops
  * events and counts them. When the session ends, the consumer reads the rest of the rings into
  * memory and releases the rings. Then it writes the rest at the reader's pace, until the reader has
- * taken nothing for LINGER_TICKS. */
+ * taken nothing for LINGER_TICKS. A snapshot that cannot be written is read all the same
+ * (window.c).
+ */
 
 #include "consumer/consumer.h"
 
@@ -47,6 +49,7 @@
 #include "consumer/tick.h"
 #include "consumer/title.h"
 #include "interfaces/control.h"
+#include "interfaces/defence.h"
 
 #define LINGER_TICKS 1200 /* 120 s in which the reader takes no byte */
 
@@ -249,6 +252,19 @@ int consumer_put_summary(Consumer *c,
         return summary_put(queue, &summary);
 }
 
+static int consumer_put_rest(Consumer *c) {
+        if (c->is_discarding)
+                return pump_discard(&c->pump);
+        if (c->is_left && c->queue.spool)
+                return consumer_leave_spool(c);
+        int r = pump_end(&c->pump);
+        if (!c->pump.window.is_on || c->pump.is_tripped) /* the daemon must learn it first */
+                return r;
+        /* The next snapshot need not wait for what this one's reader gets. */
+        release_rings(c);
+        return r ?: pump_put_window(&c->pump);
+}
+
 /* The session has ended: reads everything into memory and releases the rings. */
 static int consumer_finish(Consumer *c) {
         if (c->is_finishing)
@@ -257,15 +273,16 @@ static int consumer_finish(Consumer *c) {
         watchdog_expect_end(&c->watchdog);
         int r = 0;
         if (c->has_sink) {
-                r = c->is_discarding               ? pump_discard(&c->pump)
-                    : c->is_left && c->queue.spool ? consumer_leave_spool(c)
-                                                   : pump_end(&c->pump);
+                r = consumer_put_rest(c);
                 consumer_report_end(c);
                 size_t room = c->queue.spool && queue_is_empty(&c->queue)
                                               ? spool_sink_get_names_room(&c->spool)
                               : c->queue.spool ? c->spool.names_bytes
                                                : SIZE_MAX;
                 r = r ?: consumer_put_summary(c, &c->queue, c->end_code, c->end_text, room);
+                c->pump.past = past_free(c->pump.past); /* a slow reader would keep it */
+        } else if (c->pump.window.is_on) {              /* without a reader: only for the window */
+                r = c->is_discarding ? 0 : pump_end(&c->pump);
         } else if (c->pump.counts) {
                 if (!c->is_discarding && rings_are_complete(&c->pump.rings))
                         (void)pump_catch_up(&c->pump); /* consumer_report_end() reports its guard */
@@ -367,7 +384,7 @@ static bool has_setup_fds(const ControlMessage *message, bool is_snapshot, size_
         case CONTROL_SINK_SPOOL: /* with or without the names of commands */
                 return !is_snapshot && (n_fds == n || n_fds == n + 1);
         case CONTROL_SINK_NONE:
-                return is_counted && n_fds == n;
+                return (is_counted || is_snapshot) && n_fds == n;
         default:
                 return false;
         }
@@ -411,8 +428,8 @@ static int on_setup(Consumer *c, const ControlMessage *message, int *fds, size_t
 }
 
 static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
-        if ((!c->has_sink && !c->pump.counts) || c->is_released || c->is_shared ||
-                        (c->pump.window.is_on && c->pump.window.kept_fd < 0))
+        if ((!c->has_sink && !c->pump.counts && !c->pump.window.is_on) || c->is_released ||
+                        c->is_shared || (c->pump.window.is_on && c->pump.window.kept_fd < 0))
                 return -EBADMSG;
         if (c->pump.fence.is_on &&
                         c->pump.rings.guard.tracing_fd < 0) /* nothing is read without its guard */
@@ -656,7 +673,8 @@ static int on_ring(Consumer *c) {
 static int balance(Consumer *c) {
         bool is_waiting = !queue_is_empty(&c->queue);
 
-        if (is_waiting == c->sink_is_watched || (c->queue.fd < 0 && !c->queue.spool))
+        if (is_waiting == c->sink_is_watched || (c->queue.fd < 0 && !c->queue.spool) ||
+                        c->queue.error != 0)
                 return 0;
         int r = 0;
         if (c->queue.spool) /* consumer_on_tick() tries again */
@@ -676,6 +694,8 @@ static int on_sink(Consumer *c, uint32_t events) {
         /* While there is nothing to write, only this event shows that the reader has gone. */
         if ((events & EPOLLERR) && c->queue.error == 0)
                 queue_fail(&c->queue, EPIPE);
+        if (c->queue.error != 0) /* this event does not end, and the stream may have to go on */
+                unwatch(c, c->queue.fd);
         return c->is_flushing && queue_is_empty(&c->queue) ? flush(c) : 0;
 }
 
@@ -701,10 +721,18 @@ static int consumer_handle(Consumer *c, Source source, uint32_t events) {
         return -EBADMSG;
 }
 
+/* The daemon may have taken the records out of the ring already. They belong to all later
+ * snapshots, which other users may ask for. So a reader that leaves ends the stream only after the
+ * window is complete. */
+static bool consumer_owes_window(const Consumer *c) {
+        return defence_is_on("snapshot-window") && c->pump.window.is_on && !c->is_released;
+}
+
 static bool is_done(Consumer *c) {
         if (c->queue.error != 0 && may_detach(c))
                 detach(c);
-        return c->queue.error != 0 || (c->is_finishing && queue_is_empty(&c->queue));
+        return (c->queue.error != 0 && !consumer_owes_window(c)) ||
+               (c->is_finishing && queue_is_empty(&c->queue));
 }
 
 /* A question about the counts waits until the members are proven. */

@@ -8,8 +8,8 @@
  * round by round (hold.c), and the guard is checked before each release. Data above the stream's
  * limit of bytes per second is dropped in whole sub-buffers, and counted as lost. Frames of a
  * compressed stream are packed (packer.c) as long as the reading keeps up. A snapshot reads
- * each ring once and puts its data after the data that the last snapshot kept (window.c). One of
- * one user puts only that user's records (past.c). */
+ * each ring once and keeps its data after the data that the last snapshot kept (window.c). When
+ * that is complete, it puts all of this. One of one user puts only that user's records (past.c). */
 
 #include "consumer/pump.h"
 
@@ -470,15 +470,6 @@ uint64_t pump_get_lost(Pump *pump) {
         return lost;
 }
 
-static int put_window(unsigned cpu, const uint8_t *data, size_t size, void *userdata) {
-        FrameHeader header = { .type = FRAME_DATA, .cpu = cpu, .size = size };
-        Pump *pump = userdata;
-
-        int r = pump->past ? past_put(pump->past, pump->queue, cpu, data, size)
-                           : queue_put(pump->queue, &header, data, size);
-        return r ?: window_keep(&pump->window, cpu, data, size);
-}
-
 /* Reads the first batch of a snapshot. Overwritten records are not reported as lost: the window
  * begins after them, and data before them does not belong to it. That data is the rest of the
  * sub-buffer at which the last snapshot ended (the kernel keeps this sub-buffer apart from those
@@ -504,23 +495,29 @@ static ssize_t begin_snapshot(Pump *pump, Ring *ring, bool *ret_broken) {
         return n;
 }
 
+/* Until the next snapshot, nothing but the window has the data that is read here. */
 static int snapshot_ring(Pump *pump, Ring *ring) {
+        bool has_begun = window_has_begun(&pump->window, ring->cpu), is_broken;
         uint64_t bytes = 0;
-        bool is_broken;
 
         int r = ring_read_statistics(ring);
+        r = r ?: window_begin(&pump->window, ring->cpu);
         if (r < 0)
                 return r;
         uint64_t held = ring->last.read + ring->last.entries, new_bytes = ring->last.bytes;
         ssize_t n = begin_snapshot(pump, ring, &is_broken);
         (void)ring_take_lost(ring);
-        if (!is_broken)
-                r = window_visit(&pump->window, ring->cpu, new_bytes, put_window, pump);
+        if (has_begun && n > 0)
+                page_note_missed(pump->batch, MIN_OF(pump->subbuf_size, (size_t)n));
+        r = window_carry(&pump->window, ring->cpu, is_broken ? UINT64_MAX : new_bytes);
         while (r == 0 && n > 0) {
                 watchdog_beat(pump->watchdog, false);
                 bytes += (uint64_t)n;
-                r = put_window(ring->cpu, pump->batch, clean_batch(pump, ring, (size_t)n), pump);
-                if (bytes >= pump->ring_bytes || pump->queue->kept_bytes >= KEPT_BYTES_MAX ||
+                r = window_keep(&pump->window,
+                                ring->cpu,
+                                pump->batch,
+                                clean_batch(pump, ring, (size_t)n));
+                if (bytes >= pump->ring_bytes ||
                                 (!pump->window.is_frozen && ring->last.read >= held))
                         break;
                 n = ring_read(ring, pump->batch, pump->batch_size, pump->subbuf_size);
@@ -532,8 +529,12 @@ static int snapshot_ring(Pump *pump, Ring *ring) {
         return r ?: (int)MIN_OF(n, (ssize_t)0);
 }
 
-static int put_judged(const HoldData *data, void *userdata) {
-        return put_window(data->cpu, data->bytes, data->size, userdata);
+static int keep_window(unsigned cpu, const uint8_t *data, size_t size, void *userdata) {
+        return window_keep(&((Pump *)userdata)->window, cpu, data, size);
+}
+
+static int keep_judged(const HoldData *data, void *userdata) {
+        return keep_window(data->cpu, data->bytes, data->size, userdata);
 }
 
 /* The data that the last snapshot kept was judged by that snapshot. */
@@ -551,9 +552,9 @@ static int take_judged_snapshot(Pump *pump) {
                         r = window_visit(&pump->window,
                                         cpu,
                                         hold_get_bytes(&fence->hold, cpu),
-                                        put_window,
+                                        keep_window,
                                         pump);
-        r = r ?: hold_release(&fence->hold, put_judged, pump);
+        r = r ?: hold_release(&fence->hold, keep_judged, pump);
         return r ?: window_close(&pump->window, &pump->tally);
 }
 
@@ -572,8 +573,6 @@ static int take_snapshot(Pump *pump) {
 
         for (unsigned i = 0; r == 0 && i < pump->rings.n_given; i++)
                 r = snapshot_ring(pump, &pump->rings.ring[i]);
-        if (r == 0 && pump->past)
-                r = past_end(pump->past, pump->queue);
         return r ?: window_close(&pump->window, &pump->tally);
 }
 
@@ -610,18 +609,43 @@ int pump_open_window(Pump *pump, int earlier_fd, int kept_fd) {
         bool is_wanted = pump->window.is_on && pump->window.kept_fd < 0;
 
         pump->window.kept_fd = kept_fd;
+        pump->window.n_cpus = pump->rings.n_cpus;
         pump->window.subbuf_size = pump->subbuf_size;
         return is_wanted ? window_open(&pump->window, earlier_fd, pump->masks, &pump->tally)
                          : -EBADMSG;
+}
+
+static int put_kept(unsigned cpu, const uint8_t *data, size_t size, void *userdata) {
+        FrameHeader header = { .type = FRAME_DATA, .cpu = cpu, .size = size };
+        Pump *pump = userdata;
+
+        watchdog_beat(pump->watchdog, false);
+        if (pump->queue->error != 0 || pump->queue->kept_bytes >= KEPT_BYTES_MAX) {
+                pump->queue->discarded_bytes += size;
+                return 0;
+        }
+        return pump->past ? past_put(pump->past, pump->queue, cpu, data, size)
+                          : queue_put(pump->queue, &header, data, size);
+}
+
+int pump_put_window(Pump *pump) {
+        if (pump->is_tripped)
+                return 0;
+        int r = window_read(&pump->window, put_kept, pump);
+        window_clear(&pump->window);
+        if (pump->past)
+                return r ?: past_end(pump->past, pump->queue);
+        if (!pump->fence.is_on)
+                return r ?: put_last_losses(pump);
+        hold_clear(&pump->fence.hold);
+        return r;
 }
 
 int pump_end(Pump *pump) {
         pump->is_ending = true;
         if (pump->window.is_on) {
                 int r = take_snapshot(pump);
-                if (pump->is_tripped)
-                        return 0;
-                return r || pump->fence.is_on || pump->past ? r : put_last_losses(pump);
+                return pump->is_tripped ? 0 : r;
         }
         (void)pump_run(pump, PUMP_ALL); /* data that stays unread is reported as `entries` */
         if (pump->is_tripped)

@@ -59,7 +59,7 @@ int pump_init(Pump *pump,
                 Watchdog *watchdog);
 /* Takes the fds of VIEW instead of rings. */
 int pump_open_view(Pump *pump, int *fds);
-/* For a snapshot, before its rings: see window_open(). */
+/* For a snapshot, before its rings: see window_open(). Consumes kept_fd. */
 int pump_open_window(Pump *pump, int earlier_fd, int kept_fd);
 /* For a judged snapshot: reads the rings. A task that is found to be a member after this call was a
  * member in all data that was read. Returns -errno on failure. */
@@ -78,5 +78,8 @@ int pump_leave(Pump *pump);
 /* Discards the data that was not passed on yet. Fails with -ENOMEM. */
 int pump_discard(Pump *pump);
 /* Puts the rest of the data, whether or not the sink takes it, and the losses after it. Puts
- * nothing when the guard has fired (is_tripped). Fails with -ENOMEM. */
+ * nothing when the guard has fired (is_tripped). Fails with -ENOMEM. A snapshot puts nothing yet:
+ * it reads its rings into the window for the next snapshot. */
 int pump_end(Pump *pump);
+/* For a snapshot, after pump_end(): puts the data of the window. Does not need the rings. */
+int pump_put_window(Pump *pump);

@@ -69,7 +69,7 @@ void rig_send_type(Rig *rig, ControlType type) {
 static void set_up(Rig *rig, ControlMessage *setup, const char *plan) {
         bool is_pipe = setup->setup.sink == CONTROL_SINK_PIPE;
         g_autofree char *metadata = page_metadata_new();
-        int ends[2];
+        int ends[2] = { -1, -1 };
 
         setup->type = CONTROL_SETUP;
         setup->setup.subbuf_size = PAGE_SIZE_TEST;
@@ -81,14 +81,14 @@ static void set_up(Rig *rig, ControlMessage *setup, const char *plan) {
         if (is_pipe) {
                 g_assert_no_errno(pipe2(ends, O_CLOEXEC));
                 g_assert_no_errno(fcntl(ends[1], F_SETFL, O_NONBLOCK));
-        } else
+        } else if (setup->setup.sink != CONTROL_SINK_NONE)
                 g_assert_no_errno(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
         rig->sink = ends[0];
         _cleanup_close_ int fd = fd_memfd_sealed("metadata", metadata, strlen(metadata));
         _cleanup_close_ int plan_fd = plan ? fd_memfd_sealed("plan", plan, strlen(plan)) : -1;
         setup->setup.counted = plan != NULL;
-        rig_send(rig, setup, (int[]){ fd, ends[1], plan_fd }, plan ? 3 : 2);
-        close(ends[1]);
+        rig_send(rig, setup, (int[]){ fd, ends[1], plan_fd }, plan ? 3 : ends[1] >= 0 ? 2 : 1);
+        close_cleanup(&ends[1]);
         rig_await(rig, CONTROL_READY, NULL);
 }
 
@@ -98,6 +98,28 @@ void rig_set_up(Rig *rig, ControlSink sink, unsigned n_cpus, bool fenced) {
                                                            .n_cpus = n_cpus,
                                                            .fenced = fenced } },
                         NULL);
+}
+
+void rig_set_up_snapshot(Rig *rig, ControlSink sink, unsigned n_cpus, bool judged) {
+        set_up(rig,
+                        &(ControlMessage){ .setup = { .sink = sink,
+                                                           .n_cpus = n_cpus,
+                                                           .fenced = judged,
+                                                           .judged = judged,
+                                                           .fork_id = EVENT_ID_FORK,
+                                                           .fork_child_offset = 8,
+                                                           .exit_id = EVENT_ID_EXIT,
+                                                           .clock = CLOCK_MONOTONIC,
+                                                           .snapshot = CONTROL_SNAPSHOT_FROZEN } },
+                        NULL);
+        rig_await(rig, CONTROL_ATTACHED, NULL);
+}
+
+void rig_give_window(Rig *rig, int earlier_fd, int kept_fd) {
+        rig_send(rig,
+                        &(ControlMessage){ .type = CONTROL_WINDOW },
+                        (int[]){ earlier_fd, kept_fd },
+                        2);
 }
 
 void rig_run_compressed(Rig *rig, unsigned n_cpus) {

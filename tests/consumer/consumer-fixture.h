@@ -49,6 +49,10 @@ void rig_prove_member(Rig *rig, uint32_t tid, uint64_t since_nsec, uint64_t unti
 /* One that is quiet. */
 void rig_give_guard(Rig *rig);
 void rig_give_rings(Rig *rig);
+/* As rig_set_up, of a snapshot. With CONTROL_SINK_NONE it has no reader. */
+void rig_set_up_snapshot(Rig *rig, ControlSink sink, unsigned n_cpus, bool judged);
+/* To a snapshot, before its rings. */
+void rig_give_window(Rig *rig, int earlier_fd, int kept_fd);
 /* Kills the process where it still is. */
 void rig_free(Rig *rig);
 /* The user that consumers change to; NULL when the tests have no right to. */

@@ -20,13 +20,23 @@ static int tell(unsigned cpu, const uint8_t *data, size_t size, void *userdata) 
         return 0;
 }
 
-static void begin(Window *window, uint64_t buffer_bytes, int earlier_fd, PageTally *tally) {
+/* Consumes kept_fd. */
+static void begin_on(Window *window,
+                uint64_t buffer_bytes,
+                int earlier_fd,
+                int kept_fd,
+                PageTally *tally) {
         *window = WINDOW_NONE;
         window->is_on = true;
+        window->n_cpus = 4;
         window->subbuf_size = SUBBUF;
         window->buffer_bytes = buffer_bytes;
-        window->kept_fd = memfd_create("kept", MFD_CLOEXEC);
+        window->kept_fd = kept_fd;
         g_assert_cmpint(window_open(window, earlier_fd, NULL, tally), ==, 0);
+}
+
+static void begin(Window *window, uint64_t buffer_bytes, int earlier_fd, PageTally *tally) {
+        begin_on(window, buffer_bytes, earlier_fd, memfd_create("kept", MFD_CLOEXEC), tally);
 }
 
 /* Sub-buffers of one letter each; the last of a batch may be cut. */
@@ -49,12 +59,14 @@ static void assert_kept(const Window *window,
         g_string_free(reported, TRUE);
 }
 
+/* Returns what the next one gets. */
 static int leave(Window *window, const PageTally *tally) {
         int fd = dup(window->kept_fd);
 
         g_assert_false(window->is_whole);
         g_assert_cmpint(window_close(window, tally), ==, 0);
         g_assert_true(window->is_whole);
+        window_clear(window);
         return fd;
 }
 
@@ -102,6 +114,47 @@ static void test_pids(void) {
         g_free(second.pids);
 }
 
+/* A consumer was killed while it read CPU 1. Another one continues with what it has kept. */
+static void test_continued(void) {
+        PageTally tally = {};
+        Window one, two, three;
+        GString *reported = g_string_new(NULL);
+
+        int none = memfd_create("none", MFD_CLOEXEC), kept = memfd_create("kept", MFD_CLOEXEC);
+        begin(&one, 8 * SUBBUF, none, &tally);
+        keep(&one, 0, "a", 0);
+        keep(&one, 1, "x", 0);
+        keep(&one, 2, "p", 0);
+        int fd = leave(&one, &tally);
+
+        begin_on(&two, 8 * SUBBUF, fd, dup(kept), &tally);
+        g_assert_cmpint(window_begin(&two, 0), ==, 0);
+        g_assert_cmpint(window_carry(&two, 0, SUBBUF), ==, 0);
+        keep(&two, 0, "b", 0);
+        g_assert_cmpint(window_begin(&two, 1), ==, 0);
+        keep(&two, 1, "x", 0); /* a part of the earlier data */
+        g_assert_cmpint(write(kept, "torn", 4), ==, 4);
+        window_clear(&two);
+
+        begin_on(&three, 8 * SUBBUF, fd, dup(kept), &tally);
+        g_assert_true(window_has_begun(&three, 0));
+        g_assert_true(window_has_begun(&three, 1));
+        g_assert_false(window_has_begun(&three, 2));
+        for (unsigned cpu = 0; cpu < 3; cpu++) {
+                g_assert_cmpint(window_begin(&three, cpu), ==, 0);
+                g_assert_cmpint(window_carry(&three, cpu, SUBBUF), ==, 0);
+                keep(&three, cpu, (const char *[]){ "c", "y", "q" }[cpu], 0);
+        }
+        g_assert_cmpint(window_close(&three, &tally), ==, 0);
+        g_assert_cmpint(window_read(&three, tell, reported), ==, 0);
+        g_assert_cmpstr(reported->str, ==, "0:a 0:b 0:c 1:x 1:y 2:p 2:q ");
+        window_clear(&three);
+        g_string_free(reported, TRUE);
+        close(kept);
+        close(fd);
+        close(none);
+}
+
 /* The memfd may be of a consumer that was broken into. */
 static void test_damaged(void) {
         const uint32_t batches[][2] = {
@@ -133,6 +186,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/window/oldest-go", test_oldest_go);
         g_test_add_func("/window/pids", test_pids);
+        g_test_add_func("/window/continued", test_continued);
         g_test_add_func("/window/damaged", test_damaged);
         return g_test_run();
 }

@@ -50,6 +50,12 @@ bool page_forget_missed(uint8_t *page, size_t size) {
         return true;
 }
 
+void page_note_missed(uint8_t *page, size_t size) {
+        (void)page_forget_missed(page, size); /* a count would be too small */
+        if (size >= PAGE_HEADER_SIZE)
+                page_put_u32(page + 8, page_get_u32(page + 8) | COMMIT_MISSED);
+}
+
 /* Replaces bytes that could not be parsed with padding, up to the end of the committed data. */
 static inline void walk_end(const Walk *walk, size_t size, PageTally *tally) {
         size_t used = page_get_used(walk->page, size);

@@ -65,6 +65,8 @@ void page_clean(const Masks *masks, uint8_t *page, size_t size, PageTally *tally
 /* Removes the note that events are missing before this sub-buffer. Returns whether it had that
  * note. */
 bool page_forget_missed(uint8_t *page, size_t size);
+/* Notes that an unknown number of events may be missing before this sub-buffer. */
+void page_note_missed(uint8_t *page, size_t size);
 /* Notes the pids of its records. */
 void page_tally(const uint8_t *page, size_t size, PageTally *tally);
 /* Returns the number of its records. */
