@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The window that one snapshot passes to the next: the records that it has read. The consumer
- * writes it into a memfd, which the trace keeps until the next snapshot. feed.c calls it in the
+ * writes it into a memfd, which the trace keeps until the next snapshot. If the consumer does not
+ * complete it, the trace keeps both windows, and another consumer continues. feed.c calls it in the
  * event loop. */
 
 #include "feed/feed-window.h"
@@ -15,9 +16,11 @@
 /* A window also contains whole sub-buffers and batch headers for each CPU, and the pids once. */
 #define WINDOW_SLACK ((uint64_t)16 * 1024 * 1024)
 
-int feed_window_send(FeedLink *link, const Trace *trace) {
+int feed_window_send(FeedLink *link, Trace *trace) {
         _cleanup_close_ int none = memfd_create("ktrace-window", MFD_CLOEXEC);
-        int fd = memfd_create("ktrace-window", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        int fd = trace->partial_fd >= 0
+                                 ? TAKE_FD(trace->partial_fd)
+                                 : memfd_create("ktrace-window", MFD_CLOEXEC | MFD_ALLOW_SEALING);
         int earlier = trace->window_fd;
 
         if (none >= 0 && fd >= 0)
@@ -29,9 +32,9 @@ int feed_window_send(FeedLink *link, const Trace *trace) {
 }
 
 /* Another process gets this window. The window must not exceed its maximum size, and the seals
- * prevent later changes. */
+ * prevent later changes. A consumer that continues a window reads a ring that is full again. */
 static bool feed_window_is_sound(const Trace *trace, int fd) {
-        uint64_t most = (trace->spec->buffer_kb * 1024 + WINDOW_SLACK) * trace->n_cpus +
+        uint64_t most = (2 * trace->spec->buffer_kb * 1024 + WINDOW_SLACK) * trace->n_cpus +
                         WINDOW_SLACK;
         struct stat status;
 
@@ -44,7 +47,17 @@ void feed_window_keep(Trace *trace, int *fd, bool is_whole) {
         trace->is_taken = false;
         trace->is_dirty = !is_whole;
         trace->n_windows++;
-        close_cleanup(&trace->window_fd);
-        if (is_whole && feed_window_is_sound(trace, *fd))
+        if (!is_whole) {
+                if (trace->partial_fd < 0)
+                        trace->partial_fd = TAKE_FD(*fd);
+                return;
+        }
+        feed_window_forget(trace);
+        if (feed_window_is_sound(trace, *fd))
                 trace->window_fd = TAKE_FD(*fd);
+}
+
+void feed_window_forget(Trace *trace) {
+        close_cleanup(&trace->window_fd);
+        close_cleanup(&trace->partial_fd);
 }

@@ -54,7 +54,8 @@ struct Feed {
         bool is_attached, is_armed, has_rings; /* judged: rings need both */
         bool flush_wanted;
         bool is_snapshot;
-        bool has_view; /* its names are those of one user's tasks */
+        bool is_resuming; /* continues a failed snapshot; it has no reader */
+        bool has_view;    /* its names are those of one user's tasks */
         bool is_counting, has_reader;
         int kept_fd; /* snapshot: the window for the next */
         uint64_t n_interferences, interference_nsec;
@@ -216,7 +217,9 @@ static void feed_open_rings(Feed *feed) {
         if (!feed->trace || feed->has_rings || feed->is_given_up || !feed->is_attached ||
                         feed->finish.type || feed->is_released ||
                         (feed->is_judged && !feed->is_armed) ||
-                        (feed->is_snapshot && feed->trace->is_taken))
+                        (feed->is_snapshot && (feed->trace->is_taken ||
+                                                              feed->trace->is_resuming !=
+                                                                              feed->is_resuming)))
                 return;
         feed->has_rings = true;
         if (trace_is_shared(feed->trace)) {
@@ -528,6 +531,7 @@ int feed_new_snapshot(const ConsumerLauncher *launcher,
                 .handlers = handlers,
                 .userdata = userdata,
                 .has_view = view != NULL,
+                .is_resuming = kind == CONTROL_SINK_NONE,
         };
         const FeedSetup setup = { .kind = kind, .is_snapshot = true, .view = view };
 

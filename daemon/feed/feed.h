@@ -52,7 +52,8 @@ int feed_new(const ConsumerLauncher *launcher,
                 void *userdata,
                 Feed **ret,
                 Reason *reason);
-/* What the ring of a flight recorder holds, then the end. view: whose records; NULL: all. */
+/* What the ring of a flight recorder holds, then the end. view: whose records; NULL: all.
+ * kind CONTROL_SINK_NONE: continues a failed snapshot, whose window the next one needs. */
 int feed_new_snapshot(const ConsumerLauncher *launcher,
                 Worker *worker,
                 Trace *trace,

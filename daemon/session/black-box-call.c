@@ -125,11 +125,13 @@ void black_box_call_on_lives(int result, const Reason *reason, int fd, size_t n,
         black_box_conclude(call, result, &why);
 }
 
-/* A snapshot of another call may have moved the oldest records in the meantime. */
+/* A snapshot of another call may have moved the oldest records in the meantime. One that has failed
+ * has kept some of them apart. */
 static uint64_t black_box_get_oldest(const BlackBoxCall *call) {
         const Session *session = black_box_find_again(call);
 
-        return session && !session->trace.is_taken && session->trace.n_windows == call->n_windows
+        return session && !session->trace.is_taken && session->trace.partial_fd < 0 &&
+                                               session->trace.n_windows == call->n_windows
                                ? call->oldest_nsec
                                : 0;
 }

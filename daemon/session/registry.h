@@ -91,6 +91,7 @@ struct Session {
         bool waits_for_spool;
         FeedCounters counters;             /* of closed feeds */
         TAILQ_HEAD(, Snapshot) snapshots;  /* not taken yet */
+        unsigned n_resumes;                /* of the snapshot that failed */
         TAILQ_HEAD(, HistCall) hist_calls; /* not answered yet */
         uint64_t *read_seconds;            /* of each trigger: the second of its last reading */
         sd_event_source *second;           /* NULL: no call has waited for a second yet */

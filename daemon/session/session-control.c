@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "feed/feed-window.h"
 #include "interfaces/glob.h"
 #include "interfaces/spec-field.h"
 #include "policy/grant-sink.h"
@@ -178,7 +179,7 @@ int session_resize(Session *session, uint64_t kb, Request *request, Reason *reas
 
 static void session_then_cleared(Session *session, int result, const Reason *reason) {
         if (result == 0)
-                close_cleanup(&session->trace.window_fd);
+                feed_window_forget(&session->trace);
         if (result == 0)
                 session_unkeep_fd(session, KEEP_WINDOW);
         session_conclude(session, session->state, result, reason);

@@ -8,6 +8,13 @@
  * has not yet named its target (OpenSink), the next snapshot goes first. When all data of a
  * snapshot is in its consumer's memory, the registry takes it over, like the rest of any stream.
  *
+ * A worker that ends while it reads the ring has removed records that belong to all later
+ * snapshots, which may be those of other users. So the daemon keeps what that worker has kept and
+ * what the snapshot before has left, and another worker without a reader reads the rest, before
+ * any other snapshot. At most one batch of one CPU is missing then, and the stream says that events
+ * may be lost there. The records of own processes cannot be continued, because they are judged as a
+ * whole. They belong to the session's owner only.
+ *
  * If the kernel can swap buffers, the data of all CPUs is of one moment. Otherwise the ring is read
  * while the kernel writes to it, without a pause: the reader begins at the oldest data and is
  * faster than any writer. */
@@ -17,7 +24,11 @@
 #include "session/session.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "base/log.h"
+#include "feed/feed-window.h"
+#include "interfaces/defence.h"
 #include "policy/grant-sink.h"
 #include "session/drain.h"
 #include "session/keep.h"
@@ -27,12 +38,14 @@
 #include "trace/trace-fence.h"
 
 #define SNAPSHOTS_MAX 4 /* of a session, not taken yet */
+#define RESUMES_MAX   3 /* of a failed snapshot */
 
 struct Snapshot {
         Session *session;
         Feed *feed;
         Request *request; /* NULL: answered */
         uid_t uid;        /* whose it is */
+        bool is_resuming; /* it continues a failed one, and has no reader */
         TAILQ_ENTRY(Snapshot) snapshots;
 };
 
@@ -61,21 +74,61 @@ static void session_snapshot_on_reading(Feed *feed _unused_, void *userdata) {
         session_keep(snapshot->session);
 }
 
+static int session_snapshot_resume(Session *session, Reason *reason);
+
+static bool session_snapshot_can_resume(const Session *session) {
+        return defence_is_on("snapshot-window") && session->end == END_NOT &&
+               session->state != SESSION_FAILED && !session->registry->is_closing &&
+               !trace_is_judged(&session->trace) && session->n_resumes < RESUMES_MAX;
+}
+
+/* The turn of a snapshot is over, or what remains of it. */
+static void session_snapshot_settle(Session *session) {
+        Reason reason = {};
+        int r = 0;
+
+        session->trace.is_resuming = false;
+        if (!session->trace.is_dirty)
+                session->n_resumes = 0;
+        else if (session_snapshot_can_resume(session)) {
+                session->n_resumes++;
+                r = session_snapshot_resume(session, &reason);
+                if (r == 0)
+                        return;
+        }
+        if (!session->trace.is_dirty)
+                return;
+        feed_window_forget(&session->trace);
+        session->n_resumes = 0;
+        if (session->end != END_NOT)
+                return;
+        log_write(LOG_WARNING,
+                        SESSION_CONTEXT(session),
+                        "a snapshot failed%s%s: the records before it are lost",
+                        r != 0 ? ": " : "",
+                        r > 0   ? reason.text
+                        : r < 0 ? strerror(-r)
+                                : "");
+}
+
 static void session_snapshot_on_released(Feed *feed, void *userdata) {
         Snapshot *snapshot = userdata, *next;
         Session *session = snapshot->session;
+        bool is_turn = feed_is_taking(feed) || snapshot->is_resuming;
 
         activity_follow_swap(session->activity);
         session->has_holder = session->has_holder || feed_is_given_up(feed);
         if (feed_is_taking(feed) && !session->trace.is_dirty)
                 notices_take_snapshot(session->notices);
-        if (session->trace.window_fd >= 0 && !session->trace.is_taken)
+        if (session->trace.window_fd >= 0 && !session->trace.is_taken && !session->trace.is_dirty)
                 session_keep_fd(session, KEEP_WINDOW, session->trace.window_fd);
         session_keep(session);
         request_answer_cancelled(&snapshot->request, session->end_reason);
         drain_add(session->registry, feed, snapshot->uid);
         TAILQ_REMOVE(&session->snapshots, snapshot, snapshots);
         free(snapshot);
+        if (is_turn)
+                session_snapshot_settle(session);
         TAILQ_FOREACH(next, &session->snapshots, snapshots)
                 feed_continue(next->feed);
         if (session->end == END_RELEASE)
@@ -91,7 +144,7 @@ static size_t count_snapshots(const Session *session) {
         size_t n = 0;
 
         TAILQ_FOREACH(snapshot, &session->snapshots, snapshots)
-                n++;
+                n += !snapshot->is_resuming;
         return n;
 }
 
@@ -155,17 +208,45 @@ static int check_snapshot(const Session *session,
         return 0;
 }
 
+static const FeedHandlers snapshot_handlers = {
+        .on_ready = session_snapshot_on_ready,
+        .on_reading = session_snapshot_on_reading,
+        .on_released = session_snapshot_on_released,
+        .on_tripped = session_snapshot_on_tripped,
+};
+
+static int session_snapshot_resume(Session *session, Reason *reason) {
+        Snapshot *snapshot = calloc(1, sizeof(*snapshot));
+
+        if (!snapshot)
+                return -ENOMEM;
+        *snapshot = (Snapshot){ .session = session, .is_resuming = true };
+        int r = feed_new_snapshot(&session->registry->options.launcher,
+                        session->registry->worker,
+                        &session->trace,
+                        CONTROL_SINK_NONE,
+                        NULL,
+                        &snapshot_handlers,
+                        snapshot,
+                        &snapshot->feed,
+                        reason);
+        if (r != 0) {
+                free(snapshot);
+                return r;
+        }
+        session->trace.is_resuming = true;
+        TAILQ_INSERT_HEAD(&session->snapshots, snapshot, snapshots);
+        log_write(LOG_WARNING,
+                        SESSION_CONTEXT(session),
+                        "a snapshot failed: another stream worker reads the rest for the next one");
+        return 0;
+}
+
 int session_snapshot(Session *session,
                 ControlSink kind,
                 const SnapshotView *view,
                 Request *request,
                 Reason *reason) {
-        static const FeedHandlers handlers = {
-                .on_ready = session_snapshot_on_ready,
-                .on_reading = session_snapshot_on_reading,
-                .on_released = session_snapshot_on_released,
-                .on_tripped = session_snapshot_on_tripped,
-        };
         Snapshot *snapshot;
 
         const FeedView feed_view =
@@ -185,7 +266,7 @@ int session_snapshot(Session *session,
                         &session->trace,
                         kind,
                         view ? &feed_view : NULL,
-                        &handlers,
+                        &snapshot_handlers,
                         snapshot,
                         &snapshot->feed,
                         reason);

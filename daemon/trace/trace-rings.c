@@ -102,15 +102,25 @@ static int step_rings(void *context, Reason *reason _unused_) {
         return r ?: trace_open_guard(trace);
 }
 
+static int read_frozen(Trace *trace) {
+        int r = 0;
+
+        free(trace->frozen);
+        trace->frozen = calloc(trace->n_cpus, sizeof(*trace->frozen));
+        if (!trace->frozen)
+                return -ENOMEM;
+        for (unsigned i = 0; r == 0 && i < trace->n_cpus; i++)
+                r = instance_read_statistics_fd(trace->stats_fds[i], &trace->frozen[i]);
+        return r;
+}
+
 /* Replaces per_cpu/cpuN/stats, which describes the other buffer after the swap. */
 static int freeze_statistics(Trace *trace, int *ret) {
-        for (unsigned i = 0; i < trace->n_cpus; i++) {
-                CpuStatistics s;
-                char text[512];
+        int r = trace->is_resuming && trace->frozen ? 0 : read_frozen(trace);
 
-                int r = instance_read_statistics_fd(trace->stats_fds[i], &s);
-                if (r < 0)
-                        return r;
+        for (unsigned i = 0; r == 0 && i < trace->n_cpus; i++) {
+                const CpuStatistics s = trace->frozen[i];
+                char text[512];
                 int size = snprintf(text,
                                 sizeof(text),
                                 "entries: 0\noverrun: %" PRIu64 "\ncommit overrun: %" PRIu64
@@ -125,12 +135,13 @@ static int freeze_statistics(Trace *trace, int *ret) {
                 if (ret[i] < 0)
                         return ret[i];
         }
-        return 0;
+        return r;
 }
 
 /* If the kernel swaps buffers, the snapshot ends at the same moment on all CPUs: at this call, or
  * earlier if a trigger has already swapped. Newer records belong to the next snapshot. If the
- * kernel does not swap, each ring is read up to the moment of its turn. */
+ * kernel does not swap, each ring is read up to the moment of its turn. A snapshot that is resumed
+ * was swapped by the one that failed. */
 static int step_snapshot(void *context, Reason *reason _unused_) {
         Trace *trace = context;
         int r = trace_is_judged(trace) ? trace_open_guard(trace) : 0;
@@ -144,12 +155,13 @@ static int step_snapshot(void *context, Reason *reason _unused_) {
                 stats[i] = -1;
         if (stats)
                 r = freeze_statistics(trace, stats);
-        if (stats && r == 0)
+        bool swaps = stats && !trace->is_resuming;
+        if (swaps && r == 0)
                 r = trace_look_for_caught(trace);
         bool has_caught = trace->has_caught;
-        if (stats && r == 0 && trace->is_dirty && !has_caught)
+        if (swaps && r == 0 && trace->is_dirty && !has_caught)
                 r = instance_clear_snapshot(trace->instance);
-        if (stats && r == 0 && !has_caught)
+        if (swaps && r == 0 && !has_caught)
                 r = instance_swap(trace->instance);
         r = r ?: open_rings(trace, stats ? "snapshot_raw" : "trace_pipe_raw");
         for (unsigned i = 0; stats && r == 0 && i < trace->n_cpus; i++) {
@@ -157,7 +169,7 @@ static int step_snapshot(void *context, Reason *reason _unused_) {
                 trace->ring_fds[2 + 2 * i] = TAKE_FD(stats[i]);
         }
         trace_close_fds(&stats, trace->n_cpus);
-        trace->has_caught = has_caught && r < 0;
+        trace->has_caught = has_caught && (r < 0 || trace->is_resuming);
         return r;
 }
 

@@ -64,6 +64,7 @@ void trace_init(Trace *trace) {
                 .names_fd = -1,
                 .taken_names_fd = -1,
                 .window_fd = -1,
+                .partial_fd = -1,
                 .guard_fds = { -1, -1 } };
 }
 
@@ -98,6 +99,9 @@ void trace_clear(Trace *trace) {
         close_cleanup(&trace->names_fd);
         close_cleanup(&trace->taken_names_fd);
         close_cleanup(&trace->window_fd);
+        close_cleanup(&trace->partial_fd);
+        free(trace->frozen);
+        trace->frozen = NULL;
         free(trace->known);
         free(trace->proven);
         trace->known = trace->proven = NULL;

@@ -107,13 +107,16 @@ struct Trace {
         bool inner_is_over;        /* streams show none anymore */
         int *ring_fds;             /* buffer_percent, then raw and stats of each CPU */
         size_t n_ring_fds;
-        bool has_snapshot;  /* flight recorder: the kernel swaps buffers */
-        bool is_taken;      /* a snapshot is in progress; one at a time */
-        bool has_caught;    /* a trigger filled the second buffer; not taken yet */
-        bool is_dirty;      /* the second buffer has data of a failed snapshot */
-        int taken_names_fd; /* saved command names for the snapshot */
-        int window_fd;      /* the window of the last snapshot; -1: none */
-        unsigned n_windows; /* of all snapshots */
+        bool has_snapshot;     /* flight recorder: the kernel swaps buffers */
+        bool is_taken;         /* a snapshot is in progress; one at a time */
+        bool has_caught;       /* a trigger filled the second buffer; not taken yet */
+        bool is_dirty;         /* the second buffer has data of a failed snapshot */
+        int taken_names_fd;    /* saved command names for the snapshot */
+        int window_fd;         /* the window of the last snapshot; -1: none */
+        unsigned n_windows;    /* of all snapshots */
+        int partial_fd;        /* what a failed snapshot has kept; -1: none */
+        bool is_resuming;      /* the failed snapshot is read to its end: no other one begins */
+        CpuStatistics *frozen; /* the counters of the second buffer; NULL: it was not swapped */
         /* known: the members of a judged trace, owned by the event loop. proven: those members that
          * are still the same tasks when a snapshot is read, owned by the plan. */
         KnownTask *known, *proven;

@@ -26,7 +26,7 @@ count_writes() {
 }
 is_decided() {
         STATUS=0
-        "$@" ktracectl $DOOR last -p "$PID" -o - --to json >records 2>err || STATUS=$?
+        "$@" ktracectl $DOOR last --since 10min -p "$PID" -o - --to json >records 2>err || STATUS=$?
         [ $STATUS = 0 ] || ! grep -q 'try again' err
 }
 DOOR=
@@ -361,4 +361,27 @@ case_black_box_account() { # read what a deleted user did, after the user's numb
         useradd -M -u 1500 -U newcomer
         pid_from pid
         gained 0 as 1500
+}
+
+case_black_box_erase() { # [open] erase what the black box has of others: ask it, and leave before it is read
+        local before
+        defended_by snapshot-window
+        box_open
+        stranger sh -c "echo \$\$ >/tmp/stranger; for i in 1 2 3 4 5 6 7 8 9; do echo secret; done; exit"
+        pid_from /tmp/stranger
+        count_writes root
+        before=$N
+        [ "$before" -ge 10 ] || fail "$before writes were recorded"
+        attack <<'EOP'
+from attack import *
+for i in range(8):
+    try:
+        os.close(manager.OpenBlackBox(dbus.Dictionary(signature="sv")).take())
+    except dbus.DBusException as error:
+        print(error)
+    time.sleep(0.5)
+EOP
+        count_writes root
+        echo "root had $before writes of the stranger, and has $N"
+        verdict "$((before - N))" "erased records"
 }

@@ -82,6 +82,76 @@ case_flight_stalled_reader() { # a snapshot reader that stops delays neither oth
         timeout 30 ktracectl destroy box || fail "status $?"
 }
 
+case_flight_reader_leaves() { # [smoke asan] readers that leave at once cost later snapshots no event
+        /usr/bin/python3 -c "import dbus" 2>/dev/null || skip "no python3 with dbus"
+        recorder box
+        calls 500 1000
+        expect 0 ktracectl snapshot box -o t.kts
+        cat >leave.py <<'EOS'
+import dbus, os, sys
+session = dbus.Interface(dbus.SystemBus().get_object("org.ktrace1", sys.argv[1]), "org.ktrace1.Session")
+for _ in range(8):
+    while True:
+        try:
+            fd = session.Snapshot(dbus.Dictionary({}, signature="sv")).take()
+            break
+        except dbus.DBusException as error:
+            assert "being taken" in str(error), error
+    os.close(fd)
+EOS
+        calls 3 1001
+        expect 0 /usr/bin/python3 leave.py "/org/ktrace1/session/$(ktracectl list --json=short | jq -r '.[0].id')"
+        calls 2 1002
+        expect 0 ktracectl snapshot box -o t.kts
+        same '500 3 2' "$(has t.kts 1000) $(has t.kts 1001) $(has t.kts 1002)" "calls"
+        ktracectl destroy box
+}
+
+# Stops the worker before it gets the rings, and kills it soon after it goes on.
+case_flight_worker_killed() { # [deep] a worker that is killed at any point of a snapshot costs later ones at most a gap
+        recorder box 4096
+        calls 20000 1000
+        expect 0 ktracectl snapshot box -o t.kts
+        cat >kill.py <<'EOS'
+import os, signal, subprocess, sys, time
+title = b"ktrace-consumer: " + sys.argv[1].encode()
+def worker(snapshot):
+    while snapshot.poll() is None:
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if open(f"/proc/{pid}/cmdline", "rb").read().startswith(title):
+                    return int(pid)
+            except OSError:
+                pass
+    raise ProcessLookupError
+n_killed = 0
+for i in range(60):
+    subprocess.run([sys.argv[2], "calls", "20", "1001"], check=True)
+    snapshot = subprocess.Popen(["ktracectl", "snapshot", "box", "-o", "killed.kts"], stderr=subprocess.DEVNULL)
+    try:
+        pid = worker(snapshot)
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(0.2) # the daemon opens the rings
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(i % 20 * 0.0003)
+        os.kill(pid, signal.SIGKILL)
+        n_killed += 1
+    except ProcessLookupError:
+        pass # it was faster
+    snapshot.wait()
+print(n_killed)
+EOS
+        expect 0 /usr/bin/python3 kill.py "$(ktracectl list --json=short | jq -r '.[0].id')" "$TARGET"
+        local killed
+        killed=$(cat out)
+        expect 0 ktracectl snapshot box -o t.kts
+        same 20000 "$(has t.kts 1000)" "calls before the first worker was killed"
+        figure "calls of 1200, while $killed workers were killed" "$(has t.kts 1001)"
+        [ "$killed" -gt 5 ] || fail "$killed workers were killed"
+        [ "$(has t.kts 1001)" -gt 1000 ] || fail "$(has t.kts 1001) of 1200 calls"
+        ktracectl destroy box
+}
+
 case_flight_formats() { # a snapshot can be saved as trace.dat, text and JSON
         recorder box
         calls 5 1000
