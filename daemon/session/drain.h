@@ -9,10 +9,13 @@ typedef struct Drain {
         Registry *registry;
         Feed *feed;
         uid_t uid;
+        bool is_view;   /* one user's part of the black box */
+        bool is_ending; /* it was ended for a newer one */
         TAILQ_ENTRY(Drain) drains;
 } Drain;
 
-/* Takes over the feed of a session, with the data that its client has not read yet. */
-void drain_add(Registry *registry, Feed *feed, uid_t uid);
+/* Takes over the feed of a session, with the data that its client has not read yet. is_view: it is
+ * one user's part of the black box. The oldest of many of these ends. */
+void drain_add(Registry *registry, Feed *feed, uid_t uid, bool is_view);
 /* The daemon ends. */
 void drain_free_all(Registry *registry);

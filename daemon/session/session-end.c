@@ -49,7 +49,7 @@ static void session_finish(Session *session) {
         Registry *registry = session->registry;
 
         if (session->feed)
-                drain_add(registry, TAKE_PTR(session->feed), session->owner.uid);
+                drain_add(registry, TAKE_PTR(session->feed), session->owner.uid, false);
         session_unkeep(session);
         session_unkeep_fds(session);
         session_set_state(session, SESSION_GONE);

@@ -39,12 +39,15 @@
 
 #define SNAPSHOTS_MAX 4 /* of a session, not taken yet */
 #define RESUMES_MAX   3 /* of a failed snapshot */
+/* Streams of a user that the user has not read to the end. */
+#define VIEWS_PER_USER 2
 
 struct Snapshot {
         Session *session;
         Feed *feed;
         Request *request; /* NULL: answered */
         uid_t uid;        /* whose it is */
+        bool is_view;     /* it is one user's part */
         bool is_resuming; /* it continues a failed one, and has no reader */
         TAILQ_ENTRY(Snapshot) snapshots;
 };
@@ -124,7 +127,7 @@ static void session_snapshot_on_released(Feed *feed, void *userdata) {
                 session_keep_fd(session, KEEP_WINDOW, session->trace.window_fd);
         session_keep(session);
         request_answer_cancelled(&snapshot->request, session->end_reason);
-        drain_add(session->registry, feed, snapshot->uid);
+        drain_add(session->registry, feed, snapshot->uid, snapshot->is_view);
         TAILQ_REMOVE(&session->snapshots, snapshot, snapshots);
         free(snapshot);
         if (is_turn)
@@ -157,13 +160,28 @@ static bool has_snapshot_of(const Session *session, uid_t uid) {
         return false;
 }
 
-static size_t count_drains(const Session *session, uid_t uid) {
+static size_t count_drains(const Session *session, uid_t uid, bool is_view) {
         const Drain *drain;
         size_t n = 0;
 
         TAILQ_FOREACH(drain, &session->registry->drains, drains)
-                n += drain->uid == uid;
+                n += drain->uid == uid && (!is_view || drain->is_view);
         return n;
+}
+
+/* Each of them may keep as much memory as the whole black box. */
+static int check_views(const Session *session, uid_t uid, Reason *reason) {
+        if (has_snapshot_of(session, uid))
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "another snapshot of yours is being taken: try again");
+        if (count_drains(session, uid, true) < VIEWS_PER_USER ||
+                        !defence_is_on("black-box-streams"))
+                return 0;
+        return reason_set(reason,
+                        KT_E_LIMIT_REACHED,
+                        "the black box: %d of your streams are not read to their end: read or close one",
+                        VIEWS_PER_USER);
 }
 
 /* The owner of the black box has a place that its readers cannot take. Each reader has one place.
@@ -173,7 +191,7 @@ static int check_snapshot(const Session *session,
                 const SnapshotView *view,
                 Reason *reason) {
         size_t n = count_snapshots(session), n_max = SNAPSHOTS_MAX - (view ? 1 : 0);
-        size_t n_streams = count_drains(session, uid) + (view ? 0 : n);
+        size_t n_streams = count_drains(session, uid, false) + (view ? 0 : n);
         uint64_t streams_max =
                         view ? view->max_streams : session->grant->limits.max_sessions_per_uid;
 
@@ -192,10 +210,9 @@ static int check_snapshot(const Session *session,
                 return reason_set(reason,
                                 KT_E_WRONG_STATE,
                                 "the session has not been started: nothing was recorded");
-        if (view && has_snapshot_of(session, uid))
-                return reason_set(reason,
-                                KT_E_BUSY,
-                                "another snapshot of yours is being taken: try again");
+        r = view ? check_views(session, uid, reason) : 0;
+        if (r != 0)
+                return r;
         if (n >= n_max)
                 return reason_set(reason,
                                 KT_E_BUSY,
@@ -260,7 +277,7 @@ int session_snapshot(Session *session,
         snapshot = calloc(1, sizeof(*snapshot));
         if (!snapshot)
                 return -ENOMEM;
-        *snapshot = (Snapshot){ .session = session, .uid = uid };
+        *snapshot = (Snapshot){ .session = session, .uid = uid, .is_view = view != NULL };
         r = feed_new_snapshot(&session->registry->options.launcher,
                         session->registry->worker,
                         &session->trace,

@@ -67,7 +67,7 @@ static void session_on_feed_released(Feed *feed, void *userdata) {
 
         if (feed_is_given_up(feed)) {
                 session->has_holder = true;
-                drain_add(session->registry, TAKE_PTR(session->feed), session->owner.uid);
+                drain_add(session->registry, TAKE_PTR(session->feed), session->owner.uid, false);
                 if (has_counted && session->end == END_NOT)
                         session_end(session,
                                         "failed",

@@ -385,3 +385,24 @@ EOP
         echo "root had $before writes of the stranger, and has $N"
         verdict "$((before - N))" "erased records"
 }
+
+case_black_box_pin() { # keep memory of the machine: open the black box again and again, and read nothing
+        defended_by black-box-streams
+        box_open
+        user dd if=/dev/zero of=/dev/null bs=1 count=60000 2>dd.err # more than a pipe takes
+        sleep 1
+        attack <<'EOP'
+from attack import *
+streams = []
+for i in range(6):
+    try:
+        streams.append(manager.OpenBlackBox(dbus.Dictionary(signature="sv")).take())
+    except dbus.DBusException as error:
+        print(error)
+    time.sleep(1)
+print(len(streams), "streams")
+with open("n", "w") as file:
+    file.write(str(len(streams)))
+EOP
+        verdict "$(($(cat n) > 2 ? $(cat n) - 2 : 0))" "more streams than a user may leave unread"
+}

@@ -205,3 +205,46 @@ EOP
                 same 21 "$(writes mine.json "$(head -n 1 $change)")" "writes of $change"
         done
 }
+
+# unread UID...: each of these users makes records, opens two streams of the black box, and reads nothing.
+unread() {
+        cat >unread.py <<'EOP'
+import json, os, socket, sys, time
+sink = os.open("/dev/null", os.O_WRONLY)
+for i in range(20000): # more than a pipe takes
+    os.write(sink, b"x")
+time.sleep(2)
+sockets, streams = [], []
+while len(streams) < 2:
+    sockets.append(socket.socket(socket.AF_UNIX))
+    sockets[-1].connect("/run/ktrace/org.ktrace1")
+    sockets[-1].sendall(json.dumps({"method": "org.ktrace1.OpenBlackBox", "parameters": {}}).encode() + b"\0")
+    answer, fds, _, _ = socket.recv_fds(sockets[-1], 65536, 1)
+    streams += fds
+    if not fds and b"LimitReached" in answer:
+        sys.exit(answer)
+    time.sleep(0.2)
+print("open", flush=True)
+time.sleep(600)
+EOP
+        chmod 755 . && chmod 644 unread.py
+        local uid
+        for uid in "$@"; do
+                AS_EXEC=exec as "$uid" python3 unread.py >"unread.$uid" 2>&1 &
+                started+=($!)
+        done
+        for uid in "$@"; do within 120 grep -q open "unread.$uid" || fail "$uid: $(cat "unread.$uid")"; done
+}
+streams() { ktracectl --json=short status | jq '[.daemon.consumers[] | select(.session == "")] | length'; }
+has_streams() { [ "$(streams)" = "$1" ]; }
+
+case_last_unread() { # [deep] users who do not read their streams keep a bounded memory, and all others are served
+        box_begin
+        unread 2001 2002 2003 2004 2005
+        within 20 has_streams 8 || fail "$(streams) streams: $(ktracectl --json status)"
+        journalctl -u ktraced -o cat | grep 'ended a stream of the black box that uid 2' || fail "not in the journal"
+        figure "memory of 8 unread streams" "$(ktracectl --json=short status |
+                jq '[.daemon.consumers[] | select(.session == "") | ."memory-kb"] | add') KB"
+        expect 0 user ktracectl last --since 5min summary
+        expect 0 ktracectl last --since 5min summary
+}
