@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a kernel accepts on its command line, by its version and build configuration. Called by
- * bootconfig.c. Reads /boot/config-RELEASE or /proc/config.gz if they exist, and nothing else of
- * the machine. */
+/* What a kernel accepts on its command line, by its version and build configuration, and what is on
+ * that of the running one. Called by bootconfig.c and blackbox-persistent.c. Reads /proc/cmdline,
+ * and /boot/config-RELEASE or /proc/config.gz if they exist, and nothing else of the machine. */
 
 #include "spec/bootconfig-kernel.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "interfaces/quote.h"
 #include "spec/bootconfig.h"
 
 #define CONFIG_MAX ((size_t)1024 * 1024)
+/* The kernel's COMMAND_LINE_SIZE on x86 and arm64, with the NUL. */
+#define LINE_MAX_BYTES 2048
 
 static bool is_at_least(const BootKernel *kernel, unsigned major, unsigned minor) {
         return kernel->major > major || (kernel->major == major && kernel->minor >= minor);
@@ -155,4 +159,60 @@ int boot_kernel_find(const char *which, BootKernel *ret, Reason *reason) {
         if (r == 0)
                 *ret = kernel;
         return r;
+}
+
+bool boot_is_size(const char *text) {
+        size_t digits = strspn(text, "0123456789");
+
+        return digits > 0 && digits < 10 && text[digits] && strchr("KMG", text[digits]) &&
+               !text[digits + 1];
+}
+
+static void boot_read_line(char *text, size_t size) {
+        _cleanup_close_ int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+
+        text[MAX_OF(n, (ssize_t)0)] = '\0';
+}
+
+/* The size of the words on the running kernel's command line that are not about tracing. They
+ * stay there. */
+static size_t count_other_words(void) {
+        char text[2 * LINE_MAX_BYTES + 1], *rest = text;
+        size_t size = 0;
+
+        boot_read_line(text, sizeof(text));
+        for (char *word; (word = boot_next_word(&rest));)
+                if (!boot_word_traces(word) && !boot_get_value(word, BOOT_MARK))
+                        size += strlen(word) + 1;
+        return size;
+}
+
+int boot_check_size(const char *text, const BootKernel *kernel, Reason *reason) {
+        size_t size = strlen(text), other = kernel->is_running ? count_other_words() : 0;
+
+        if (size + other <= LINE_MAX_BYTES)
+                return 0;
+        return reason_set(reason,
+                        KT_E_LIMIT_REACHED,
+                        "a command line of the kernel has at most %d bytes: these are %zu, and "
+                        "it already has %zu; use fewer events, or 'SYSTEM:*'",
+                        LINE_MAX_BYTES - 1,
+                        size,
+                        other);
+}
+
+bool boot_has_mark(const char *mark) {
+        char text[2 * LINE_MAX_BYTES + 1], *rest = text;
+        size_t length = strlen(mark);
+
+        boot_read_line(text, sizeof(text));
+        for (char *word; (word = boot_next_word(&rest));) {
+                const char *value = boot_get_value(word, BOOT_MARK);
+
+                if (value && strncmp(value, mark, length) == 0 &&
+                                (value[length] == '\0' || value[length] == ':'))
+                        return true;
+        }
+        return false;
 }

@@ -2,7 +2,8 @@
 /* ktracectl blackbox: turns the machine's black box on and off, and shows its cost. The black box
  * is a flight recorder of all processes: the saved session KT_BLACK_BOX of root, which
  * ktrace-session@.service runs from boot on. `enable` makes its file from a preset, which is a
- * session spec in /usr/lib/ktrace/blackbox.d. last.c reads it.
+ * session spec in /usr/lib/ktrace/blackbox.d. last.c reads it. blackbox-persistent.c makes a second
+ * recorder of the same events, for a crash.
  *
  * How fast the preset's events occur is measured before: a session that records them for a second.
  * The time that an event costs is not measured: it is KT_RECORD_NSEC. */
@@ -21,9 +22,11 @@
 #include "interfaces/spec-json.h"
 #include "recording/session-copy.h"
 #include "recording/target.h"
+#include "spec/bootconfig-kernel.h"
 #include "spec/saved-file.h"
 #include "spec/spec-options.h"
 #include "terminal/table.h"
+#include "verbs/blackbox-persistent.h"
 #include "verbs/systemctl.h"
 #include "verbs/verb.h"
 
@@ -40,6 +43,7 @@ enum {
         OPTION_PRESET = OPTION_VERB,
         OPTION_SECONDS,
         OPTION_MEMORY,
+        OPTION_PERSISTENT,
         OPTION_DRY_RUN,
         OPTION_LIB_DIR,
         OPTION_CONFIG_DIR,
@@ -50,8 +54,9 @@ static const char *const presets[] = { "light", "sched", "calls" };
 typedef struct BlackBox {
         Context *context;
         const char *preset;
-        uint64_t seconds; /* 0: not given */
-        uint64_t memory;  /* bytes of all CPUs; 0: not given */
+        uint64_t seconds;       /* 0: not given */
+        uint64_t memory;        /* bytes of all CPUs; 0: not given */
+        const char *persistent; /* memory that survives a crash, "16M"; NULL: not given */
         bool is_dry_run;
         SavedDirs dirs;
         Proxy *proxy;
@@ -174,6 +179,23 @@ static void blackbox_print_cost(uint64_t buffer_kb, const BlackBoxLoad *load) {
                         percent);
 }
 
+static void blackbox_print_persistent(const char *size) {
+        printf("Crash: %s more keep the last records over a crash or a reset, and each event is "
+               "recorded twice: twice the cost\n",
+                        size);
+}
+
+/* The words are alone on standard output's last line. */
+static void blackbox_print_words(const char *words, bool is_booted) {
+        if (is_booted)
+                printf("The kernel was booted for this: 'ktracectl spool list' has the records of a "
+                       "crash\n");
+        else
+                printf("A reboot is needed for this. First add this line to the kernel's command "
+                       "line (BEFORE THE DAEMON in ktraced(8)):\n%s",
+                                words);
+}
+
 /* Returns its spec, without a name and a lifetime. */
 static int blackbox_find_preset(const BlackBox *box,
                 const char *preset,
@@ -259,9 +281,13 @@ static int blackbox_turn_on(const char *path, Reason *reason) {
 static int blackbox_enable(BlackBox *box, Reason *reason) {
         _cleanup_free_ char *path = NULL;
         _cleanup_json_ json_object *spec = NULL;
+        _cleanup_free_ char *words = NULL;
         BlackBoxLoad load = {};
+        bool is_booted = false;
 
         int r = blackbox_find_preset(box, box->preset ?: presets[0], &spec, reason);
+        if (r == 0 && box->persistent)
+                r = blackbox_persistent_make(spec, box->persistent, &words, &is_booted, reason);
         r = r ?: blackbox_make_path(box, &path);
         r = r ?: blackbox_try(box, spec, &load, reason);
         r = r ?: blackbox_choose_size(box, &load, spec, reason);
@@ -269,19 +295,28 @@ static int blackbox_enable(BlackBox *box, Reason *reason) {
                 return r;
         if (!box->context->quiet) {
                 blackbox_print_cost(json_object_get_uint64(blackbox_get(spec, "buffer-kb")), &load);
+                if (words)
+                        blackbox_print_persistent(box->persistent);
                 (void)fflush(stdout);
         }
-        if (box->is_dry_run)
-                return 0;
-        r = blackbox_write(path, spec, reason);
-        return r ?: blackbox_turn_on(path, reason);
+        if (!box->is_dry_run) {
+                r = blackbox_write(path, spec, reason);
+                r = r ?: blackbox_turn_on(path, reason);
+        }
+        if (r == 0 && words)
+                blackbox_print_words(words, is_booted);
+        return r;
 }
 
 static int blackbox_disable(BlackBox *box, Reason *reason) {
         _cleanup_free_ char *path = NULL;
 
         int r = blackbox_make_path(box, &path);
-        return r ?: blackbox_remove(path, reason);
+        r = r ?: blackbox_remove(path, reason);
+        if (r == 0 && blackbox_persistent_is_on())
+                printf("The kernel still records for a crash: remove the words with trace_instance=" KT_BLACK_BOX
+                       " from its command line, and reboot\n");
+        return r;
 }
 
 /* A ring that has overwritten nothing has all since the start. The others reach back to their
@@ -345,6 +380,11 @@ static int blackbox_put_status(json_object *status,
                                                "events-per-sec",
                                                json_object_new_uint64((uint64_t)load->events));
         r = r ?: spec_json_put(status, "nsec-per-event", json_object_new_uint64(KT_RECORD_NSEC));
+        r = r
+                            ?: spec_json_put(status,
+                                               "persistent",
+                                               json_object_new_boolean(
+                                                               blackbox_persistent_is_on()));
         r = r ?: spec_json_put(status, "complete-sec", json_object_new_double(complete));
         return r ?: spec_json_put(status, "oldest-sec", json_object_new_double(oldest));
 }
@@ -356,6 +396,9 @@ static void blackbox_print_status(json_object *status, const BlackBoxLoad *load)
         printf("Reaches back: %.0f s on all CPUs; the oldest record is %.0f s old\n",
                         blackbox_number(status, "complete-sec"),
                         blackbox_number(status, "oldest-sec"));
+        if (blackbox_persistent_is_on())
+                printf("Crash: the kernel was booted to keep the last records over a crash or a "
+                       "reset, at twice the cost\n");
 }
 
 /* The session is gone, or was never made. */
@@ -423,6 +466,15 @@ static int blackbox_take(BlackBox *box, int option, const char *text, Reason *re
                                 KT_E_INVALID_SPEC,
                                 "--memory: expected a size such as 64M for all CPUs together, got \"%s\"",
                                 text);
+        case OPTION_PERSISTENT:
+                box->persistent = text;
+                if (boot_is_size(text))
+                        return 0;
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--persistent: expected a number with K, M or G such as 16M, got "
+                                "\"%s\"",
+                                text);
         case OPTION_DRY_RUN:
                 box->is_dry_run = true;
                 return 0;
@@ -438,6 +490,7 @@ static int blackbox_parse(BlackBox *box, int argc, char **argv, int *ret_status)
                 { "preset", required_argument, NULL, OPTION_PRESET },
                 { "seconds", required_argument, NULL, OPTION_SECONDS },
                 { "memory", required_argument, NULL, OPTION_MEMORY },
+                { "persistent", required_argument, NULL, OPTION_PERSISTENT },
                 { "dry-run", no_argument, NULL, OPTION_DRY_RUN },
                 { "lib-dir", required_argument, NULL, OPTION_LIB_DIR },
                 { "config-dir", required_argument, NULL, OPTION_CONFIG_DIR },
@@ -466,13 +519,15 @@ static const struct {
 };
 
 static int blackbox_go(BlackBox *box, size_t word) {
-        bool has_options = box->preset || box->seconds > 0 || box->memory > 0 || box->is_dry_run;
+        bool has_options = box->preset || box->seconds > 0 || box->memory > 0 || box->persistent ||
+                           box->is_dry_run;
         Reason reason = {};
         int r = 0;
 
         if (has_options && !words[word].has_options)
                 return message_show_usage(box->context,
-                                "blackbox %s: --preset, --seconds, --memory and --dry-run are for enable",
+                                "blackbox %s: --preset, --seconds, --memory, --persistent and --dry-run are for "
+                                "enable",
                                 words[word].name);
         if (box->seconds > 0 && box->memory > 0)
                 return message_show_usage(
@@ -526,6 +581,9 @@ const Verb verb_blackbox = {
                 "                             require, at most a quarter of the memory\n"
                 "  --memory SIZE              this large, for all CPUs together, such as 64M;\n"
                 "                             default: 1M for each CPU, 8M with sched and calls\n"
+                "  --persistent SIZE          also keep the last records over a crash, in SIZE of\n"
+                "                             memory, such as 16M; Linux 6.12; print the words\n"
+                "                             for the kernel's command line that it requires\n"
                 "  --dry-run                  only print the cost\n"
                 "  --config-dir=DIR, --lib-dir=DIR\n"
                 "                             the parents of sessions.d and blackbox.d, instead of\n"

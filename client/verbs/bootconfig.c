@@ -4,10 +4,8 @@
  * use the daemon. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "spec/bootconfig-kernel.h"
 #include "spec/bootconfig-line.h"
@@ -15,9 +13,6 @@
 #include "spec/spec-file.h"
 #include "terminal/message.h"
 #include "verbs/verb.h"
-
-/* The kernel's COMMAND_LINE_SIZE on x86 and arm64, with the NUL. */
-#define LINE_MAX_BYTES 2048
 
 enum {
         OPTION_KERNEL = OPTION_VERB,
@@ -43,36 +38,6 @@ static int bootconfig_load_spec(const char *path, SpecFile **ret_file, Spec **re
         *ret_file = TAKE_PTR(file);
         *ret = TAKE_PTR(spec);
         return 0;
-}
-
-/* The size of the words on the running kernel's command line that are not about tracing. They
- * stay there. */
-static size_t count_other_words(void) {
-        _cleanup_close_ int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
-        char text[2 * LINE_MAX_BYTES + 1] = "", *rest = text;
-        ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-        size_t size = 0;
-
-        if (n <= 0)
-                return 0;
-        for (char *word; (word = boot_next_word(&rest));)
-                if (!boot_word_traces(word) && !boot_get_value(word, BOOT_MARK))
-                        size += strlen(word) + 1;
-        return size;
-}
-
-static int bootconfig_check_size(const char *text, const BootKernel *kernel, Reason *reason) {
-        size_t size = strlen(text), other = kernel->is_running ? count_other_words() : 0;
-
-        if (size + other <= LINE_MAX_BYTES)
-                return 0;
-        return reason_set(reason,
-                        KT_E_LIMIT_REACHED,
-                        "a command line of the kernel has at most %d bytes: these are %zu, and "
-                        "it already has %zu; use fewer events, or 'SYSTEM:*'",
-                        LINE_MAX_BYTES - 1,
-                        size,
-                        other);
 }
 
 static void report_form(const BootKernel *kernel, BootForm form) {
@@ -107,21 +72,13 @@ static int bootconfig_go(const Context *context,
         r = boot_make(spec, &kernel, wanted, &form, &text, &reason);
         if (strncmp(reason.text, "--", 2) != 0) /* an option is not in the file */
                 r = spec_file_refuse(file, r, &reason);
-        r = r || form == BOOT_CONFIG ? r : bootconfig_check_size(text, &kernel, &reason);
+        r = r || form == BOOT_CONFIG ? r : boot_check_size(text, &kernel, &reason);
         if (r != 0)
                 return message_fail(r, &reason);
         if (!context->quiet)
                 report_form(&kernel, form);
         fputs(text, stdout);
         return KT_EXIT_OK;
-}
-
-/* A number with K, M or G, as the kernel reads sizes. */
-static bool is_size(const char *text) {
-        size_t digits = strspn(text, "0123456789");
-
-        return digits > 0 && digits < 10 && text[digits] && strchr("KMG", text[digits]) &&
-               !text[digits + 1];
 }
 
 static int bootconfig_take(Context *context,
@@ -140,7 +97,7 @@ static int bootconfig_take(Context *context,
                 wanted->form = option == OPTION_TOP ? BOOT_TOP : BOOT_CONFIG;
                 return 0;
         case OPTION_PERSISTENT:
-                if (!is_size(optarg))
+                if (!boot_is_size(optarg))
                         return message_show_usage(context,
                                         "--persistent: expected a number with K, M or G such as 12M, got \"%s\"",
                                         optarg);

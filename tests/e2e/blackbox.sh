@@ -156,6 +156,16 @@ case_blackbox_sizes() { # the size follows from the memory or the seconds, and m
         expect 0 blackbox enable --dry-run --preset sched --seconds 5
         grep -q '^Memory: ' out || fail "$(cat out)"
         [ ! -e "$CONFIG_DIR/sessions.d/blackbox.json" ] || fail "a dry run writes the file"
+        case $(printf '%s\n' 6.12 "$(uname -r)" | sort -V | head -n 1) in
+        6.12)
+                expect 0 blackbox enable --dry-run --persistent 4M
+                grep -q '^A reboot is needed' out || fail "$(cat out)"
+                tail -n 1 out | grep -q '^reserve_mem=4M:4096:ktrace trace_instance=blackbox^traceoff@ktrace,' ||
+                        fail "$(cat out)"
+                ;;
+        *) refused 1 'persistent requires .* Linux 6.12' blackbox enable --dry-run --persistent 4M ;;
+        esac
+        refused 2 'persistent: expected a number with K, M or G' blackbox enable --persistent lots
         refused 2 'seconds: expected a number from 1 to 86400, got "0"' blackbox enable --seconds 0
         refused 2 'memory: expected a size such as 64M' blackbox enable --memory lots
         refused 2 'expected one of them' blackbox enable --seconds 1 --memory 1M

@@ -4,7 +4,8 @@
 # file of tests/guest/boots, or for those that are named: its functions boot1_NAME, boot2_NAME, … are the cases of its
 # first boot, its second, and so on (as case_NAME elsewhere, see ../e2e/tap.sh). After a boot's cases the machine is
 # rebooted, or end_N is run, which may crash it. The last boot with cases is the end. A line `# append: WORDS`
-# in the file is for the kernel. A line `# suite: NAME` restricts the file to the guest of that suite.
+# in the file is for the kernel. If it ends with \, the next one continues its last word. A line `# suite: NAME`
+# restricts the file to the guest of that suite.
 # The build's prefix must be /usr.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -34,7 +35,7 @@ for file in "$@"; do
         cp "$file" "$job/boots.sh"
         rm -rf "$job.result"
         status=0
-        append=$(sed -n 's/^# append: //p' "$file" | paste -sd ' ')
+        append=$(sed -n 's/^# append: //p' "$file" | paste -sd ' ' | sed 's/\\ //g')
         GUEST_BOOTS=1 GUEST_APPEND=$append GUEST_TIMEOUT=1800 \
                 "$here/run-guest.sh" "$job" "$job.result" >"$log" || status=$?
         # Each boot counts from one; the plan is for all of them.

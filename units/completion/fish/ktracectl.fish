@@ -183,6 +183,7 @@ set -l options \
     'blackbox|--preset||light sched calls|which events' \
     'blackbox|--seconds|||how far back' \
     'blackbox|--memory|||for all CPUs together' \
+    'blackbox|--persistent|||memory that outlives a crash' \
     'blackbox|--dry-run||-|only print the cost' \
     'record|--flight||-|keep the newest events' \
     'record|--snapshot-on||SIGUSR1 exit|when a snapshot is written' \
