@@ -267,6 +267,10 @@ int watch_new(const Instance *instance, Watch **ret) {
         return fake_finish_read(r);
 }
 
+int watch_new_alone(const Instance *instance, Watch **ret) {
+        return watch_new(instance, ret);
+}
+
 int watch_new_probes(const Tracefs *tracefs, Watch **ret) {
         return watch_new(&(Instance){ .tracefs = tracefs, .name = (char *)"-" }, ret);
 }

@@ -88,6 +88,27 @@ static void test_watch(Instance *instance) {
         watch_free(watch);
 }
 
+/* What takes records out of the rings is reported, too. */
+static void test_watch_alone(Instance *instance) {
+        char name[WATCH_NAME_MAX];
+        Watch *watch = NULL;
+
+        g_assert_cmpint(watch_new_alone(instance, &watch), ==, 0);
+        g_assert_cmpint(watch_add(watch, "."), ==, 0);
+        g_assert_cmpint(watch_add(watch, "per_cpu/cpu0"), ==, 0);
+        shell(instance, "cat trace trace_clock per_cpu/cpu0/stats >/dev/null; ls per_cpu/cpu0 >/dev/null");
+        g_assert_false(watch_take(watch, name));
+        shell(instance, "dd if=trace_pipe iflag=nonblock of=/dev/null count=1 2>/dev/null || true");
+        assert_reported(watch, "./trace_pipe");
+        shell(instance, "dd if=per_cpu/cpu0/trace_pipe_raw iflag=nonblock of=/dev/null count=1 2>/dev/null || true");
+        assert_reported(watch, "per_cpu/cpu0/trace_pipe_raw");
+        shell(instance, ": >per_cpu/cpu0/trace");
+        assert_reported(watch, "per_cpu/cpu0/trace");
+        shell(instance, "echo 10 >buffer_percent");
+        assert_reported(watch, "./buffer_percent");
+        watch_free(watch);
+}
+
 /* A watched instance can be removed. */
 static void test_watched_is_removable(Instance *instance) {
         g_autofree char *name = g_strdup_printf(KT_INSTANCE_PREFIX "%s", native_id());
@@ -354,6 +375,7 @@ static void test_stands(Instance *instance) {
 
 static void add_tests(void) {
         native_add_test("/guard/watch/writes-are-told", test_watch);
+        native_add_test("/guard/watch/takings-are-told", test_watch_alone);
         native_add_test("/guard/watch/does-not-hold", test_watched_is_removable);
         native_add_test("/guard/definition", test_definition);
         native_add_test("/guard/set-uid-program", test_setuid);
