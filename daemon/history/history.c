@@ -271,11 +271,15 @@ static void history_answer(History *h,
         h->handlers.on_lives(result, reason, fd, n, asked);
 }
 
-static void history_refuse_all(History *h, const char *text) {
+int history_refuse_busy(Reason *reason) {
+        return reason_set(reason, KT_E_BUSY, "the black box cannot answer now: try again");
+}
+
+static void history_refuse_all(History *h) {
         Question *question;
         Reason reason = {};
 
-        int r = reason_set(&reason, KT_E_BUSY, "%s", text);
+        int r = history_refuse_busy(&reason);
         while ((question = TAILQ_FIRST(&h->questions)))
                 history_answer(h, question, r, &reason, 0);
 }
@@ -288,7 +292,7 @@ static void history_end(History *h) {
         history_set_timer(h->answer_timer, 0);
         if (h->state == HISTORY_KEPT || h->state == HISTORY_MAKING)
                 h->state = HISTORY_REMOVING;
-        history_refuse_all(h, "the black box must read the tasks of this machine anew: try again");
+        history_refuse_all(h);
 }
 
 static void history_fail(History *h, const char *why) {
@@ -398,9 +402,7 @@ static void history_on_lives(History *h, const ControlMessage *message) {
                 return;
         history_set_timer(h->answer_timer, 0);
         if (message->lives.error != 0)
-                r = reason_set(&reason,
-                                KT_E_BUSY,
-                                "tasks start and end faster than the black box can follow: try again");
+                r = history_refuse_busy(&reason);
         else if (!history_is_sound(question->fd, message->lives.n))
                 r = -EBADMSG;
         history_answer(h, question, r, &reason, message->lives.n);
@@ -500,7 +502,7 @@ static void history_on_made(Plan *plan, int result, const Reason *reason) {
                 log_notice("the black box answers root only: this kernel has no kprobes on changes of credentials");
                 h->is_impossible = true;
                 h->state = HISTORY_REMOVING;
-                history_refuse_all(h, "this kernel has no kprobes");
+                history_refuse_all(h);
                 history_settle(h);
                 return;
         }
@@ -616,7 +618,7 @@ History *history_free(History *h) {
                 return NULL;
         h->watch_source = sd_event_source_disable_unref(h->watch_source);
         h->consumer = consumer_free(h->consumer);
-        history_refuse_all(h, "ktraced ends");
+        history_refuse_all(h);
         if (h->state != HISTORY_OFF)
                 history_remove_now(h);
         history_close_files(h);
@@ -653,17 +655,9 @@ int history_check(const History *h, Reason *reason) {
                                 KT_E_ACCESS_DENIED,
                                 "the black box answers root only: this kernel has no kprobes on changes of "
                                 "credentials");
-        if (h->state != HISTORY_KEPT)
-                return reason_set(reason,
-                                KT_E_BUSY,
-                                "the black box does not know the tasks yet, because it has just started: "
-                                "try again");
-        if (h->n_questions == QUESTIONS_MAX)
-                return reason_set(reason,
-                                KT_E_BUSY,
-                                "%d users are asking the black box already: try again",
-                                QUESTIONS_MAX);
-        return 0;
+        return h->state != HISTORY_KEPT || h->n_questions == QUESTIONS_MAX
+                               ? history_refuse_busy(reason)
+                               : 0;
 }
 
 int history_ask(History *h, const LivesQuestion *about, void *asked, Reason *reason) {

@@ -32,6 +32,8 @@ void history_want(History *history, const Tracefs *tracefs, bool is_wanted);
 bool history_is_idle(const History *history);
 /* Returns the id of its instance, or NULL. */
 const char *history_get_id(const History *history);
+/* Returns KT_E_BUSY. Whatever others do has this one text, which shows nothing about them. */
+int history_refuse_busy(Reason *reason);
 /* KT_E_ACCESS_DENIED: this kernel cannot keep it. KT_E_BUSY: it is not kept yet. */
 int history_check(const History *history, Reason *reason);
 

@@ -101,6 +101,15 @@ static Session *black_box_find_again(const BlackBoxCall *call) {
         return session && strcmp(session->id, call->session_id) == 0 ? session : NULL;
 }
 
+static int black_box_check_untouched(const Session *session, Reason *reason) {
+        if (session->n_interferences == 0) /* perhaps to its clock */
+                return 0;
+        return reason_set(reason,
+                        KT_E_ACCESS_DENIED,
+                        "the black box answers root only: another program has changed its instance "
+                        "since it was created");
+}
+
 void black_box_call_on_lives(int result, const Reason *reason, int fd, size_t n, void *question) {
         _cleanup_close_ int lives_fd = fd;
         BlackBoxCall *call = question;
@@ -118,6 +127,8 @@ void black_box_call_on_lives(int result, const Reason *reason, int fd, size_t n,
                 result = black_box_refuse_off(&why);
         else if (result > 0)
                 why = *reason;
+        if (result == 0)
+                result = black_box_check_untouched(session, &why);
         if (result == 0)
                 result = session_snapshot(session, CONTROL_SINK_PIPE, &view, call->request, &why);
         if (result == 0)
@@ -317,10 +328,7 @@ static int black_box_admit(BlackBox *box, uid_t uid, Reason *reason) {
                         break;
         }
         if (!user)
-                return reason_set(reason,
-                                KT_E_BUSY,
-                                "%d users have asked the black box in the last minute: try again",
-                                BLACK_BOX_USERS);
+                return history_refuse_busy(reason);
         if (user->n == CALLS_PER_MINUTE)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
@@ -348,12 +356,7 @@ static int black_box_check_caller(const Session *session, const Subject *subject
                                 KT_E_ACCESS_DENIED,
                                 "the black box answers root only: users need mode flight, scope "
                                 "system and clock " CLOCK_NAME);
-        if (session->n_interferences > 0) /* perhaps to its clock */
-                return reason_set(reason,
-                                KT_E_ACCESS_DENIED,
-                                "the black box answers root only: another program has changed its "
-                                "instance since it was created");
-        return 0;
+        return black_box_check_untouched(session, reason);
 }
 
 static int black_box_open_for_user(BlackBox *box,

@@ -24,6 +24,7 @@
 #include "session/session-notice.h"
 #include "session/session-second.h"
 #include "session/session-share.h"
+#include "session/session-snapshot.h"
 #include "session/session-state.h"
 #include "session/session-stream.h"
 #include "trace/metadata.h"
@@ -172,6 +173,7 @@ static void session_on_changes(const TraceLedger *found, void *userdata) {
         trace_ledger_format(found, &what);
         session->n_interferences += found->n;
         session->interference_nsec += found->until_nsec - found->from_nsec;
+        session_end_views(session, what.text);
         session_record(session, AUDIT_INTERFERENCE, what.text);
         session_report_changes(session, found, what.text);
         session_keep(session);

@@ -29,6 +29,7 @@
 #include "base/log.h"
 #include "feed/feed-window.h"
 #include "interfaces/defence.h"
+#include "history/history.h"
 #include "policy/grant-sink.h"
 #include "session/drain.h"
 #include "session/keep.h"
@@ -213,6 +214,8 @@ static int check_snapshot(const Session *session,
         r = view ? check_views(session, uid, reason) : 0;
         if (r != 0)
                 return r;
+        if (n >= n_max && view)
+                return history_refuse_busy(reason);
         if (n >= n_max)
                 return reason_set(reason,
                                 KT_E_BUSY,
@@ -300,6 +303,16 @@ int session_snapshot(Session *session,
         if (session->is_armed)
                 feed_arm(snapshot->feed, &(FeedMembers){});
         return 0;
+}
+
+void session_end_views(Session *session, const char *text) {
+        Snapshot *snapshot, *next;
+
+        for (snapshot = TAILQ_FIRST(&session->snapshots); snapshot; snapshot = next) {
+                next = TAILQ_NEXT(snapshot, snapshots);
+                if (snapshot->is_view)
+                        feed_discard(snapshot->feed, "interference", text);
+        }
 }
 
 bool session_end_snapshots(Session *session) {

@@ -19,6 +19,8 @@ int session_snapshot(Session *session,
                 const SnapshotView *view,
                 Request *request,
                 Reason *reason);
+/* Ends the snapshots of users: their records may have other times or another order. */
+void session_end_views(Session *session, const char *text);
 /* Cancels the snapshots that have not begun. Returns whether all are over. */
 bool session_end_snapshots(Session *session);
 /* The daemon ends. */

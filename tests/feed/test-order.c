@@ -5,6 +5,7 @@
 
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -170,6 +171,50 @@ static void test_flushed_before_attached(Fixture *f, gconstpointer userdata) {
         fixture_kill(child);
 }
 
+/* The black box answers no user after a change by another program, also not one who has asked
+ * before, and not because others ask. Root gets its records. */
+static void test_views(Fixture *f, gconstpointer userdata) {
+        _cleanup_close_ int metadata = memfd_create("metadata", MFD_CLOEXEC),
+                            lives = memfd_create("lives", MFD_CLOEXEC);
+        Session *session = make(f, 0, SPEC_FLIGHT("system"));
+        SnapshotView view = { 1000, metadata, lives, 0, 4 };
+        int workers[3];
+        Answer answers[4];
+        Reason reason = {};
+
+        (void)userdata;
+        g_assert_cmpint(write(metadata, "{}", 2), ==, 2);
+        listen_for_worker(f);
+        for (size_t i = 0; i < G_N_ELEMENTS(workers); i++, view.uid++) {
+                Request *request = ask(&answers[i], view.uid);
+
+                if (session_snapshot(session, CONTROL_SINK_PIPE, &view, request, &reason) != 0)
+                        g_error("%s", reason.text);
+                accept_worker();
+                workers[i] = worker;
+        }
+        Request *request = ask(&answers[3], view.uid);
+        g_assert_cmpint(session_snapshot(session, CONTROL_SINK_PIPE, &view, request, &reason),
+                        ==,
+                        KT_E_BUSY);
+        g_assert_cmpstr(reason.text, ==, "the black box cannot answer now: try again");
+        request_free(request);
+        session_end_views(session, "another program has changed it");
+        for (size_t i = 0; i < G_N_ELEMENTS(workers); i++) {
+                worker = workers[i];
+                say(CONTROL_READY);
+                say(CONTROL_ATTACHED);
+                g_assert_true(is_told_within(f, CONTROL_FINISH, 300));
+                say(CONTROL_RELEASED);
+                run_turns(f, 10);
+                g_assert_false(is_told(CONTROL_RINGS));
+                g_assert_cmpuint(answers[i].n, ==, 1);
+                if (i < 2)
+                        close(worker);
+        }
+        leave(f);
+}
+
 /* A second ATTACHED opens no rings again. */
 static void test_attached_again(Fixture *f, gconstpointer userdata) {
         Session *session = make(f, 0, SPEC_ROOT);
@@ -242,6 +287,7 @@ int main(int argc, char **argv) {
         g_test_add("/order/" path, Fixture, NULL, fixture_set_up, test, fixture_tear_down)
         ADD("released-before-ready", test_released_before_ready);
         ADD("flushed-before-attached", test_flushed_before_attached);
+        ADD("views", test_views);
         ADD("attached-again", test_attached_again);
         ADD("examining-for-ever", test_examining_for_ever);
         return g_test_run();
