@@ -499,11 +499,26 @@ static void test_credentials(void) {
         c = good;
         c.level = 1;
         g_assert_false(history_judge(&c).is_known);
-        /* of systemd: DynamicUser= */
-        for (unsigned i = 0; i < 4; i++)
-                c.uids[i] = 61184;
-        c.level = 0;
-        g_assert_false(history_judge(&c).is_known);
+}
+
+static bool is_owner(uint32_t uid) {
+        return history_judge(&(HistoryCredentials){ { uid, uid, uid, uid },
+                                             { GROUP, GROUP, GROUP, GROUP } })
+                        .is_known;
+}
+
+/* Uids that belong to several users, or to one after the other. */
+static void test_shared_uids(void) {
+        static const uint32_t
+                        shared[] = { 60001, 60513, 60578, 60705, 61184, 65519, 65534 },
+                        owned[] = {
+                                0, 1000, 60000, 60514, 60577, 60706, 61183, 65520, 65533, 65536
+                        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(shared); i++)
+                g_assert_false(is_owner(shared[i]));
+        for (size_t i = 0; i < G_N_ELEMENTS(owned); i++)
+                g_assert_true(is_owner(owned[i]));
 }
 
 /* A life that began before the time that the question is about is cut. */
@@ -632,6 +647,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/history-table/seen-shared", test_seen_shared);
         g_test_add_func("/history-table/seen-in-vain", test_seen_in_vain);
         g_test_add_func("/history-table/credentials", test_credentials);
+        g_test_add_func("/history-table/shared-uids", test_shared_uids);
         g_test_add_func("/history-table/since", test_since);
         g_test_add_func("/history-table/full", test_full);
         g_test_add_func("/history-table/order", test_order);

@@ -38,9 +38,16 @@
 #define BUCKETS_MIN     1024
 #define NONE            UINT32_MAX
 #define APART_NSEC      (UINT64_C(1000) * 1000 * 1000)
-/* systemd gives these uids to services that start, and to others afterwards (DynamicUser=). */
-#define DYNAMIC_UID_MIN 61184
-#define DYNAMIC_UID_MAX 65519
+
+/* Uids that belong to one user after the other without a change of /etc/passwd, or to several. */
+static const struct {
+        uint32_t first, last;
+} shared_uids[] = {
+        { 60001, 60513 }, /* of homes, by systemd-homed */
+        { 60578, 60705 }, /* of login screens */
+        { 61184, 65519 }, /* of services with DynamicUser=, by systemd */
+        { 65534, 65534 }, /* nobody */
+};
 
 typedef enum HistoryProof {
         PROOF_SEEN,  /* once; a task of such a task counts as seen with it */
@@ -93,15 +100,20 @@ static bool history_are_equal(const uint32_t ids[4]) {
         return ids[0] == ids[1] && ids[0] == ids[2] && ids[0] == ids[3];
 }
 
+static bool history_is_shared(uint32_t uid) {
+        for (size_t i = 0; i < ELEMENTSOF(shared_uids); i++)
+                if (uid >= shared_uids[i].first && uid <= shared_uids[i].last)
+                        return defence_is_on("history-dynamic");
+        return false;
+}
+
 HistoryOwner history_judge(const HistoryCredentials *c) {
         uint32_t uid = c->uids[0];
-        bool is_dynamic = uid >= DYNAMIC_UID_MIN && uid <= DYNAMIC_UID_MAX &&
-                          defence_is_on("history-dynamic");
 
         if (!defence_is_on("history-credentials"))
                 return (HistoryOwner){ true, uid, c->gids[0] };
         if (!history_are_equal(c->uids) || !history_are_equal(c->gids) || c->permitted != 0 ||
-                        c->level != 0 || is_dynamic)
+                        c->level != 0 || history_is_shared(uid))
                 return (HistoryOwner){};
         return (HistoryOwner){ true, uid, c->gids[0] };
 }

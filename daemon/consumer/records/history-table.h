@@ -50,7 +50,7 @@ int history_table_new(size_t n_max, HistoryTable **ret);
 HistoryTable *history_table_free(HistoryTable *table);
 DEFINE_CLEANUP(HistoryTable, history_table_free);
 
-/* Returns whose these credentials are. Dynamic users of systemd count as unknown. */
+/* Returns whose these credentials are. Uids that several users have count as unknown. */
 HistoryOwner history_judge(const HistoryCredentials *credentials);
 
 /* Notes an event. Events may come in any order of time; those of one CPU in their order. Fails with
