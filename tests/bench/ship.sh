@@ -8,6 +8,7 @@
 # The goal is 0.8 of the loop's throughput for each core. Where the CPU has no instructions for SHA-256, the hash alone
 # takes three times the CPU time of the loop, so the goal is compared with the loop that also makes the hash:
 #   CPU ms per MB: ktrace-ship 3.3; the loop 0.8, with the hash 3.3. All processes 3.8. Memory: 11 MB at most.
+# The row "seconds for the backlog" is the time to drain it. ARCHITECTURE.md, "Ten thousand hosts", has it.
 set -eu -o pipefail
 . "$BENCH_SOURCE/measure.sh"
 [ -x "$(command -v ktrace-ship)" ] || { note 'ktrace-ship was not built: it needs libnats-dev'; exit; }

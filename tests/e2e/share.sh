@@ -376,7 +376,7 @@ accounted() {
         figure "$1: $n calls, $lost_events lost"
         [ $((n + lost_events)) -ge "$2" ] || fail "$1: $n of $2 calls, and $lost_events are counted as lost"
 }
-CALLS='id == 110 || id >= 1000 && id < 1004'
+CALLS='id == 110 || (id >= 1000 && id < 1004)'
 
 # paced N: N numbered calls, while the case does something else, until paced_ends.
 paced() {
