@@ -290,6 +290,10 @@ static int read_trace(Session *session, json_object *object) {
                         sizeof(trace->policy_digest),
                         "%s",
                         adopt_get_text(object, "policy"));
+        snprintf(trace->layouts_digest,
+                        sizeof(trace->layouts_digest),
+                        "%s",
+                        adopt_get_text(object, "layouts"));
         session->lingers_until_usec = adopt_get_number(object, "lingers-until-usec");
         session->n_interferences = adopt_get_number(object, "interference");
         session->interference_nsec = adopt_get_number(object, "interference-nsec");

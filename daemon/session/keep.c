@@ -186,7 +186,8 @@ static int put_policy(json_object *object, const Session *session) {
         r = r ?: describe_put(object, "spec", spec);
         r = r ?: keep_make_grant(session->grant, &grant);
         r = r ?: describe_put(object, "grant", grant);
-        return r ?: keep_put_text(object, "policy", session->trace.policy_digest);
+        r = r ?: keep_put_text(object, "policy", session->trace.policy_digest);
+        return r ?: keep_put_text(object, "layouts", session->trace.layouts_digest);
 }
 
 static int keep_put_end(json_object *object, const Session *session) {

@@ -7,6 +7,9 @@
  * an event is enabled. The kernel disables an event when it is removed. Runs on the worker thread;
  * feed/share.c compares traces in the event loop.
  *
+ * After a restart of ktraced the metadata is made again. Then the layouts must be those of before:
+ * a stream worker, or the reader of a shared instance, still has the earlier metadata.
+ *
  * The print format is not compared: it does not affect the records, and the kernel changes it when
  * a module with enums is loaded. */
 
@@ -32,6 +35,24 @@ int trace_learn_layout(const Trace *trace, const GrantEvent *event, const char *
         if (!trace->layouts || event < grant->events || event >= grant->events + grant->n_events)
                 return 0;
         return trace_layout_read(text, (uint32_t)id, &trace->layouts[event - grant->events]);
+}
+
+int trace_note_layouts(Trace *trace, Reason *reason) {
+        size_t size = trace->grant->n_events * sizeof(*trace->layouts);
+        char digest[DIGEST_DIGITS + 1];
+
+        int r = digest_make(trace->layouts, size, digest);
+        if (r < 0)
+                return r;
+        /* Otherwise no process has the metadata of the last daemon. */
+        bool matters = trace->is_armed || trace_is_shared(trace);
+        if (matters && trace->layouts_digest[0] && strcmp(trace->layouts_digest, digest) != 0)
+                return reason_set(reason,
+                                KT_E_FAILED,
+                                "an event of the session was registered again while ktraced was "
+                                "not running");
+        memcpy(trace->layouts_digest, digest, sizeof(digest));
+        return 0;
 }
 
 int trace_refuse_event(const GrantEvent *event, const char *how, Reason *reason) {

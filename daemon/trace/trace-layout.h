@@ -17,6 +17,9 @@ typedef struct TraceLayout {
 int trace_layout_read(const char *text, uint32_t id, TraceLayout *ret);
 /* Remembers the layout if the event is one of the grant's. */
 int trace_learn_layout(const Trace *trace, const GrantEvent *event, const char *text, uint64_t id);
+/* All layouts are learned. Fails with KT_E_FAILED and the reason if they are not those that the
+ * trace had before. */
+int trace_note_layouts(Trace *trace, Reason *reason);
 /* Compares the kernel's layout of the grant's event i with that of the metadata. Fails with
  * KT_E_NO_SUCH_EVENT and the reason if the event is gone or differs. */
 int trace_check_layout(const Trace *trace, size_t i, Reason *reason);

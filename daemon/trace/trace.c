@@ -300,12 +300,13 @@ int trace_step_marker(void *context, Reason *reason _unused_) {
         return MIN_OF(trace->marker_fd, 0);
 }
 
-int trace_step_metadata(void *context, Reason *reason _unused_) {
+int trace_step_metadata(void *context, Reason *reason) {
         Trace *trace = context;
 
         free(trace->layouts);
         trace->layouts = calloc(trace->grant->n_events + 1, sizeof(*trace->layouts));
-        return trace->layouts ? metadata_make(trace, &trace->metadata_fd) : -ENOMEM;
+        int r = trace->layouts ? metadata_make(trace, &trace->metadata_fd) : -ENOMEM;
+        return r ?: trace_note_layouts(trace, reason);
 }
 
 static int step_unit(void *context, Reason *reason) {

@@ -83,8 +83,10 @@ struct Trace {
         int pipe_fd;    /* trace_pipe, only to be polled (activity.c); -1: must not be open */
         int metadata_fd;
         TraceLayout *layouts; /* of the grant's events, as in the metadata; NULL: unknown */
-        int counts_fd;        /* plan for a counting consumer; -1: none */
-        int conditions_fd;    /* filters, for the reader of a shared instance; -1: none */
+        char layouts_digest[DIGEST_DIGITS + 1]; /* of all of them; "": unknown. An adopted trace at
+                                                   first has that of the last daemon */
+        int counts_fd;                          /* plan for a counting consumer; -1: none */
+        int conditions_fd; /* filters, for the reader of a shared instance; -1: none */
         int marker_fd;
         uint32_t marker_id; /* id of the event of marks */
         bool has_list;      /* the pid list has entries, with the sentinel */

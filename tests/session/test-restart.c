@@ -292,6 +292,27 @@ static void test_instance_gone(Fixture *f, gconstpointer userdata) {
         g_assert_cmpuint(fake_kernel_n_instances(), ==, 0);
 }
 
+/* The reader and the worker still have the layout of before. */
+static void test_registered_again(Fixture *f, gconstpointer userdata) {
+        static const char changed[] =
+                        "name: sched_switch\nID: 7777\nformat:\n"
+                        "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
+                        "\tfield:int other;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n";
+
+        char id[KT_ID_DIGITS + 1];
+
+        (void)userdata;
+        Session *session = make(f, 0, ":1.5", SPEC_ROOT);
+        g_strlcpy(id, session_get_id(session), sizeof(id));
+        start(f, session);
+        fixture_restart(f);
+        g_assert_nonnull(find(f, id));
+        fake_kernel_add_event("sched", "sched_switch", changed);
+        fixture_restart(f);
+        g_assert_null(find(f, id));
+        fixture_wait_removed(f);
+}
+
 static void test_peers(Fixture *f, gconstpointer userdata) {
         char id[KT_ID_DIGITS + 1];
 
@@ -418,6 +439,7 @@ int main(int argc, char **argv) {
         g_test_add("/restart/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
         ADD("goes-on", test_goes_on);
         ADD("off-stays-off", test_off_stays_off);
+        ADD("an-event-is-registered-again", test_registered_again);
         ADD("switching", test_switching);
         ADD("switching-judged", test_switching_judged);
         ADD("resizing", test_resizing);
