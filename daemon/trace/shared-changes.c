@@ -4,6 +4,9 @@
  * and a change wakes them all. The first one puts the value back, so that the others find nothing
  * wrong, although their records are missing, too. So it leaves a note here. On the worker thread.
  *
+ * A repair writes to the instance, and so wakes the ledgers again. The removal of an event does
+ * not: the other viewers learn of it at their next look, within 10 s while something is recorded.
+ *
  * A change of an event is for the viewers of that event. What was not put back has no note: each
  * ledger finds it. */
 
@@ -64,20 +67,18 @@ static bool is_for(const Trace *trace, const char *file) {
         return false;
 }
 
-/* Notes that were overwritten are only counted. */
-void shared_changes_take(Trace *trace, TraceLedger *ledger) {
+const LedgerChange *shared_changes_next(Trace *trace, uint64_t *n_lost) {
         const SharedChanges *changes = trace->shared->changes;
-        uint64_t n_lost = changes->n - trace->n_changes > NOTES_MAX
-                                          ? changes->n - trace->n_changes - NOTES_MAX
-                                          : 0;
 
-        for (uint64_t i = trace->n_changes + n_lost; i < changes->n; i++) {
-                const Note *note = &changes->notes[i % NOTES_MAX];
+        if (changes->n - trace->n_changes > NOTES_MAX) {
+                *n_lost += changes->n - trace->n_changes - NOTES_MAX;
+                trace->n_changes = changes->n - NOTES_MAX;
+        }
+        while (trace->n_changes < changes->n) {
+                const Note *note = &changes->notes[trace->n_changes++ % NOTES_MAX];
 
                 if (note->viewer != trace->viewer && is_for(trace, note->change.file))
-                        trace_ledger_note(ledger, &note->change);
+                        return &note->change;
         }
-        ledger->n += n_lost;
-        ledger->n_put_back += n_lost;
-        trace->n_changes = changes->n;
+        return NULL;
 }

@@ -11,5 +11,6 @@ SharedChanges *shared_changes_free(SharedChanges *changes);
 /* The viewers that enter later do not get what was added before. */
 void shared_changes_enter(Trace *trace);
 void shared_changes_add(SharedChanges *changes, uint32_t viewer, const LedgerChange *change);
-/* Adds to the ledger what the other viewers have added since the last call. */
-void shared_changes_take(Trace *trace, TraceLedger *ledger);
+/* Returns the next change that another viewer has added, or NULL. n_lost: grows by the number of
+ * those that are not known any more. */
+const LedgerChange *shared_changes_next(Trace *trace, uint64_t *n_lost);

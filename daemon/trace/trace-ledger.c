@@ -62,7 +62,7 @@ void trace_ledger_clear(TraceLedger *ledger) {
         ledger->is_given_up = NULL;
 }
 
-void trace_ledger_note(TraceLedger *ledger, const LedgerChange *change) {
+static void note_change(TraceLedger *ledger, const LedgerChange *change) {
         if (ledger->n < LEDGER_CHANGES_MAX)
                 ledger->changes[ledger->n] = *change;
         ledger->n++;
@@ -79,7 +79,7 @@ void trace_ledger_add(TraceLedger *ledger,
         snprintf(change.file, sizeof(change.file), "%s", file);
         snprintf(change.was, sizeof(change.was), "%s", was);
         snprintf(change.is, sizeof(change.is), "%s", is);
-        trace_ledger_note(ledger, &change);
+        note_change(ledger, &change);
         if (ledger->shared && is_put_back)
                 shared_changes_add(ledger->shared, ledger->viewer, &change);
 }
@@ -245,7 +245,7 @@ static void lose_records(TraceLedger *ledger) {
                 .was = "what was recorded",
                 .is = "emptied with an event that was removed" };
 
-        trace_ledger_note(ledger, &change);
+        note_change(ledger, &change);
         shared_changes_add(ledger->shared, ledger->viewer, &change);
 }
 
@@ -432,11 +432,22 @@ static int look(Trace *trace, TraceLedger *ledger, Reason *reason) {
         return trace->is_armed ? look_at_others(trace, ledger) : 0;
 }
 
+/* What the other viewers of the instance have found. */
+static void take_changes(Trace *trace, TraceLedger *ledger) {
+        const LedgerChange *change;
+        uint64_t n_lost = 0;
+
+        while ((change = shared_changes_next(trace, &n_lost)))
+                note_change(ledger, change);
+        ledger->n += n_lost;
+        ledger->n_put_back += n_lost;
+}
+
 int trace_ledger_look(Trace *trace, TraceLedger *ledger, Reason *reason) {
         int r = trace->instance ? look(trace, ledger, reason) : 0;
 
         if (r == 0 && trace_is_shared(trace))
-                shared_changes_take(trace, ledger);
+                take_changes(trace, ledger);
         return r;
 }
 

@@ -38,8 +38,6 @@ void trace_ledger_mark(const Trace *trace, const TraceLedger *ledger);
 /* "events/sched/sched_switch/enable was 1, became 0, put back; and 3 more" */
 void trace_ledger_format(const TraceLedger *ledger, Reason *ret);
 
-/* Adds one change that the ledger of another viewer has found. */
-void trace_ledger_note(TraceLedger *ledger, const LedgerChange *change);
 /* Adds one change. If it was put back, the other viewers of the instance get it too. */
 void trace_ledger_add(TraceLedger *ledger,
                 const char *file,
