@@ -11,9 +11,9 @@
  *
  * After its begin, and whenever the consumer has lost records, the worker reads all tasks in /proc
  * (scope/census.c), twice: the consumer needs two records of the same task that are apart in
- * time. If the consumer or a plan fails, or another program writes to the instance, all is
- * removed and begun again after a pause: events that are off for a moment are a gap that nothing
- * else shows. */
+ * time. If the consumer or a plan fails, or another program uses the instance, all is removed and
+ * begun again after a pause: events that are off for a moment are a gap that nothing else shows. A
+ * trial every few seconds proves that the probes run. */
 
 #include "history/history.h"
 
@@ -35,11 +35,13 @@
 #include "interfaces/defence.h"
 #include "kernel/buffer.h"
 #include "kernel/history-probe.h"
+#include "kernel/history-trial.h"
 #include "scope/census.h"
 
 #define USEC_PER_SEC   UINT64_C(1000000)
 #define RETRY_USEC     (5 * USEC_PER_SEC)
 #define REMOVE_USEC    (USEC_PER_SEC / 20)
+#define TRIAL_USEC     (5 * USEC_PER_SEC)
 #define ANSWER_USEC    (10 * USEC_PER_SEC)
 #define END_TRIES      40
 #define END_PAUSE_NSEC (25 * 1000 * 1000L)
@@ -89,6 +91,7 @@ struct History {
         TAILQ_HEAD(, Question) questions;
         size_t n_questions;
         sd_event_source *timer;        /* the next attempt, or the next reading of /proc */
+        sd_event_source *trial_timer;  /* the next trial of the probes */
         sd_event_source *answer_timer; /* for the consumer's answer */
 };
 
@@ -205,12 +208,23 @@ static int step_enable(void *context, Reason *reason _unused_) {
         return r ?: history_probe_watch(h->instance, &h->watch);
 }
 
+static int step_trial(void *context, Reason *reason _unused_) {
+        const History *h = context;
+
+        return history_trial_run(h->tracefs);
+}
+
 static const PlanStep make_steps[] = {
         { "probes", step_probes, undo_probes },
         { "instance", step_instance, undo_instance },
         { "buffer", step_buffer, NULL },
         { "files", step_files, NULL },
         { "enable", step_enable, NULL },
+        { "trial", step_trial, NULL },
+};
+
+static const PlanStep trial_steps[] = {
+        { "trial", step_trial, NULL },
 };
 
 static int step_remove(void *context, Reason *reason _unused_) {
@@ -443,6 +457,29 @@ static void history_on_census(Plan *plan, int result, const Reason *reason _unus
         history_settle(h);
 }
 
+static void history_on_tried(Plan *plan, int result, const Reason *reason _unused_) {
+        History *h = plan->userdata;
+
+        h->in_flight = false;
+        if (result < 0 && h->state == HISTORY_KEPT)
+                history_fail(h, "the kernel does not run the probes");
+        history_begin_census(h);
+        history_settle(h);
+}
+
+static int history_on_trial_timer(sd_event_source *source _unused_,
+                uint64_t usec _unused_,
+                void *userdata) {
+        History *h = userdata;
+
+        if (h->state != HISTORY_KEPT)
+                return 0;
+        history_set_timer(h->trial_timer, TRIAL_USEC);
+        if (!h->in_flight)
+                history_submit(h, trial_steps, ELEMENTSOF(trial_steps), history_on_tried);
+        return 0;
+}
+
 static void history_on_message(Consumer *consumer _unused_,
                 const ControlMessage *message,
                 void *userdata) {
@@ -460,6 +497,7 @@ static void history_on_message(Consumer *consumer _unused_,
                         break;
                 }
                 h->state = HISTORY_KEPT;
+                history_set_timer(h->trial_timer, TRIAL_USEC);
                 h->n_censuses = 2;
                 h->census_pause_usec = census_count_pause(0);
                 history_begin_census(h);
@@ -593,6 +631,8 @@ int history_new(const ConsumerLauncher *launcher,
         TAILQ_INIT(&h->questions);
         int r = accounts_new(launcher->event, "/etc/passwd", &h->accounts);
         r = r < 0 ? r : history_add_timer(launcher->event, history_on_timer, h, &h->timer);
+        r = r < 0 ? r
+                  : history_add_timer(launcher->event, history_on_trial_timer, h, &h->trial_timer);
         r = r < 0 ? r : history_add_timer(launcher->event, history_on_late, h, &h->answer_timer);
         if (r < 0)
                 return r;
@@ -626,6 +666,7 @@ History *history_free(History *h) {
         instance_free(h->instance);
         accounts_free(h->accounts);
         sd_event_source_disable_unref(h->timer);
+        sd_event_source_disable_unref(h->trial_timer);
         sd_event_source_disable_unref(h->answer_timer);
         free(h);
         return NULL;

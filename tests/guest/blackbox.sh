@@ -113,6 +113,35 @@ while True:
         same 5 "$(writes mine.json "$mine")" "writes of the program"
 }
 
+# Whether a user is refused because the history begins anew.
+is_refused() { ! user ktracectl last --since 1ms >/dev/null 2>err && grep -q 'cannot answer now: try again' err; }
+
+case_last_of_taken() { # a program that reads the history's records begins the history anew
+        box_begin
+        local instance
+        instance=$(grep -l 1 "$TRACEFS"/instances/*/events/ktrace_history/enable)
+        instance=${instance%/events/*}
+        dd if="$instance/trace_pipe" iflag=nonblock of=/dev/null count=1 2>dd.err || true
+        is_refused || fail "$(cat err)"
+        within 20 user ktracectl last --since 1ms || fail "$(user ktracectl last --since 1ms 2>&1)"
+        [ ! -e "$instance" ] || fail "it is the same instance"
+}
+
+silent_end() {
+        echo 1 >/sys/kernel/debug/kprobes/enabled
+        box_end
+}
+case_last_of_silent() { # [deep] users get nothing while the probes of the history do not run
+        mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug
+        box_begin
+        trap silent_end EXIT
+        echo 0 >/sys/kernel/debug/kprobes/enabled
+        sleep 7 # the probes are tried out every 5 seconds
+        is_refused || fail "$(cat err)"
+        echo 1 >/sys/kernel/debug/kprobes/enabled
+        within 20 user ktracectl last --since 1ms || fail "$(user ktracectl last --since 1ms 2>&1)"
+}
+
 births_end() {
         rmdir "$TRACEFS/instances/births" || true
         box_end
