@@ -592,6 +592,26 @@ static void test_order(void) {
         history_table_free(table);
 }
 
+/* A flood of records of many rings is applied in order of time, and those of one time as noted. */
+static void test_flood(void) {
+        HistoryTable *table = make_table(0);
+
+        for (uint64_t ring = 0; ring < 8; ring++)
+                for (uint64_t i = 0; i < 20000; i++) {
+                        uint64_t nsec = 1000 + 100 * i + ring;
+
+                        note_done(table, nsec, 5, user);
+                        note_change(table, nsec, 5);
+                }
+        note_done(table, 1000 + 100 * 19999 + 7, 6, user);
+        note_exit(table, 5000001, 6);
+        advance(table, 5000000);
+        assert_lives(table, USER, "6:2000908-5000000");
+        advance(table, 5000002);
+        assert_lives(table, USER, "6:2000908-5000001");
+        history_table_free(table);
+}
+
 /* What ended before a question's time is never asked about again. */
 static void test_expire(void) {
         HistoryTable *table = make_table(0);
@@ -652,6 +672,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/history-table/full", test_full);
         g_test_add_func("/history-table/order", test_order);
         g_test_add_func("/history-table/expire", test_expire);
+        g_test_add_func("/history-table/flood", test_flood);
         g_test_add_func("/history-table/many", test_many);
         return g_test_run();
 }

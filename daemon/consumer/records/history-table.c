@@ -66,20 +66,14 @@ typedef struct HistoryTask {
         char name[TASK_NAME_MAX];
 } HistoryTask;
 
-typedef struct HistoryNote {
-        HistoryEvent event;
-        uint64_t number; /* keeps the order of events of the same time */
-} HistoryNote;
-
 struct HistoryTable {
         HistoryTask *tasks;
         uint32_t n_tasks, n_room, first_free;
         uint32_t *by_tid, *by_mm; /* n_buckets each, a power of two */
         uint32_t n_buckets;
         PastLives *pasts;
-        HistoryNote *notes;
+        HistoryEvent *notes; /* in the order in which they came */
         size_t n_notes, n_notes_room;
-        uint64_t n_noted;
         uint64_t horizon;
         uint64_t lost_until; /* nothing from this time or before proves anything */
 };
@@ -451,38 +445,69 @@ static int history_apply_event(HistoryTable *table, const HistoryEvent *event) {
 
 int history_table_note(HistoryTable *table, const HistoryEvent *event) {
         if (table->n_notes == table->n_notes_room) {
-                size_t room = table->n_notes_room * 2 + 256;
-                HistoryNote *bigger = reallocarray(table->notes, room, sizeof(*bigger));
+                size_t room = table->n_notes_room + table->n_notes_room / 2 + 256;
+                HistoryEvent *bigger = reallocarray(table->notes, room, sizeof(*bigger));
 
                 if (!bigger)
                         return -ENOMEM;
                 table->notes = bigger;
                 table->n_notes_room = room;
         }
-        table->notes[table->n_notes++] = (HistoryNote){ *event, table->n_noted++ };
+        table->notes[table->n_notes++] = *event;
         return 0;
 }
 
-static int history_compare_notes(const void *a, const void *b) {
-        const HistoryNote *x = a, *y = b;
+/* Events of the same time stay in the order in which they came. */
+static int history_compare_notes(const void *a, const void *b, void *notes) {
+        uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+        uint64_t x_nsec = ((const HistoryEvent *)notes)[x].nsec;
+        uint64_t y_nsec = ((const HistoryEvent *)notes)[y].nsec;
 
-        if (x->event.nsec != y->event.nsec)
-                return x->event.nsec < y->event.nsec ? -1 : 1;
-        return x->number < y->number ? -1 : x->number > y->number;
+        if (x_nsec != y_nsec)
+                return x_nsec < y_nsec ? -1 : 1;
+        return x < y ? -1 : x > y;
+}
+
+/* Sorts numbers of notes, because a flood makes very many notes, and sorting needs a copy. */
+static int history_sort_notes(const HistoryTable *table,
+                uint64_t horizon,
+                uint32_t **ret,
+                size_t *ret_n) {
+        _cleanup_free_ uint32_t *order = malloc((table->n_notes + 1) * sizeof(*order));
+        size_t n = 0;
+
+        if (!order || table->n_notes > UINT32_MAX)
+                return -ENOMEM;
+        for (size_t i = 0; i < table->n_notes; i++)
+                if (table->notes[i].nsec <= horizon)
+                        order[n++] = (uint32_t)i;
+        qsort_r(order, n, sizeof(*order), history_compare_notes, table->notes);
+        *ret = TAKE_PTR(order);
+        *ret_n = n;
+        return 0;
+}
+
+static void history_drop_notes(HistoryTable *table, uint64_t horizon) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < table->n_notes; i++)
+                if (table->notes[i].nsec > horizon)
+                        table->notes[n++] = table->notes[i];
+        table->n_notes = n;
 }
 
 int history_table_advance(HistoryTable *table, uint64_t horizon) {
-        size_t at = 0;
-        int r = 0;
+        _cleanup_free_ uint32_t *order = NULL;
+        size_t n = 0;
 
-        qsort(table->notes, table->n_notes, sizeof(*table->notes), history_compare_notes);
-        while (r == 0 && at < table->n_notes && table->notes[at].event.nsec <= horizon)
-                r = history_apply_event(table, &table->notes[at++].event);
-        table->n_notes -= at;
-        if (at > 0)
-                memmove(table->notes, table->notes + at, table->n_notes * sizeof(*table->notes));
+        int r = history_sort_notes(table, horizon, &order, &n);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = history_apply_event(table, &table->notes[order[i]]);
+        if (r < 0)
+                return r;
+        history_drop_notes(table, horizon);
         table->horizon = MAX_OF(table->horizon, horizon);
-        return r;
+        return 0;
 }
 
 void history_table_lose(HistoryTable *table, uint64_t since_nsec, uint64_t until_nsec) {
