@@ -8,10 +8,12 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "consumer/records/rings.h"
 #include "page-builder.h"
 
 #define BATCH (4 * PAGE_SIZE_TEST)
@@ -163,6 +165,30 @@ static void test_not_read(Fixture *f, gconstpointer data _unused_) {
         g_assert_false(f->ring.is_absent || f->ring.is_unread);
 }
 
+/* The file of a ring that is not there reports an error at once, like a pipe without a reader. */
+static void test_absent_is_not_watched(void) {
+        int absent[2], present[2], epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+        struct epoll_event event;
+        Rings rings;
+
+        g_assert_no_errno(pipe2(absent, O_CLOEXEC));
+        g_assert_no_errno(pipe2(present, O_CLOEXEC));
+        close(absent[0]);
+        g_assert_cmpint(rings_init(&rings, 2, 64), ==, 0);
+        rings.n_given = 2;
+        rings.ring[0].raw_fd = absent[1];
+        rings.ring[1].raw_fd = present[0];
+        rings_watch(&rings, epoll_fd, 7, true);
+        g_assert_cmpint(epoll_wait(epoll_fd, &event, 1, 0), ==, 0);
+        g_assert_cmpint(write(present[1], "x", 1), ==, 1);
+        g_assert_cmpint(epoll_wait(epoll_fd, &event, 1, 0), ==, 1);
+        ring_close(&rings.ring[0]);
+        ring_close(&rings.ring[1]);
+        free(rings.ring);
+        close(present[1]);
+        close(epoll_fd);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(path, run) g_test_add(path, Fixture, NULL, set_up, run, tear_down)
@@ -173,6 +199,7 @@ int main(int argc, char **argv) {
         ADD("/ring/short-read", test_short_read);
         ADD("/ring/error", test_error);
         ADD("/ring/not-read", test_not_read);
+        g_test_add_func("/ring/absent-is-not-watched", test_absent_is_not_watched);
         ADD("/ring/statistics", test_statistics);
         ADD("/ring/lost", test_lost);
         return g_test_run();

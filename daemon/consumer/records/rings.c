@@ -11,6 +11,7 @@
 #include "consumer/records/rings.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -82,6 +83,14 @@ int rings_set_active(const Rings *rings, bool active) {
         return write(rings->percent_fd, percent, (size_t)n) < 0 ? -errno : 0;
 }
 
+/* A CPU that is possible and was never online has no ring, and its file is always ready. The ticks
+ * find its first records. */
+static bool rings_has_ring(int fd) {
+        struct pollfd file = { .fd = fd };
+
+        return poll(&file, 1, 0) <= 0 || (file.revents & POLLERR) == 0;
+}
+
 void rings_watch(const Rings *rings, int epoll_fd, uint64_t data, bool on) {
         struct epoll_event event = { .events = EPOLLIN, .data.u64 = data };
 
@@ -91,7 +100,7 @@ void rings_watch(const Rings *rings, int epoll_fd, uint64_t data, bool on) {
                 if (fd < 0)
                         continue;
                 (void)epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, NULL); /* it may not be watched */
-                if (on) /* the flush timer reads the others */
+                if (on && rings_has_ring(fd)) /* the flush timer reads the others */
                         (void)epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
         }
 }
