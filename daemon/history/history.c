@@ -40,7 +40,7 @@
 
 #define USEC_PER_SEC   UINT64_C(1000000)
 #define RETRY_USEC     (5 * USEC_PER_SEC)
-#define REMOVE_USEC    (USEC_PER_SEC / 20)
+#define BUSY_USEC      (USEC_PER_SEC / 20)
 #define TRIAL_USEC     (5 * USEC_PER_SEC)
 #define ANSWER_USEC    (10 * USEC_PER_SEC)
 #define END_TRIES      40
@@ -463,7 +463,6 @@ static void history_on_tried(Plan *plan, int result, const Reason *reason _unuse
         h->in_flight = false;
         if (result < 0 && h->state == HISTORY_KEPT)
                 history_fail(h, "the kernel does not run the probes");
-        history_begin_census(h);
         history_settle(h);
 }
 
@@ -563,7 +562,7 @@ static void history_on_removed(Plan *plan, int result, const Reason *reason _unu
         if (result == KT_E_CANCELLED)
                 return;
         if (result == -EBUSY) { /* the consumer is about to end */
-                history_set_timer(h->timer, REMOVE_USEC);
+                history_set_timer(h->timer, BUSY_USEC);
                 return;
         }
         if (result < 0)
@@ -596,6 +595,10 @@ static int history_on_timer(sd_event_source *source _unused_,
                 void *userdata) {
         History *h = userdata;
 
+        if (h->in_flight && h->state == HISTORY_KEPT) { /* a trial: the census comes after it */
+                history_set_timer(h->timer, BUSY_USEC);
+                return 0;
+        }
         history_begin_census(h);
         history_settle(h);
         return 0;
