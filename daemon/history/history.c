@@ -461,7 +461,8 @@ static void history_on_tried(Plan *plan, int result, const Reason *reason _unuse
         History *h = plan->userdata;
 
         h->in_flight = false;
-        if (result < 0 && h->state == HISTORY_KEPT)
+        /* Users can use up all tasks, so that there is no trial: this proves nothing. */
+        if ((result == -ENODEV || result == -EOPNOTSUPP) && h->state == HISTORY_KEPT)
                 history_fail(h, "the kernel does not run the probes");
         history_settle(h);
 }

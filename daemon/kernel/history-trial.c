@@ -38,15 +38,16 @@ static _Noreturn void history_trial_act(void) {
 /* The child shares the table of fds and has no exit signal, as in kernel/buffer.c. */
 static int history_trial_start(void) {
         pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FILES, NULL, NULL, NULL, NULL);
+        int status;
 
         if (pid < 0)
                 return -errno;
         if (pid == 0)
                 history_trial_act();
-        while (waitpid(pid, NULL, __WALL) < 0)
+        while (waitpid(pid, &status, __WALL) < 0)
                 if (errno != EINTR)
                         return -errno;
-        return 0;
+        return status == 0 ? 0 : -ECHILD; /* killed, as by the kernel's OOM killer */
 }
 
 void history_trial_count(char *text, HistoryHits *ret) {
