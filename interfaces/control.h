@@ -44,7 +44,8 @@
  *
  * A snapshot uses the same messages. FINISH follows RINGS immediately. Before RINGS comes
  *
- *   WINDOW {the state that the last snapshot left, or an empty memfd; an empty memfd for the next}
+ *   WINDOW {the state that the last snapshot left, or an empty memfd; a memfd for the next: empty,
+ *           or what a failed snapshot has kept, and then SETUP may have no sink}
  *                                    ->     (window.h)
  *
  * A judged snapshot has no MEMBERS before RINGS. Between RINGS and FINISH come

@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 /* The memfd with the data of a snapshot, for the next one (consumer/window.c): WindowHead, then
- * batches of sub-buffers in the order in which they were written. The last batches have the CPU
- * number WINDOW_PIDS, and contain the pids whose records are in the others. Empty batches are marks
+ * batches of sub-buffers in the order in which they were written. Batches with the
+ * CPU number WINDOW_PIDS contain the pids whose records are in the others. Empty batches are marks
  * of the consumer. */
 #define WINDOW_PIDS UINT32_MAX
 

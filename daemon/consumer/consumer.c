@@ -19,8 +19,7 @@
  * events and counts them. When the session ends, the consumer reads the rest of the rings into
  * memory and releases the rings. Then it writes the rest at the reader's pace, until the reader has
  * taken nothing for LINGER_TICKS. A snapshot that cannot be written is read all the same
- * (window.c).
- */
+ * (window.c). */
 
 #include "consumer/consumer.h"
 

@@ -10,17 +10,22 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "interfaces/cleanup.h"
 
 /* Of each change. Other processes do not cause so many hits in the same moment. */
 #define N_CHANGES 16
+/* The child has a second. */
+#define WAIT_NSEC (1000 * 1000)
+#define N_WAITS   1000
 
 enum { HITS_BIRTH, HITS_CAPS, HITS_UNDUMPABLE = 3 };
 
@@ -35,19 +40,35 @@ static _Noreturn void history_trial_act(void) {
                 syscall(SYS_exit_group, 0);
 }
 
+/* The worker must not wait for a child that another program has stopped. */
+static int history_trial_wait(pid_t pid) {
+        const struct timespec moment = { .tv_nsec = WAIT_NSEC };
+        int status;
+
+        for (unsigned i = 0; i < N_WAITS; i++) {
+                pid_t ended = waitpid(pid, &status, __WALL | WNOHANG);
+
+                if (ended == pid) /* else killed, as by the kernel's OOM killer */
+                        return status == 0 ? 0 : -ECHILD;
+                if (ended < 0 && errno != EINTR)
+                        return -errno;
+                (void)nanosleep(&moment, NULL);
+        }
+        (void)kill(pid, SIGKILL);
+        while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR) {
+        }
+        return -ETIMEDOUT;
+}
+
 /* The child shares the table of fds and has no exit signal, as in kernel/buffer.c. */
 static int history_trial_start(void) {
         pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FILES, NULL, NULL, NULL, NULL);
-        int status;
 
         if (pid < 0)
                 return -errno;
         if (pid == 0)
                 history_trial_act();
-        while (waitpid(pid, &status, __WALL) < 0)
-                if (errno != EINTR)
-                        return -errno;
-        return status == 0 ? 0 : -ECHILD; /* killed, as by the kernel's OOM killer */
+        return history_trial_wait(pid);
 }
 
 void history_trial_count(char *text, HistoryHits *ret) {

@@ -137,11 +137,11 @@ void black_box_call_on_lives(int result, const Reason *reason, int fd, size_t n,
 }
 
 /* A snapshot of another call may have moved the oldest records in the meantime. One that has failed
- * has kept some of them apart. */
+ * may have kept some of them apart, or have left them in the second buffer. */
 static uint64_t black_box_get_oldest(const BlackBoxCall *call) {
         const Session *session = black_box_find_again(call);
 
-        return session && !session->trace.is_taken && session->trace.partial_fd < 0 &&
+        return session && !session->trace.is_taken && !session->trace.is_dirty &&
                                                session->trace.n_windows == call->n_windows
                                ? call->oldest_nsec
                                : 0;

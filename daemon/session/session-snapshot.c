@@ -28,8 +28,8 @@
 
 #include "base/log.h"
 #include "feed/feed-window.h"
-#include "interfaces/defence.h"
 #include "history/history.h"
+#include "interfaces/defence.h"
 #include "policy/grant-sink.h"
 #include "session/drain.h"
 #include "session/keep.h"

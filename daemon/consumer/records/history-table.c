@@ -12,10 +12,10 @@
  * - the daemon reads it in /proc twice (HISTORY_SEEN), the records have the same state, and between
  *   them is no event that changes it. They are a second apart: a change that was recorded before
  *   the first one, and made after it, has shown in the second one.
- * It becomes nobody's with other credentials, when its memory is no longer dumpable, when it execs
+ * It stops to be one with other credentials, when its memory is no longer dumpable, when it execs
  * a program that it may not read or that changes credentials, and by a loss. Credentials that a
- * task sets without an exec never make it a user's, because it may still hold another user's
- * secrets.
+ * task sets without an exec do not make it a user's by themselves, because it may still hold
+ * another user's secrets.
  *
  * Whether memory is dumpable is a property of the memory, which several tasks may share. The
  * address of the kernel's structure identifies it as long as one of them lives. An exec gives a
