@@ -302,8 +302,10 @@ static int mux_make_class(Mux *mux, const ControlMessage *message, int *fds) {
 static int mux_on_class(Mux *mux, const ControlMessage *message, int *fds, size_t n_fds) {
         uint32_t number = message->class.number;
 
-        if (n_fds != 3 || number >= SHARE_VIEWERS_MAX || mux->classes[number])
+        if (n_fds != 3 || number >= SHARE_VIEWERS_MAX ||
+                        (mux->classes[number] && mux->classes[number]->n_viewers > 0))
                 return -EBADMSG;
+        mux->classes[number] = class_free(mux->classes[number]);
         int r = mux_make_class(mux, message, fds);
         if (r < 0)
                 mux_refuse(mux, "class", number, r);
@@ -330,8 +332,6 @@ static int mux_on_viewer(Mux *mux, const ControlMessage *message, int *fds, size
         if (r == 0)
                 return 0;
         mux_refuse(mux, "viewer", number, r);
-        if (mux->classes[class]->n_viewers == 0)
-                mux->classes[class] = class_free(mux->classes[class]);
         return mux_say_left(mux, number);
 }
 

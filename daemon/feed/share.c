@@ -352,7 +352,8 @@ static void share_on_ready(Share *share) {
 static void share_refuse(Share *share, ShareViewer *viewer) {
         if (viewer->is_asked)
                 share_note_answer(share);
-        share->n_viewers++; /* the handlers may free it */
+        viewer->has_joined = false; /* there is nothing to leave */
+        share->n_viewers++;         /* the handlers may free it */
         share_fail_viewer(
                         share, viewer->number, "the reader of its shared instance cannot take it");
         if (--share->n_viewers == 0)
@@ -364,6 +365,12 @@ static void share_take_events(ShareViewer *viewer) {
         viewer->off = TAKE_FD(viewer->wanted_off);
 }
 
+/* Before the reader is adopted, it may still answer the last daemon. */
+static bool share_is_refusal(const ShareViewer *viewer, const ControlMessage *message) {
+        return message->type == CONTROL_LEFT && viewer->is_told &&
+               !(viewer->wanted == CONTROL_LEAVE && viewer->is_asked);
+}
+
 static void share_on_answer(Share *share, const ControlMessage *message) {
         uint32_t number = message->viewer.number;
         ControlType wanted = message->type == CONTROL_JOINED ? CONTROL_JOIN : CONTROL_LEAVE;
@@ -371,7 +378,7 @@ static void share_on_answer(Share *share, const ControlMessage *message) {
 
         if (!viewer)
                 return;
-        if (message->type == CONTROL_LEFT && viewer->wanted != CONTROL_LEAVE) {
+        if (share_is_refusal(viewer, message)) {
                 share_refuse(share, viewer);
                 return;
         }

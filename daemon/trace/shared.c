@@ -344,6 +344,19 @@ bool trace_meets_stale_event(const Trace *trace, size_t i) {
         return false;
 }
 
+static void shared_note_on(SharedEvent *event, const TraceLayout *layout) {
+        event->layout = *layout;
+        event->was_on = true;
+}
+
+void trace_adopt_shared_on(const Trace *trace, size_t i) {
+        const GrantEvent *granted = &trace->grant->events[i];
+        SharedEvent *event = shared_find(trace->shared, granted->system, granted->name);
+
+        if (event)
+                shared_note_on(event, &trace->layouts[i]);
+}
+
 int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter) {
         const GrantEvent *granted = &trace->grant->events[i];
         Shared *shared = trace->shared;
@@ -369,8 +382,7 @@ int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter) {
                 return r;
         event->n = n;
         if (on)
-                event->layout = trace->layouts[i];
-        event->was_on = event->was_on || on;
+                shared_note_on(event, &trace->layouts[i]);
         trace->is_wanted[i] = on;
         return 0;
 }

@@ -43,6 +43,8 @@ DEFINE_CLEANUP(Shared, shared_free);
 
 /* For trace_adopt_shared(): one more viewer wants the event with this filter. */
 int shared_adopt_event(Shared *shared, const char *system, const char *name, const char *filter);
+/* The grant's event i is on, with the layout that the trace knows. */
+void trace_adopt_shared_on(const Trace *trace, size_t i);
 
 /* Steps of the plans of trace.c. */
 

@@ -150,6 +150,8 @@ static int trace_adopt_step_events(void *context, Reason *reason _unused_) {
         trace_locate(trace, &grant->events[i], &system, &name);
         int r = trace->borrow ? trace_borrow_event(trace, i)
                               : instance_enable_event(trace->instance, system, name, true);
+        if (r == 0 && trace_is_shared(trace))
+                trace_adopt_shared_on(trace, i);
         return r ?: PLAN_AGAIN;
 }
 

@@ -223,6 +223,14 @@ static int put_back_triggers(Trace *trace, size_t event, const char *system, con
         return r ?: trace_triggers_stand(trace, system, name, now) ? r : -EEXIST;
 }
 
+/* The event may have been registered again since it was enabled. */
+static bool is_as_granted(const Trace *trace, size_t event) {
+        Reason ignored;
+
+        return trace_check_layout(trace, event, &ignored) == 0 &&
+               !(trace_is_shared(trace) && trace_meets_stale_event(trace, event));
+}
+
 static int put_back_event(Trace *trace,
                 size_t event,
                 const char *system,
@@ -230,6 +238,8 @@ static int put_back_event(Trace *trace,
                 const Wrong *wrong) {
         int r = 0;
 
+        if ((wrong->filter || wrong->enable) && wrong->wants_on && !is_as_granted(trace, event))
+                return -ESTALE;
         if (wrong->filter)
                 r = put_back_filter(trace, system, name, wrong);
         else if (wrong->enable)

@@ -74,10 +74,10 @@ void mux_viewer_collect(MuxViewer *viewer) {
 
                 if (n <= 0)
                         return;
-                uint64_t last = numbers[(size_t)n / sizeof(*numbers) - 1];
+                bool is_whole = (size_t)n % sizeof(*numbers) == 0;
+                uint64_t last = is_whole ? numbers[(size_t)n / sizeof(*numbers) - 1] : 0;
 
-                if ((size_t)n % sizeof(*numbers) != 0 || last > memory->n_sent ||
-                                last < memory->n_finished) {
+                if (!is_whole || last > memory->n_sent || last < memory->n_finished) {
                         mux_viewer_break(viewer);
                         return;
                 }
@@ -250,6 +250,9 @@ static int mux_viewer_claim_all(MuxViewer *viewer) {
                 r = blocks_claim(&viewer->class->blocks, piece->block, piece->n_blocks);
                 if (r == 0)
                         viewer->n_blocks += piece->n_blocks;
+                for (uint64_t k = memory->n_finished; r < 0 && k < i; k++)
+                        (void)blocks_drop(&viewer->class->blocks,
+                                        mux_viewer_get_piece(viewer, k + 1)->block);
         }
         return r;
 }
@@ -325,7 +328,7 @@ int mux_viewer_new(Class *class, const MuxViewerFiles *files, unsigned n_cpus, M
                 r = mux_viewer_take_over(viewer);
         }
         if (r < 0) {
-                viewer->class = NULL; /* the process ends; it has not claimed all pieces */
+                viewer->class = NULL; /* it holds no piece */
                 mux_viewer_free(viewer);
                 return r;
         }
