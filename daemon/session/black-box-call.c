@@ -91,7 +91,7 @@ static void black_box_conclude(BlackBoxCall *call, int result, const Reason *rea
 static int black_box_refuse_off(Reason *reason) {
         return reason_set(reason,
                         KT_E_NO_SUCH_SESSION,
-                        "the black box is off: 'ktracectl blackbox enable' turns it on");
+                        "the black box is off: root turns it on with 'ktracectl blackbox enable'");
 }
 
 /* It may have ended since the call began, and another one may have begun. */
@@ -219,13 +219,13 @@ static int black_box_check_grant(const Grant *grant, Reason *reason) {
         if (grant->polkit_action)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "the black box: rule %s asks for a password, which it cannot ask for",
+                                "the black box: rule %s requires a password, and the black box cannot ask for one",
                                 grant->rule);
         if (!grant->fenced)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "the black box: it shows users their own processes, and rule %s is "
-                                "about all: use a session",
+                                "the black box: it shows users only their own processes, but rule "
+                                "%s lets you trace all: create a session",
                                 grant->rule);
         return 0;
 }
