@@ -97,8 +97,11 @@ static int blackbox_measure(Proxy *proxy,
         load.n_cpus = (unsigned)json_object_array_length(cpus);
         for (unsigned i = 0; i < load.n_cpus; i++) {
                 json_object *cpu = json_object_array_get_idx(cpus, i);
-                double n = blackbox_number(cpu, "recorded") -
-                           blackbox_number(json_object_array_get_idx(then, i), "recorded");
+                /* A snapshot in this second begins the counters anew. */
+                double n = MAX_OF(0.0,
+                                blackbox_number(cpu, "recorded") -
+                                                blackbox_number(json_object_array_get_idx(then, i),
+                                                                "recorded"));
                 double entries = blackbox_number(cpu, "entries");
 
                 load.events += n;
