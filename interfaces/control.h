@@ -155,7 +155,8 @@
  *   CLASS {metadata memfd, pool memfd}  ->  viewers with the same rules and events
  *   VIEWER {entries, finished, memory memfd}  ->  a viewer; it gets nothing yet. If the reader
  *                                           takes the place of one that was killed, all viewers
- *                                           come before RINGS, and those that had joined have
+ *                                           come before RINGS, and those that had joined get
+ *                                           the records without another JOIN
  *                                   <-      LEFT         it is refused; a question about it is not
  *                                           answered
  *   RINGS                            ->     as above

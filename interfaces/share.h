@@ -12,8 +12,8 @@
  * it has finished (a uint64_t). A piece is used again when all its viewers have finished it.
  *
  * A viewer also has a memfd with a ShareMemory. It contains all that a reader must know of the
- * viewer, so that another reader can continue after a kill at any point. The daemon keeps the
- * memory and the pipes. */
+ * viewer besides its messages (control.h), so that another reader can continue after a kill at any
+ * point. The daemon keeps the memory and the pipes. */
 
 #define SHARE_BLOCK_SIZE 4096
 /* The worker's end: entries, finished, pool, memory. */
@@ -69,7 +69,7 @@ typedef struct ShareStep {
 } ShareStep;
 
 typedef struct ShareMemory {
-        ShareCounters counters[SHARE_CPUS_MAX]; /* the daemon and the worker read only these */
+        ShareCounters counters[SHARE_CPUS_MAX]; /* all that the worker reads */
         uint32_t is_joined, is_broken;          /* as in MuxViewer */
         uint64_t n_sent, n_finished;            /* entries */
         ShareStep step;

@@ -7,8 +7,8 @@
  * A repair writes to the instance, and so wakes the ledgers again. The removal of an event does
  * not: the other viewers learn of it at their next look, within 10 s while something is recorded.
  *
- * A change of an event is for the viewers of that event. What was not put back has no note: each
- * ledger finds it. */
+ * A change of an event is for the viewers of that event. What was not put back, each ledger
+ * finds by itself. */
 
 #include "trace/shared-changes.h"
 

@@ -9,7 +9,8 @@
  * only its own pieces are dropped.
  *
  * This process may be killed at any point, and another one continues with the same memory
- * (share.h). Each change of the counters is first written down as a step. The next reader repeats a
+ * (share.h). Each change that says that records were passed on or lost is first
+ * written down as a step. The next reader repeats a
  * step that was under way: it sends the entry again, and the worker ignores it if it had got it.
  * What the killed reader had taken from a ring and had not passed on is missing between the
  * viewer's place in the ring and the kernel's, and is counted as lost. A process that is killed has
