@@ -84,7 +84,7 @@ case_blackbox() { # [guest] what a program did is read afterwards, within the ti
                 fail "$(cat status)"
         blackbox disable
         within 20 is_off || fail "something is left: $(ls "$TRACEFS/instances" "$CONFIG_DIR/sessions.d")"
-        refused 1 'the black box is off: .ktracectl blackbox enable' ktracectl last
+        refused 1 'the black box is off: root turns it on with .ktracectl blackbox enable' ktracectl last
 }
 
 case_blackbox_processes() { # the past of one process, and of a unit, also after its end
