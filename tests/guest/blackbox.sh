@@ -92,6 +92,18 @@ case_last_of_user() { # a user reads what own programs did before it asked, and 
         [ "$(count_events ".pid == $theirs" <all.json)" -gt 0 ] || fail "root has no records of the stranger"
 }
 
+# becomes_known PID: waits until the user gets records of the process. /proc must have been read twice, which pauses for
+# longer than it takes, and a user may ask 12 times in a minute.
+becomes_known() {
+        for _ in 1 2 3 4 5 6 7 8; do
+                user ktracectl last --since 5min -p "$1" -o known.json 2>err || true
+                [ ! -e known.json ] || [ "$(count_events ".pid == $1" <known.json)" = 0 ] || return 0
+                rm -f known.json
+                sleep 6
+        done
+        fail "process $1 is not known: $(cat err)"
+}
+
 case_last_of_earlier() { # a user reads what programs did that ran before the black box, whatever others do
         # All the time another user's process asks not to be dumped.
         background stranger python3 -c 'import ctypes
@@ -106,6 +118,7 @@ while True:
         within 10 [ -s mine ]
         mine=$(cat mine)
         box_begin
+        becomes_known "$mine"
         touch go
         wait "$BACKGROUND" || true
         expect 0 user ktracectl last --since 5min -p "$mine" -o mine.json
