@@ -101,6 +101,13 @@ int fd_open_directory(int dirfd, const char *path, DIR **ret) {
         return r;
 }
 
+void fd_close_all(int **fds, size_t n) {
+        for (size_t i = 0; *fds && i < n; i++)
+                close_cleanup(&(*fds)[i]);
+        free(*fds);
+        *fds = NULL;
+}
+
 DIR *fd_close_directory(DIR *dir) {
         if (dir)
                 closedir(dir);

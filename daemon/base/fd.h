@@ -20,6 +20,8 @@ int fd_read_file_at(int dirfd, const char *path, size_t max, char **ret, size_t 
 int fd_stat(int fd, struct stat *ret);
 /* Opens a directory for readdir(3), from its beginning. */
 int fd_open_directory(int dirfd, const char *path, DIR **ret);
+/* Closes those that are open, and frees the array. */
+void fd_close_all(int **fds, size_t n);
 DIR *fd_close_directory(DIR *dir);
 DEFINE_CLEANUP(DIR, fd_close_directory);
 /* Opens a directory that our user owns and no other user may write to; does not follow a symbolic

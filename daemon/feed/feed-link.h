@@ -42,7 +42,7 @@ void feed_link_send(FeedLink *link, const ControlMessage *message, const int *fd
 /* A message without contents. */
 void feed_link_send_type(FeedLink *link, ControlType type, const int *fds, size_t n_fds);
 void feed_link_send_guard(FeedLink *link, const Trace *trace);
-/* fds: as trace_open_ring_fds() returns them. */
+/* fds: as ring_files_open() returns them. */
 void feed_link_send_rings(FeedLink *link, unsigned n_cpus, const int *fds);
 void feed_link_send_members(FeedLink *link, const FeedMembers *members);
 /* n: at most CONTROL_INNER_LIST_MAX. If it fails, the stream shows none. */

@@ -31,13 +31,6 @@ typedef struct ShareOptions {
         struct ShareList *list; /* the new share is added to it */
 } ShareOptions;
 
-/* What the next daemon must know of a viewer, apart from its session. */
-typedef struct ShareKept {
-        char id[KT_ID_DIGITS + 1]; /* of the instance */
-        uint64_t buffer_kb;
-        uint32_t viewer, class;
-} ShareKept;
-
 /* Makes a share without viewers for sessions of this user. Its first viewer must follow at once. */
 int share_new(const ShareOptions *options, uid_t uid, const Spec *spec, Share **ret);
 /* Returns one that a session of this user with this spec can join, or NULL. */
@@ -50,23 +43,8 @@ int share_take(Share *share,
                 const ShareHandlers *handlers,
                 void *userdata,
                 ShareViewer **ret);
-/* Takes the place that a session of the last daemon had. The trace must be read, and its plans must
- * wait until all sessions are adopted. Fails with -ENOENT, -EBADMSG or -errno if something is
- * missing or does not fit. */
-int share_adopt(const ShareOptions *options,
-                const ShareKept *kept,
-                Trace *trace,
-                const ShareHandlers *handlers,
-                void *userdata,
-                ShareViewer **ret);
-/* All sessions are adopted, or are not. */
-void share_end_adoption(const struct ShareList *list);
 /* The plan that adopts the trace is over. Without one for this viewer it does nothing. */
 void share_resume(ShareViewer *viewer);
-/* Returns false if the viewer has not begun. */
-bool share_get_kept(const ShareViewer *viewer, ShareKept *ret);
-/* The next daemon takes over all readers. */
-void share_leave_all(const struct ShareList *list);
 /* The trace is in the kernel: its stream may be opened from now on. */
 int share_begin(ShareViewer *viewer, Reason *reason);
 /* The viewer gets what is recorded from now on, or no longer. `then` is called once, perhaps before
@@ -85,7 +63,6 @@ void share_settle_all(const struct ShareList *list);
 ShareViewer *share_viewer_free(ShareViewer *viewer);
 /* The id of the viewer's instance; NULL: there is no viewer. */
 const char *share_get_id(const ShareViewer *viewer);
-bool share_exists(const struct ShareList *list, const char *id);
 /* Adds the kilobytes of the rings on one CPU, of all shares and of those of this user. */
 void share_add_kb(const struct ShareList *list, uid_t uid, uint64_t *all, uint64_t *own);
 /* Adds an array of all shares: their ids, viewers, and readers. */

@@ -36,6 +36,7 @@
 #include "kernel/buffer.h"
 #include "kernel/history-probe.h"
 #include "kernel/history-trial.h"
+#include "kernel/ring-files.h"
 #include "scope/census.h"
 
 #define USEC_PER_SEC   UINT64_C(1000000)
@@ -121,10 +122,7 @@ static int step_instance(void *context, Reason *reason _unused_) {
 }
 
 static void history_close_files(History *h) {
-        for (size_t i = 0; i < h->n_fds; i++)
-                close_cleanup(&h->fds[i]);
-        free(h->fds);
-        h->fds = NULL;
+        fd_close_all(&h->fds, h->n_fds);
         h->n_fds = 0;
         close_cleanup(&h->profile_fd);
 }
@@ -176,27 +174,16 @@ static int step_buffer(void *context, Reason *reason) {
 
 static int step_files(void *context, Reason *reason _unused_) {
         History *h = context;
-        size_t n = 1 + 2 * (size_t)h->setup.history.n_cpus;
 
-        h->fds = malloc(n * sizeof(int));
-        if (!h->fds)
-                return -ENOMEM;
-        h->n_fds = n;
-        for (size_t i = 0; i < n; i++)
-                h->fds[i] = -1;
-        for (size_t i = 0; i < n; i++) {
-                char path[64] = "buffer_percent";
-
-                if (i > 0)
-                        snprintf(path,
-                                        sizeof(path),
-                                        "per_cpu/cpu%zu/%s",
-                                        (i - 1) / 2,
-                                        i % 2 ? "trace_pipe_raw" : "stats");
-                h->fds[i] = instance_open_file(h->instance, path, O_RDONLY | O_NONBLOCK);
-                if (h->fds[i] < 0)
-                        return h->fds[i];
-        }
+        /* To write to buffer_percent would look like a use by another program. */
+        int r = ring_files_open(h->instance,
+                        h->setup.history.n_cpus,
+                        "trace_pipe_raw",
+                        O_RDONLY,
+                        &h->fds,
+                        &h->n_fds);
+        if (r < 0)
+                return r;
         h->profile_fd = openat(h->tracefs->fd, "kprobe_profile", O_RDONLY | O_CLOEXEC);
         return h->profile_fd < 0 ? -errno : 0;
 }

@@ -10,8 +10,9 @@
  * its owner finds it gone, and the journal has the reason. polkit is not asked again: an earlier
  * permission is valid as long as the decision is the same.
  *
- * Sessions that share an instance need the reader's memory and pipes as well (feed/share.c). All of
- * them are known before the first one's plan runs, because they count together who wants an event.
+ * Sessions that share an instance need the reader's memory and pipes as well (feed/share-adopt.c).
+ * All of them are known before the first one's plan runs, because they count together who wants an
+ * event.
  *
  * The consumers have read all the time, so no record is lost. Marks wait in their pipes. Newcomers
  * of a scope are looked for again.
@@ -25,6 +26,7 @@
 
 #include "base/describe.h"
 #include "base/log.h"
+#include "feed/share-adopt.h"
 #include "interfaces/spec-json.h"
 #include "probes/probe-events.h"
 #include "probes/probe-keep.h"

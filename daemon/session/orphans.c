@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "feed/share-adopt.h"
 #include "interfaces/boot-mark.h"
 #include "kernel/cred-guard.h"
 #include "kernel/pair.h"

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "feed/share-adopt.h"
 #include "session/adopt.h"
 #include "session/black-box-call.h"
 #include "session/black-box.h"

@@ -15,21 +15,15 @@
 #include "base/log.h"
 #include "interfaces/defence.h"
 #include "kernel/buffer.h"
+#include "kernel/ring-files.h"
 #include "trace/metadata.h"
 #include "trace/trace-fence.h"
 #include "trace/trace-triggers-look.h"
 #include "trace/trace-triggers.h"
 #include "trace/trace.h"
 
-void trace_close_fds(int **fds, size_t n) {
-        for (size_t i = 0; *fds && i < n; i++)
-                close_cleanup(&(*fds)[i]);
-        free(*fds);
-        *fds = NULL;
-}
-
 void trace_close_rings(Trace *trace) {
-        trace_close_fds(&trace->ring_fds, trace->n_ring_fds);
+        fd_close_all(&trace->ring_fds, trace->n_ring_fds);
         trace->n_ring_fds = 0;
         close_cleanup(&trace->guard_fds[0]);
         close_cleanup(&trace->guard_fds[1]);
@@ -59,40 +53,13 @@ static int step_taken_names(void *context, Reason *reason _unused_) {
         return trace_rings_read_names(trace, &trace->taken_names_fd);
 }
 
-int trace_open_ring_fds(const Instance *instance,
-                unsigned n_cpus,
-                const char *raw,
-                int **ret_fds,
-                size_t *ret_n) {
-        size_t n = 1 + 2 * (size_t)n_cpus;
-        int *fds = malloc(n * sizeof(int));
-
-        if (!fds)
-                return -ENOMEM;
-        *ret_fds = fds;
-        *ret_n = n;
-        for (size_t i = 0; i < n; i++)
-                fds[i] = -1;
-        for (size_t i = 0; i < n; i++) {
-                char path[64] = "buffer_percent";
-
-                if (i > 0)
-                        snprintf(path,
-                                        sizeof(path),
-                                        "per_cpu/cpu%zu/%s",
-                                        (i - 1) / 2,
-                                        i % 2 ? raw : "stats");
-                fds[i] = instance_open_file(
-                                instance, path, i == 0 ? O_WRONLY : O_RDONLY | O_NONBLOCK);
-                if (fds[i] < 0)
-                        return fds[i];
-        }
-        return 0;
-}
-
 static int open_rings(Trace *trace, const char *raw) {
-        return trace_open_ring_fds(
-                        trace->instance, trace->n_cpus, raw, &trace->ring_fds, &trace->n_ring_fds);
+        return ring_files_open(trace->instance,
+                        trace->n_cpus,
+                        raw,
+                        O_WRONLY,
+                        &trace->ring_fds,
+                        &trace->n_ring_fds);
 }
 
 static int step_rings(void *context, Reason *reason _unused_) {
@@ -168,7 +135,7 @@ static int step_snapshot(void *context, Reason *reason _unused_) {
                 close_cleanup(&trace->ring_fds[2 + 2 * i]);
                 trace->ring_fds[2 + 2 * i] = TAKE_FD(stats[i]);
         }
-        trace_close_fds(&stats, trace->n_cpus);
+        fd_close_all(&stats, trace->n_cpus);
         trace->has_caught = has_caught && (r < 0 || trace->is_resuming);
         return r;
 }

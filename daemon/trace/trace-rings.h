@@ -4,13 +4,6 @@
 #include "trace/trace.h"
 
 void trace_close_rings(Trace *trace);
-/* Opens buffer_percent, then the raw file and the counters of each CPU. On failure *ret_fds has
- * those that are open. */
-int trace_open_ring_fds(const Instance *instance,
-                unsigned n_cpus,
-                const char *raw,
-                int **ret_fds,
-                size_t *ret_n);
 /* Makes the message entry of a member for a consumer. */
 ControlMember trace_make_member(const KnownTask *known);
 /* Opens the files that a consumer needs. */
@@ -27,7 +20,5 @@ void trace_end_proof(Trace *trace);
 /* Runs when the snapshot is completely read; fills `proven`. A task that is still alive or a
  * zombie, with the start time that it had when it was found fit, was the same task all the time. */
 void trace_plan_proven(Trace *trace, Plan *plan);
-/* Closes the open fds and frees the array. */
-void trace_close_fds(int **fds, size_t n);
 /* Reads the command names into names_fd. */
 int trace_step_names(void *context, Reason *reason);

@@ -69,7 +69,7 @@ void trace_init(Trace *trace) {
 }
 
 static void trace_forget_instance(Trace *trace) {
-        trace_close_fds(&trace->stats_fds, trace->n_cpus);
+        fd_close_all(&trace->stats_fds, trace->n_cpus);
         close_cleanup(&trace->pipe_fd);
         trace_close_rings(trace);
         close_cleanup(&trace->marker_fd);
