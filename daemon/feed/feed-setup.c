@@ -69,16 +69,11 @@ static int feed_setup_open_sink(const FeedSetup *setup,
         return 0;
 }
 
-int feed_setup_send(Consumer *consumer,
-                const FeedSetup *setup,
-                const Trace *trace,
-                int *ret_client) {
-        bool is_counting = !setup->is_snapshot && trace_counts(trace);
-        _cleanup_close_ int sink = -1, metadata = -1, counts = -1;
+static void feed_setup_fill(const FeedSetup *setup, const Trace *trace, ControlMessage *ret) {
         clockid_t clock = CLOCK_MONOTONIC;
 
         (void)metadata_get_clock(trace_get_clock(trace), &clock); /* judged: checked earlier */
-        ControlMessage message = {
+        *ret = (ControlMessage){
                 .type = CONTROL_SETUP,
                 .version = CONTROL_VERSION,
                 .setup = {
@@ -90,7 +85,6 @@ int feed_setup_send(Consumer *consumer,
                         .subbuf_size = (uint32_t)trace->subbuf_size,
                         .fenced = !setup->view && (trace->grant->fenced || trace->grant->redacted),
                         .judged = trace_is_judged(trace),
-                        .counted = is_counting,
                         .fork_id = trace->fork_id,
                         .fork_child_offset = trace->fork_child_offset,
                         .exit_id = trace->exit_id,
@@ -110,17 +104,28 @@ int feed_setup_send(Consumer *consumer,
                         .n_lives = setup->view ? (uint32_t)setup->view->n_lives : 0,
                 },
         };
+        if (setup->entry) {
+                ret->setup.spool_file_bytes = spool_get_rotate_bytes(setup->entry);
+                ret->setup.spool_sync_sec = spool_get_sync(setup->entry);
+        }
+}
 
+int feed_setup_send(Consumer *consumer,
+                const FeedSetup *setup,
+                const Trace *trace,
+                int *ret_client) {
+        bool is_counting = !setup->is_snapshot && trace_counts(trace);
+        _cleanup_close_ int sink = -1, metadata = -1, counts = -1;
+        ControlMessage message;
+
+        feed_setup_fill(setup, trace, &message);
+        message.setup.counted = is_counting;
         int r = feed_setup_open_sink(setup, trace, &sink, ret_client);
         r = r ?: fd_reopen(setup->view ? setup->view->metadata_fd : trace->metadata_fd, &metadata);
         if (r == 0 && is_counting)
                 r = fd_reopen(trace->counts_fd, &counts);
         if (r < 0)
                 return r;
-        if (setup->entry) {
-                message.setup.spool_file_bytes = spool_get_rotate_bytes(setup->entry);
-                message.setup.spool_sync_sec = spool_get_sync(setup->entry);
-        }
         int fds[3] = { metadata };
         size_t n_fds = 1;
         if (sink >= 0)

@@ -235,25 +235,41 @@ static const FeedHandlers snapshot_handlers = {
         .on_tripped = session_snapshot_on_tripped,
 };
 
-static int session_snapshot_resume(Session *session, Reason *reason) {
-        Snapshot *snapshot = calloc(1, sizeof(*snapshot));
+/* Makes the snapshot and its stream. It is not in the list of the session yet. */
+static int session_snapshot_new(const Snapshot *template,
+                ControlSink kind,
+                const FeedView *view,
+                Snapshot **ret,
+                Reason *reason) {
+        Session *session = template->session;
+        Snapshot *snapshot = malloc(sizeof(*snapshot));
 
         if (!snapshot)
                 return -ENOMEM;
-        *snapshot = (Snapshot){ .session = session, .is_resuming = true };
+        *snapshot = *template;
         int r = feed_new_snapshot(&session->registry->options.launcher,
                         session->registry->worker,
                         &session->trace,
-                        CONTROL_SINK_NONE,
-                        NULL,
+                        kind,
+                        view,
                         &snapshot_handlers,
                         snapshot,
                         &snapshot->feed,
                         reason);
-        if (r != 0) {
+        if (r != 0)
                 free(snapshot);
+        else
+                *ret = snapshot;
+        return r;
+}
+
+static int session_snapshot_resume(Session *session, Reason *reason) {
+        const Snapshot template = { .session = session, .is_resuming = true };
+        Snapshot *snapshot;
+
+        int r = session_snapshot_new(&template, CONTROL_SINK_NONE, NULL, &snapshot, reason);
+        if (r != 0)
                 return r;
-        }
         session->trace.is_resuming = true;
         TAILQ_INSERT_HEAD(&session->snapshots, snapshot, snapshots);
         log_write(LOG_WARNING,
@@ -267,33 +283,20 @@ int session_snapshot(Session *session,
                 const SnapshotView *view,
                 Request *request,
                 Reason *reason) {
-        Snapshot *snapshot;
-
+        const Snapshot template = {
+                .session = session,
+                .uid = view ? view->uid : session->owner.uid,
+                .is_view = view != NULL,
+        };
         const FeedView feed_view =
                         view ? (FeedView){ view->metadata_fd, view->lives_fd, view->n_lives }
                              : (FeedView){};
-        uid_t uid = view ? view->uid : session->owner.uid;
+        Snapshot *snapshot;
 
-        int r = check_snapshot(session, uid, view, reason);
+        int r = check_snapshot(session, template.uid, view, reason);
+        r = r ?: session_snapshot_new(&template, kind, view ? &feed_view : NULL, &snapshot, reason);
         if (r != 0)
                 return r;
-        snapshot = calloc(1, sizeof(*snapshot));
-        if (!snapshot)
-                return -ENOMEM;
-        *snapshot = (Snapshot){ .session = session, .uid = uid, .is_view = view != NULL };
-        r = feed_new_snapshot(&session->registry->options.launcher,
-                        session->registry->worker,
-                        &session->trace,
-                        kind,
-                        view ? &feed_view : NULL,
-                        &snapshot_handlers,
-                        snapshot,
-                        &snapshot->feed,
-                        reason);
-        if (r != 0) {
-                free(snapshot);
-                return r;
-        }
         if (!view)
                 feed_report_interference(snapshot->feed,
                                 session->n_interferences,
