@@ -282,7 +282,17 @@ typedef struct ControlLife {
         char comm[TASK_NAME_MAX]; /* its last name in this life; "": unknown */
 } ControlLife;
 
-/* The events of a history's probes. The file kprobe_profile does not show their group. */
+typedef enum HistoryProbe {
+        HISTORY_PROBE_BIRTH,
+        HISTORY_PROBE_CAPS,
+        HISTORY_PROBE_IDS,
+        HISTORY_PROBE_UNDUMPABLE,
+        HISTORY_PROBE_DONE,
+        HISTORY_PROBE_SEEN,
+        _HISTORY_PROBE_N,
+} HistoryProbe;
+
+/* Their events, in this order. The file kprobe_profile does not show their group. */
 #define CONTROL_HISTORY_PROBES                                               \
         "ktrace_history_birth", "ktrace_history_caps", "ktrace_history_ids", \
                         "ktrace_history_undumpable", "ktrace_history_done", "ktrace_history_seen"

@@ -9,7 +9,7 @@
  * stolen credential of this host could also have stored other data under the identity of a chunk
  * that is still to come. So the stored message is read back, and must be equal, before the answer
  * counts. The server adds its position and subject to the headers that the publisher has given it.
- * A message with two of them, or with headers that cannot be read, is none of ours.
+ * A message with two of them, or with headers that cannot be read, is not accepted.
  *
  * The server does not check the subject for an answer that a message names. So a stolen credential
  * can let the server answer one of its own messages on any subject. A chunk's subject has a random

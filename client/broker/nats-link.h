@@ -42,9 +42,9 @@ void nats_link_print_stream(const char *machine_id, char text[static NATS_SUBJEC
 void nats_link_print_subject(const char *machine_id,
                 const char *session,
                 char text[static NATS_SUBJECT_MAX]);
-/* For a message that the server has returned as it was stored (DIRECT.GET), with its position and
- * its subject as two more headers: whether nobody else can have written these, and the subject is
- * this one. Returns 0 or -EBADMSG. */
+/* Checks a message that the server has returned as it was stored (DIRECT.GET), with its position
+ * and its subject as two more headers. Returns 0 if each of these occurs once, so that it is the
+ * server's, and the subject is this one; otherwise -EBADMSG. */
 int nats_link_check_place(natsMsg *message, const char *subject);
 /* Reads the properties of a chunk from a message, and checks that the data has its hash.
  * -EBADMSG: this is no chunk. */

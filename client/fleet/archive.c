@@ -347,17 +347,16 @@ static int archive_put(json_object *row, const char *key, json_object *value) {
 
 /* A value of the end, if it is a number or a short text that can be shown. */
 static json_object *archive_copy_value(json_object *value) {
+        if (json_object_is_type(value, json_type_int))
+                return json_object_get(value);
+        if (!json_object_is_type(value, json_type_string))
+                return NULL;
         const char *text = json_object_get_string(value);
-        size_t n = text ? strnlen(text, TEXT_MAX) : 0;
-
+        size_t n = strnlen(text, TEXT_MAX);
         if (n == TEXT_MAX)
                 while (n > 0 && ((uint8_t)text[n] & 0xc0) == 0x80) /* within a character */
                         n--;
-        if (json_object_is_type(value, json_type_int))
-                return json_object_get(value);
-        if (!json_object_is_type(value, json_type_string) || utf8_find_unprintable(text, n) > 0)
-                return NULL;
-        return json_object_new_string_len(text, (int)n);
+        return utf8_find_unprintable(text, n) > 0 ? NULL : json_object_new_string_len(text, (int)n);
 }
 
 /* The end of a recording, as ktraced described it: only these keys are shown. */
@@ -443,7 +442,7 @@ static void archive_report_limit(const ArchiveListener *listener, const char *ma
 
         (void)snprintf(text,
                         sizeof(text),
-                        "%s: has %d recordings, and %d are listed: remove old ones with --max-age",
+                        "%s: has %d recordings, and %d are listed",
                         machine_id,
                         n,
                         ARCHIVE_ROWS_MAX);
@@ -454,7 +453,7 @@ static void archive_report_missed(const char *text, void *userdata) {
         const ArchiveListener *listener = userdata;
         Reason reason = {};
 
-        (void)reason_set(&reason, 0, "its recordings are not listed: %s", text);
+        (void)reason_set(&reason, 0, "recordings are not listed: %s", text);
         listener->report(reason.text, listener->userdata);
 }
 

@@ -256,8 +256,8 @@ static int confinement_forbid_sockets(scmp_filter_ctx filter) {
         return r;
 }
 
-/* The filter cannot read what the first two have behind a pointer. The C library then uses clone()
- * and openat(). */
+/* The first two calls pass a structure by pointer, which the filter cannot read. Without them, the
+ * C library uses clone() and openat(). */
 static int confinement_hide_calls(scmp_filter_ctx filter) {
         int r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 

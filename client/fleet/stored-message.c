@@ -8,9 +8,9 @@
  * replica that is late says that there is no message.
  *
  * STREAM.MSG.GET is the safe way: the leader answers, in JSON, where position and subject stand
- * beside the message. It costs a third more bytes. So everything but a plain message, also "none",
- * is asked for a second time in this way. A hostile message can then neither hide those after it
- * nor stop a reader. */
+ * beside the message. It costs a third more bytes. So stored_message_get_next() asks for
+ * everything but a plain message, also "none", a second time in this way. A hostile message can
+ * then neither hide those after it nor stop a reader. */
 
 #include "fleet/stored-message.h"
 

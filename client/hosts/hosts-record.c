@@ -36,7 +36,7 @@
 
 #define HOSTS_ARM_NSEC   ((int64_t)5 * 1000 * 1000 * 1000)  /* the others may take so long */
 #define HOSTS_LEAD_NSEC  ((int64_t)200 * 1000 * 1000)       /* until the packet has come */
-#define HOSTS_BOUND_NSEC ((int64_t)250 * 1000 * 1000)       /* one more uncertain starts later */
+#define HOSTS_BOUND_NSEC ((int64_t)250 * 1000 * 1000)       /* a less certain clock starts later */
 #define HOSTS_WRITE_NSEC ((int64_t)10 * 1000 * 1000 * 1000) /* between two manifests */
 
 typedef struct HostsMember {

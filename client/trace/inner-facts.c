@@ -179,9 +179,11 @@ static int64_t read_field(const EventLayoutField *field, const Record *record) {
         return (int64_t)event_layout_number(record->data + field->offset, field->size, true);
 }
 
-static int facts_add_fork(InnerFacts *facts, const EventLayout *layout, const Record *record) {
-        const EventLayoutField *flags = find_number(layout, "clone_flags"),
-                               *pid = find_number(layout, "pid");
+static int facts_add_fork(InnerFacts *facts,
+                const EventLayout *layout,
+                const EventLayoutField *pid,
+                const Record *record) {
+        const EventLayoutField *flags = find_number(layout, "clone_flags");
         int64_t child = read_field(pid, record);
         bool is_new = !flags || (read_field(flags, record) & CLONE_NEWPID);
         uint32_t parent = (uint32_t)decode_record_pid(record);
@@ -207,7 +209,7 @@ static int facts_take_record(InnerFacts *facts,
                         !event_layout_fits(layout, record->data, record->size))
                 return 0;
         if (kind == FACT_FORK)
-                return facts_add_fork(facts, layout, record);
+                return facts_add_fork(facts, layout, events->fields[layout->event->id], record);
         field = events->fields[layout->event->id];
         value = field ? read_field(field, record) : 0;
         if (kind == FACT_MOVED && value != 0 && !(value & CLONE_NEWPID)) /* 0: any namespace */

@@ -46,7 +46,7 @@ typedef struct InnerFacts {
 } InnerFacts;
 
 /* Reads the list of the statistics, which has at most INNER_SEEN_MAX entries, and all records.
- * Fails with -ENODATA if they do not suffice to tell anything, or with -errno. */
+ * Fails with -ENODATA if no pid can be derived from them, or with -errno. */
 int inner_facts_read(InnerFacts *facts, Trace *trace, json_object *list);
 void inner_facts_clear(InnerFacts *facts);
 /* Returns the first loss that ends at or after that time, or NULL. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Finds which pid a container uses for each task of a trace. Called by the export of text and JSON
- * before it reads the records. The result belongs to the trace's Decode (inner-pids.c).
+/* Finds which pid a container uses for each task of a trace. Called by the export of text and JSON,
+ * and by hosts-trace.c, before they read the records. The result belongs to the trace's Decode
+ * (inner-pids.c).
  *
  * The statistics of the stream have what the daemon saw in /proc: at some time, the task with this
  * number had that pid in the container. Or a task with this number has joined the session, so that
- * earlier records may be of another one. Records tell the rest:
+ * earlier records may be of another one. The rest follows from records:
  *
  * - A life: a task keeps its number from its birth (task_newtask) to its exit (sched_process_exit).
  *   What was seen at a time between them is true for this life, and not for the next task with

@@ -172,7 +172,7 @@ static void blackbox_print_cost(uint64_t buffer_kb, const BlackBoxLoad *load) {
                         table_format_bytes(all, buffer_kb * load->n_cpus * 1024),
                         table_format_bytes(each, buffer_kb * 1024),
                         load->n_cpus);
-        printf("History: %s more, with kprobes: whose the tasks were, for users other than root\n",
+        printf("History: %s more and some kprobes record which user each task belongs to, for users other than root\n",
                         table_format_bytes(history, KT_HISTORY_KB * load->n_cpus * 1024UL));
         printf("Load: %s events in the last second\n",
                         table_format_number(rate, (uint64_t)load->events));
@@ -183,8 +183,8 @@ static void blackbox_print_cost(uint64_t buffer_kb, const BlackBoxLoad *load) {
 }
 
 static void blackbox_print_persistent(const char *size) {
-        printf("Crash: %s more keep the last records over a crash or a reset, and each event is "
-               "recorded twice: twice the cost\n",
+        printf("Crash: %s more memory keeps the last records over a crash or a reset. Each event is "
+               "recorded twice, at twice the cost\n",
                         size);
 }
 
@@ -399,7 +399,7 @@ static void blackbox_print_status(json_object *status, const BlackBoxLoad *load)
         printf("Reaches back: %.0f s on all CPUs; the oldest record is %.0f s old\n",
                         blackbox_number(status, "complete-sec"),
                         blackbox_number(status, "oldest-sec"));
-        if (blackbox_persistent_is_on())
+        if (json_object_get_boolean(blackbox_get(status, "persistent")))
                 printf("Crash: the kernel was booted to keep the last records over a crash or a "
                        "reset, at twice the cost\n");
 }
@@ -415,7 +415,7 @@ static int blackbox_report_off(const BlackBox *box, json_object *status) {
                 printf("The black box is enabled, but does not run: see 'systemctl status " UNIT
                        "'\n");
         else
-                printf("The black box is off: 'ktracectl blackbox enable' turns it on\n");
+                printf("The black box is off: root turns it on with 'ktracectl blackbox enable'\n");
         return 0;
 }
 

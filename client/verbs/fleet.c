@@ -23,6 +23,7 @@
 #include "verbs/verb.h"
 
 #define FLEET_WORDS_MAX 16
+#define LINE_MAX_BYTES  16384
 #define NSEC_PER_USEC   1000
 
 typedef struct FleetOptions {
@@ -166,13 +167,11 @@ static int fleet_add_row(json_object *list, const char *text, size_t size, Reaso
  * pipe. */
 static int fleet_read_list(FILE *from, json_object **ret, Reason *reason) {
         _cleanup_json_ json_object *list = json_object_new_array();
-        _cleanup_free_ char *line = NULL;
-        size_t room = 0;
-        ssize_t n;
+        char line[LINE_MAX_BYTES]; /* more than a row has; the rest of a longer line is no row */
         int r = list ? 0 : -ENOMEM;
 
-        while ((n = getline(&line, &room, from)) >= 0)
-                r = r ?: fleet_add_row(list, line, (size_t)n, reason);
+        while (fgets(line, sizeof(line), from))
+                r = r ?: fleet_add_row(list, line, strlen(line), reason);
         if (r == 0)
                 *ret = TAKE_PTR(list);
         return r;

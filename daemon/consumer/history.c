@@ -34,7 +34,6 @@
 #define ROUNDS_MAX  256
 #define CPUS_MAX    8192
 #define PROFILE_MAX ((size_t)1 << 20)
-#define COMMON_SIZE 8
 
 typedef struct History {
         int control_fd, profile_fd;

@@ -270,7 +270,8 @@ static int mux_on_rings(Mux *mux, const ControlMessage *message, int *fds, size_
         return r < 0 || !rings_are_complete(&mux->rings) ? r : mux_find_gaps(mux);
 }
 
-/* An error must not end the other viewers: the viewers of this class are refused. */
+/* An error must not end the other viewers: this viewer, or those of this class, are
+ * refused. */
 static void mux_refuse(const Mux *mux, const char *what, uint32_t number, int error) {
         char text[CONTROL_TEXT_MAX];
 

@@ -10,11 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "consumer/records/page.h"
+#include "consumer/records/page-walk.h"
 
-#define SMALL_MAX   112 /* bytes of a body whose length is in its first word */
-#define TYPE_EXTEND 30
-#define DELTA_BITS  27
+#define SMALL_MAX ((size_t)4 * TYPE_DATA_MAX) /* of a body whose length is in its first word */
 
 int repack_init(Repack *repack, size_t subbuf_size) {
         *repack = (Repack){ .page = calloc(1, subbuf_size), .size = subbuf_size };
@@ -31,8 +29,7 @@ int repack_end(Repack *repack, Queue *queue) {
 
         if (repack->used == 0)
                 return 0;
-        uint32_t commit = (uint32_t)(repack->used - PAGE_HEADER_SIZE);
-        memcpy(repack->page + 8, &commit, sizeof(commit));
+        page_put_u32(repack->page + 8, (uint32_t)(repack->used - PAGE_HEADER_SIZE));
         int r = queue_put(queue, &header, repack->page, repack->used);
         memset(repack->page, 0, repack->size);
         repack->used = 0;
@@ -40,7 +37,7 @@ int repack_end(Repack *repack, Queue *queue) {
 }
 
 static void repack_add_word(Repack *repack, uint32_t word) {
-        memcpy(repack->page + repack->used, &word, sizeof(word));
+        page_put_u32(repack->page + repack->used, word);
         repack->used += sizeof(word);
 }
 

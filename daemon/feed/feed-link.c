@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* A feed's connection to its consumer: the messages to it, and the time limit for its answers.
- * feed.c and share.c use it in the event loop. The queue of a working stream worker is never full,
- * so a message that cannot be sent ends the wait at once. The reader of a shared instance may work
- * for long before it takes the next message. */
+ * feed.c and share-reader.c use it in the event loop. The queue of a working stream worker is never
+ * full, so a message that cannot be sent ends the wait at once. The reader of a shared instance may
+ * work for long before it takes the next message. */
 
 #include "feed/feed-link.h"
 

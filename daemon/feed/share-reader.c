@@ -12,11 +12,9 @@
 #include "feed/share-reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "kernel/ring-files.h"
 #include "trace/shared.h"
 
 #define ANSWER_TIMEOUT_USEC 10000000
@@ -66,20 +64,19 @@ void share_forget_reader(Share *share) {
 
 /* The caller holds the share. */
 static void share_fail_viewer(Share *share, unsigned number, const char *text) {
-        if (share->viewers[number])
-                share_answer(share->viewers[number], -ECANCELED);
         ShareViewer *viewer = share->viewers[number];
+
         if (viewer && !viewer->has_ended)
                 viewer->handlers->on_failed(text, viewer->userdata);
+        if (share->viewers[number]) /* it is still there */
+                share_answer(share->viewers[number], -ECANCELED);
 }
 
 void share_fail(Share *share, const char *text) {
         if (share->has_failed)
                 return;
         share->has_failed = true;
-        log_warning("the reader of shared instance " KT_INSTANCE_PREFIX "%s has failed: %s",
-                        share->shared->id,
-                        text);
+        log_warning("shared instance " KT_INSTANCE_PREFIX "%s: %s", share->shared->id, text);
         feed_link_set_timer(&share->link, 0);
         share_forget_reader(share);
         share->n_viewers++; /* the handlers may free the others */
@@ -100,6 +97,13 @@ static void share_send(Share *share, const ControlMessage *message, const int *f
         feed_link_send(&share->link, &versioned, fds, n_fds);
 }
 
+/* What the reader needs cannot be sent. Another one gets it. */
+static void share_give_up(Share *share, int error) {
+        log_errno(error, LOG_WARNING, NULL, "cannot send files to the reader of a shared instance");
+        if (share->link.consumer)
+                consumer_kill(share->link.consumer);
+}
+
 static void share_tell_class(Share *share, const ShareViewer *viewer) {
         ShareClass *class = viewer->class;
         const ControlMessage message = {
@@ -116,7 +120,7 @@ static void share_tell_class(Share *share, const ShareViewer *viewer) {
         if (r == 0)
                 share_send(share, &message, (int[]){ metadata, conditions, class->pool }, 3);
         else
-                feed_link_set_timer(&share->link, 1);
+                share_give_up(share, r);
         class->is_told = r == 0;
 }
 
@@ -129,7 +133,7 @@ static void share_tell_events(Share *share, const ShareViewer *viewer, int off) 
         if (r == 0)
                 share_send(share, &message, &fd, fd >= 0 ? 1 : 0);
         else
-                feed_link_set_timer(&share->link, 1);
+                share_give_up(share, r);
 }
 
 static void share_tell(Share *share, ShareViewer *viewer) {
@@ -142,11 +146,13 @@ static void share_tell(Share *share, ShareViewer *viewer) {
         _cleanup_close_ int memory = -1;
 
         share_tell_class(share, viewer);
-        if (share_ends_lock_memory(ends, &memory) == 0)
+        int r = share_ends_lock_memory(ends, &memory);
+        if (r == 0)
                 share_send(share, &message, (int[]){ ends->entries, ends->finished, memory }, 3);
         else
-                feed_link_set_timer(&share->link, 1);
-        share_tell_events(share, viewer, viewer->off);
+                share_give_up(share, r);
+        if (viewer->off >= 0)
+                share_tell_events(share, viewer, viewer->off);
         viewer->is_told = true;
 }
 
@@ -193,14 +199,8 @@ static void share_advance_all(Share *share) {
 static int share_step_rings(void *context, Reason *reason _unused_) {
         Share *share = context;
 
-        if (!share->shared->instance)
-                return -ENODEV;
-        return ring_files_open(share->shared->instance,
-                        share->n_cpus,
-                        "trace_pipe_raw",
-                        O_WRONLY,
-                        &share->ring_fds,
-                        &share->n_ring_fds);
+        return shared_open_rings(
+                        share->shared, share->n_cpus, &share->ring_fds, &share->n_ring_fds);
 }
 
 static void share_on_rings(Plan *plan, int result, const Reason *reason _unused_) {
@@ -425,6 +425,8 @@ static int share_start_reader(Share *share, Reason *reason) {
 
 /* The trace is in the kernel. */
 void share_learn(Share *share, const Trace *trace) {
+        if (share->n_cpus > 0) /* the worker thread may read it */
+                return;
         share->n_cpus = trace->n_cpus;
         share->subbuf_size = (uint32_t)trace->subbuf_size;
         share->marker_id = trace->marker_id;

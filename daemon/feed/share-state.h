@@ -29,7 +29,7 @@ struct ShareViewer {
         ControlType wanted; /* JOIN or LEAVE, until it is answered; 0: none */
         int off;            /* memfd of ids: the events that its session has off; -1: none */
         int wanted_off;     /* the same from the answer to JOIN on */
-        bool is_asked;      /* the reader has got it */
+        bool is_asked;      /* the request was sent to the reader */
         ShareThen then;
         ShareEnds ends;
 };
@@ -53,7 +53,7 @@ struct Share {
         bool is_reading; /* it has the rings */
         unsigned n_lost_readers;
         time_t lost_since; /* CLOCK_MONOTONIC: the first of them */
-        bool has_failed, is_over;
+        bool has_failed;
         bool is_orphan; /* freed when the plan of the rings is over */
         unsigned n_cpus;
         uint32_t subbuf_size, marker_id;

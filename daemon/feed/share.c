@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* An instance that several sessions share, as the event loop sees it: what its viewers ask for.
- * session/create.c decides who shares; trace/shared.c does the kernel's side on the worker thread;
- * share-reader.c has the process that reads the instance once for all viewers.
+ * session/session-share.c decides who shares; trace/shared.c does the kernel's side on the worker
+ * thread; share-reader.c has the process that reads the instance once for all viewers.
  *
  * The daemon makes all pipes and memory: the reader fills the pools, and the viewers' stream
  * workers get descriptors that cannot write. Viewers whose grants and layouts are equal are a class
@@ -17,6 +17,7 @@
 
 #include "base/describe.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "feed/share-reader.h"
 #include "policy/same.h"
 #include "scope/process-cost.h"
@@ -24,6 +25,7 @@
 #include "trace/trace-layout.h"
 
 #define SETTLE_MSEC 2000
+#define NO_LIST     "the events that the session has turned off cannot be listed"
 
 int share_new(const ShareOptions *options, uid_t uid, const Spec *spec, Share **ret) {
         Shared *shared = NULL;
@@ -36,7 +38,7 @@ Share *share_find(const struct ShareList *list, uid_t uid, const Spec *spec) {
         Share *share;
 
         TAILQ_FOREACH(share, list, shares)
-                if (share_is_for(share, uid) && !share->has_failed && !share->is_over &&
+                if (share_is_for(share, uid) && !share->has_failed && share->n_active > 0 &&
                                 share->n_viewers < SHARE_VIEWERS_MAX &&
                                 strcmp(share->shared->clock, spec->clock) == 0 &&
                                 share->shared->buffer_kb >= spec->buffer_kb)
@@ -156,9 +158,10 @@ static void share_request(ShareViewer *viewer, ControlType wanted, ShareThen the
 void share_join(ShareViewer *viewer, ShareThen then) {
         int r = share_list_off(viewer->trace, &viewer->wanted_off);
 
-        if (r < 0)
+        if (r < 0) { /* its events are on, so it must end */
+                viewer->handlers->on_failed(NO_LIST, viewer->userdata);
                 then(r, viewer->userdata);
-        else
+        } else
                 share_request(viewer, CONTROL_JOIN, then);
 }
 
@@ -200,7 +203,6 @@ void share_end(ShareViewer *viewer) {
                 share_resume(viewer);
                 return;
         }
-        share->is_over = true;
         feed_link_set_timer(&share->link, 0);
         share_forget_reader(share);
 }
@@ -211,7 +213,7 @@ static uint64_t share_get_msec(void) {
         struct timespec now = {};
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
-        return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+        return control_nsec(&now) / 1000000;
 }
 
 static void share_begin_settle(Share *share) {
@@ -336,15 +338,22 @@ int share_describe_all(const struct ShareList *list, json_object *object) {
 
 void share_resume(ShareViewer *viewer) {
         Share *share = viewer ? viewer->share : NULL;
+        int r = 0;
 
         if (!viewer || !viewer->is_pending)
                 return;
         viewer->is_pending = false;
+        share->n_pending--;
         if (viewer->trace->marker_id > 0) {
                 share_learn(share, viewer->trace);
-                if (share_list_off(viewer->trace, &viewer->off) < 0)
-                        share_fail(share, "the events of a session that it has off are unknown");
+                r = share_list_off(viewer->trace, &viewer->off);
         }
-        if (--share->n_pending == 0)
+        if (r < 0) {
+                log_errno(r,
+                                LOG_WARNING,
+                                NULL,
+                                "cannot list the events that a session has turned off");
+                share_fail(share, NO_LIST);
+        } else if (share->n_pending == 0)
                 share_resume_reader(share);
 }

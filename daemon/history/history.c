@@ -39,6 +39,9 @@
 #include "kernel/ring-files.h"
 #include "scope/census.h"
 
+#define NO_KPROBES                                             \
+        "the black box answers root only: this kernel has no " \
+        "kprobes on changes of credentials"
 #define USEC_PER_SEC   UINT64_C(1000000)
 #define RETRY_USEC     (5 * USEC_PER_SEC)
 #define BUSY_USEC      (USEC_PER_SEC / 20)
@@ -297,7 +300,8 @@ static void history_end(History *h) {
 }
 
 static void history_fail(History *h, const char *why) {
-        log_warning("the black box answers root only for a while: %s", why);
+        log_warning("the black box does not answer users until its history has begun again: %s",
+                        why);
         h->has_failed = true;
         history_end(h);
         history_settle(h);
@@ -436,8 +440,10 @@ static void history_on_census(Plan *plan, int result, const Reason *reason _unus
                 log_errno(result,
                                 LOG_WARNING,
                                 NULL,
-                                "cannot read whose the tasks are for the black box");
+                                "cannot read which users the running tasks belong to, for the black box");
         census_clear(&h->census);
+        if (result == KT_E_CANCELLED)
+                return;
         h->census_pause_usec = census_count_pause(history_get_usec(h) - h->census_begin_usec);
         if (h->state == HISTORY_KEPT && h->n_censuses > 0)
                 history_set_timer(h->timer, h->census_pause_usec);
@@ -448,6 +454,8 @@ static void history_on_tried(Plan *plan, int result, const Reason *reason _unuse
         History *h = plan->userdata;
 
         h->in_flight = false;
+        if (result == KT_E_CANCELLED)
+                return;
         /* Users can use up all tasks, so that there is no trial: this proves nothing. */
         if ((result == -ENODEV || result == -EOPNOTSUPP) && h->state == HISTORY_KEPT)
                 history_fail(h, "the kernel does not run the probes");
@@ -510,8 +518,7 @@ static void history_on_message(Consumer *consumer _unused_,
 static void history_on_closed(Consumer *consumer _unused_, void *userdata) {
         History *h = userdata;
 
-        h->consumer = consumer_free(h->consumer);
-        history_fail(h, "the process that keeps whose the tasks are has ended");
+        history_fail(h, "the reader of the history of tasks has ended");
 }
 
 static const ConsumerHandlers consumer_handlers = { history_on_message, history_on_closed };
@@ -524,7 +531,7 @@ static void history_on_made(Plan *plan, int result, const Reason *reason) {
         if (result == KT_E_CANCELLED)
                 return;
         if (result == -EOPNOTSUPP) {
-                log_notice("the black box answers root only: this kernel has no kprobes on changes of credentials");
+                log_notice(NO_KPROBES);
                 h->is_impossible = true;
                 h->state = HISTORY_REMOVING;
                 history_refuse_all(h);
@@ -595,7 +602,7 @@ static int history_on_timer(sd_event_source *source _unused_,
 static int history_on_late(sd_event_source *source _unused_,
                 uint64_t usec _unused_,
                 void *userdata) {
-        history_fail(userdata, "the process that keeps whose the tasks are does not answer");
+        history_fail(userdata, "the reader of the history of tasks does not answer");
         return 0;
 }
 
@@ -683,10 +690,7 @@ const char *history_get_id(const History *h) {
 
 int history_check(const History *h, Reason *reason) {
         if (h->is_impossible)
-                return reason_set(reason,
-                                KT_E_ACCESS_DENIED,
-                                "the black box answers root only: this kernel has no kprobes on changes of "
-                                "credentials");
+                return reason_set(reason, KT_E_ACCESS_DENIED, NO_KPROBES);
         return h->state != HISTORY_KEPT || h->n_questions == QUESTIONS_MAX
                                ? history_refuse_busy(reason)
                                : 0;

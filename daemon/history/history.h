@@ -28,13 +28,14 @@ History *history_free(History *history);
 DEFINE_CLEANUP(History, history_free);
 /* Keeps the history from now on, or ends it. */
 void history_want(History *history, const Tracefs *tracefs, bool is_wanted);
-/* Nothing of it is in the kernel, or it is kept. */
+/* Returns whether it is off, with nothing left in the kernel, or kept. */
 bool history_is_idle(const History *history);
 /* Returns the id of its instance, or NULL. */
 const char *history_get_id(const History *history);
-/* Returns KT_E_BUSY. Whatever others do has this one text, which shows nothing about them. */
+/* Returns KT_E_BUSY. The text is the same for all causes, so it shows nothing about other users. */
 int history_refuse_busy(Reason *reason);
-/* KT_E_ACCESS_DENIED: this kernel cannot keep it. KT_E_BUSY: it is not kept yet. */
+/* KT_E_ACCESS_DENIED: this kernel cannot keep it. KT_E_BUSY: it is not kept yet, or too
+ * many questions wait. */
 int history_check(const History *history, Reason *reason);
 
 /* Whose lives, and since when: no later question is about a time before. */

@@ -36,12 +36,10 @@
 #define GROUP          "ktrace_history"
 #define DEFINITION_MAX 1024
 
-enum { PROBE_BIRTH, PROBE_CAPS, PROBE_IDS, PROBE_UNDUMPABLE, PROBE_DONE, PROBE_SEEN, _PROBE_N };
-
-static const char *const events[_PROBE_N] = { CONTROL_HISTORY_PROBES };
+static const char *const events[_HISTORY_PROBE_N] = { CONTROL_HISTORY_PROBES };
 
 typedef struct HistoryDefinitions {
-        char text[_PROBE_N][DEFINITION_MAX];
+        char text[_HISTORY_PROBE_N][DEFINITION_MAX];
 } HistoryDefinitions;
 
 /* The names of the fields, in the order of ControlState, and of struct cred's members. */
@@ -153,10 +151,10 @@ static int history_probe_make(HistoryDefinitions *ret) {
         int r = history_probe_find_offsets(&at);
         if (r < 0)
                 return r;
-        history_probe_begin(ret, PROBE_BIRTH, "wake_up_new_task");
-        history_probe_add_name(ret, PROBE_BIRTH, &at, "$arg1");
+        history_probe_begin(ret, HISTORY_PROBE_BIRTH, "wake_up_new_task");
+        history_probe_add_name(ret, HISTORY_PROBE_BIRTH, &at, "$arg1");
         history_probe_add(ret,
-                        PROBE_BIRTH,
+                        HISTORY_PROBE_BIRTH,
                         " child=+%u($arg1):u32 flags=+%u($arg1):x32 mm=+%u($arg1):x64 "
                         "level=+%u(+%u(+%u($arg1))):u32",
                         at.task[TASK_PID].offset,
@@ -165,24 +163,24 @@ static int history_probe_make(HistoryDefinitions *ret) {
                         at.level.offset,
                         at.cred[CRED_USER_NS].offset,
                         at.task[TASK_CRED].offset);
-        history_probe_begin(ret, PROBE_CAPS, "commit_creds");
+        history_probe_begin(ret, HISTORY_PROBE_CAPS, "commit_creds");
         history_probe_add(ret,
-                        PROBE_CAPS,
+                        HISTORY_PROBE_CAPS,
                         " permitted=+%u($arg1):x64 level=+%u(+%u($arg1)):u32",
                         at.cred[CRED_PERMITTED].offset,
                         at.level.offset,
                         at.cred[CRED_USER_NS].offset);
-        history_probe_begin(ret, PROBE_IDS, "proc_id_connector");
-        history_probe_begin(ret, PROBE_UNDUMPABLE, "set_dumpable");
+        history_probe_begin(ret, HISTORY_PROBE_IDS, "proc_id_connector");
+        history_probe_begin(ret, HISTORY_PROBE_UNDUMPABLE, "set_dumpable");
         history_probe_add(ret,
-                        PROBE_UNDUMPABLE,
+                        HISTORY_PROBE_UNDUMPABLE,
                         " mm=$arg1:x64 value=$arg2:u32 before=+%u($arg1):x64",
                         at.mm_flags.offset);
-        history_probe_begin(ret, PROBE_DONE, "proc_exec_connector");
-        history_probe_add_state(ret, PROBE_DONE, &at, "$arg1");
-        history_probe_begin(ret, PROBE_SEEN, "proc_pid_status");
-        history_probe_add(ret, PROBE_SEEN, " tid=+%u($arg4):u32", at.task[TASK_PID].offset);
-        history_probe_add_state(ret, PROBE_SEEN, &at, "$arg4");
+        history_probe_begin(ret, HISTORY_PROBE_DONE, "proc_exec_connector");
+        history_probe_add_state(ret, HISTORY_PROBE_DONE, &at, "$arg1");
+        history_probe_begin(ret, HISTORY_PROBE_SEEN, "proc_pid_status");
+        history_probe_add(ret, HISTORY_PROBE_SEEN, " tid=+%u($arg4):u32", at.task[TASK_PID].offset);
+        history_probe_add_state(ret, HISTORY_PROBE_SEEN, &at, "$arg4");
         return 0;
 }
 
@@ -206,7 +204,7 @@ int history_probe_define(const Tracefs *tracefs) {
         if (!probe_is_supported(tracefs, PROBE_KERNEL))
                 return -EOPNOTSUPP;
         int r = history_probe_make(&definitions);
-        for (size_t i = 0; r == 0 && i < _PROBE_N; i++)
+        for (size_t i = 0; r == 0 && i < _HISTORY_PROBE_N; i++)
                 r = history_probe_define_one(tracefs, events[i], definitions.text[i]);
         /* A function does not exist, or cannot be probed. */
         return r == -EINVAL || r == -ENOENT || r == -EILSEQ ? -EOPNOTSUPP : r;
@@ -217,7 +215,7 @@ int history_probe_remove(const Tracefs *tracefs) {
 
         if (!probe_is_supported(tracefs, PROBE_KERNEL))
                 return 0;
-        for (size_t i = 0; i < _PROBE_N; i++) {
+        for (size_t i = 0; i < _HISTORY_PROBE_N; i++) {
                 int error = probe_remove(tracefs, PROBE_KERNEL, GROUP, events[i]);
 
                 r = r ?: error;
@@ -299,30 +297,30 @@ static int history_probe_read_tasks(const Tracefs *tracefs, ControlMessage *ret)
 
 int history_probe_read_layout(const Tracefs *tracefs, ControlMessage *ret) {
         typeof(ret->history) *at = &ret->history;
-        uint32_t *const ids[_PROBE_N] = { &at->birth_id,
+        uint32_t *const ids[_HISTORY_PROBE_N] = { &at->birth_id,
                 &at->caps_id,
                 &at->ids_id,
                 &at->undumpable_id,
                 &at->done_id,
                 &at->seen_id };
-        Format *formats[_PROBE_N] = {};
+        Format *formats[_HISTORY_PROBE_N] = {};
 
         int r = history_probe_read_tasks(tracefs, ret);
-        for (size_t i = 0; r == 0 && i < _PROBE_N; i++) {
+        for (size_t i = 0; r == 0 && i < _HISTORY_PROBE_N; i++) {
                 r = history_probe_read_format(tracefs, GROUP, events[i], &formats[i]);
                 if (r == 0)
                         *ids[i] = formats[i]->id;
         }
-        r = history_probe_find_name(r, formats[PROBE_BIRTH], &at->birth_name);
-        r = history_probe_find(r, formats[PROBE_BIRTH], "child", 4, &at->birth_child);
-        r = history_probe_find(r, formats[PROBE_BIRTH], "flags", 4, &at->birth_flags);
-        r = history_probe_find(r, formats[PROBE_BIRTH], "mm", 8, &at->birth_mm);
-        r = history_probe_find(r, formats[PROBE_BIRTH], "level", 4, &at->birth_level);
-        r = history_probe_find(r, formats[PROBE_UNDUMPABLE], "mm", 8, &at->undumpable_mm);
-        r = history_probe_find_state(r, formats[PROBE_DONE], &at->done);
-        r = history_probe_find(r, formats[PROBE_SEEN], "tid", 4, &at->seen_tid);
-        r = history_probe_find_state(r, formats[PROBE_SEEN], &at->seen);
-        for (size_t i = 0; i < _PROBE_N; i++)
+        r = history_probe_find_name(r, formats[HISTORY_PROBE_BIRTH], &at->birth_name);
+        r = history_probe_find(r, formats[HISTORY_PROBE_BIRTH], "child", 4, &at->birth_child);
+        r = history_probe_find(r, formats[HISTORY_PROBE_BIRTH], "flags", 4, &at->birth_flags);
+        r = history_probe_find(r, formats[HISTORY_PROBE_BIRTH], "mm", 8, &at->birth_mm);
+        r = history_probe_find(r, formats[HISTORY_PROBE_BIRTH], "level", 4, &at->birth_level);
+        r = history_probe_find(r, formats[HISTORY_PROBE_UNDUMPABLE], "mm", 8, &at->undumpable_mm);
+        r = history_probe_find_state(r, formats[HISTORY_PROBE_DONE], &at->done);
+        r = history_probe_find(r, formats[HISTORY_PROBE_SEEN], "tid", 4, &at->seen_tid);
+        r = history_probe_find_state(r, formats[HISTORY_PROBE_SEEN], &at->seen);
+        for (size_t i = 0; i < _HISTORY_PROBE_N; i++)
                 format_free(formats[i]);
         return r;
 }
@@ -360,7 +358,7 @@ int history_probe_watch(const Instance *instance, Watch **ret) {
         r = r ?: history_probe_watch_cpus(instance, watch);
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(directories); i++)
                 r = watch_add(watch, directories[i]);
-        for (size_t i = 0; r == 0 && i < _PROBE_N; i++)
+        for (size_t i = 0; r == 0 && i < _HISTORY_PROBE_N; i++)
                 r = history_probe_watch_event(watch, GROUP, events[i]);
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(task_events); i++)
                 r = history_probe_watch_event(watch, "sched", task_events[i]);
@@ -380,10 +378,14 @@ int history_probe_enable(const Instance *instance) {
         char reader[32];
 
         snprintf(reader, sizeof(reader), "common_pid == %d", (int)gettid());
-        int r = history_probe_set_filter(instance, PROBE_CAPS, "permitted != 0 || level != 0");
-        r = r ?: history_probe_set_filter(instance, PROBE_UNDUMPABLE, "value != 1 && before & 1");
-        r = r ?: history_probe_set_filter(instance, PROBE_SEEN, reader);
-        for (size_t i = 0; r == 0 && i < _PROBE_N; i++)
+        int r = history_probe_set_filter(
+                        instance, HISTORY_PROBE_CAPS, "permitted != 0 || level != 0");
+        r = r
+                            ?: history_probe_set_filter(instance,
+                                               HISTORY_PROBE_UNDUMPABLE,
+                                               "value != 1 && before & 1");
+        r = r ?: history_probe_set_filter(instance, HISTORY_PROBE_SEEN, reader);
+        for (size_t i = 0; r == 0 && i < _HISTORY_PROBE_N; i++)
                 r = instance_enable_event(instance, GROUP, events[i], true);
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(task_events); i++)
                 r = instance_enable_event(instance, "sched", task_events[i], true);

@@ -27,8 +27,6 @@
 #define WAIT_NSEC (1000 * 1000)
 #define N_WAITS   1000
 
-enum { HITS_BIRTH, HITS_CAPS, HITS_UNDUMPABLE = 3 };
-
 /* It has the locks of other threads, so it makes system calls only. */
 static _Noreturn void history_trial_act(void) {
         for (unsigned i = 0; i < N_CHANGES; i++) {
@@ -98,10 +96,11 @@ static int history_trial_read(const Tracefs *tracefs, HistoryHits *ret) {
 }
 
 int history_trial_judge(const HistoryHits *before, const HistoryHits *after) {
-        if (after->n[HITS_BIRTH] == before->n[HITS_BIRTH])
+        if (after->n[HISTORY_PROBE_BIRTH] == before->n[HISTORY_PROBE_BIRTH])
                 return -ENODEV;
-        return after->n[HITS_CAPS] - before->n[HITS_CAPS] < N_CHANGES ||
-                                               after->n[HITS_UNDUMPABLE] - before->n[HITS_UNDUMPABLE] <
+        return after->n[HISTORY_PROBE_CAPS] - before->n[HISTORY_PROBE_CAPS] < N_CHANGES ||
+                                               after->n[HISTORY_PROBE_UNDUMPABLE] -
+                                                                               before->n[HISTORY_PROBE_UNDUMPABLE] <
                                                                2 * N_CHANGES
                                ? -EOPNOTSUPP
                                : 0;

@@ -6,9 +6,8 @@
 #include "interfaces/control.h"
 #include "kernel/tracefs.h"
 
-/* Hits of the history's probes, in the order of CONTROL_HISTORY_PROBES. */
 typedef struct HistoryHits {
-        uint64_t n[6];
+        uint64_t n[_HISTORY_PROBE_N];
 } HistoryHits;
 
 /* Starts a child that does what the probes record, and counts their hits. Fails with -EOPNOTSUPP if

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The files of an instance's rings, which the daemon opens for a consumer. Called on the worker
- * thread by trace/trace-rings.c, feed/share-reader.c and history/history.c. */
+ * thread by trace/trace-rings.c, trace/shared.c and history/history.c. */
 
 #include "kernel/ring-files.h"
 

@@ -28,6 +28,7 @@
 #include "session/black-box-window.h"
 #include "session/black-box.h"
 #include "session/judgement.h"
+#include "session/registry-idle.h"
 #include "session/session-snapshot.h"
 #include "trace/metadata.h"
 
@@ -84,8 +85,10 @@ static void black_box_record(const BlackBoxCall *call, AuditKind kind, const cha
 static void black_box_conclude(BlackBoxCall *call, int result, const Reason *reason) {
         if (result == KT_E_ACCESS_DENIED)
                 black_box_record(call, AUDIT_CREATE_DENIED, reason->text);
+        Registry *registry = call->box->registry;
         request_answer(&call->request, result, reason);
         black_box_call_free(call);
+        registry_idle_changed(registry);
 }
 
 static int black_box_refuse_off(Reason *reason) {
@@ -116,9 +119,7 @@ void black_box_call_on_lives(int result, const Reason *reason, int fd, size_t n,
         Session *session = black_box_find_again(call);
         const SnapshotView view = {
                 .uid = call->request->subject.uid,
-                .metadata_fd = call->metadata_fd,
-                .lives_fd = lives_fd,
-                .n_lives = n,
+                .feed = { call->metadata_fd, lives_fd, n },
                 .max_streams = call->grant->limits.max_sessions_per_uid,
         };
         Reason why = {};
@@ -344,8 +345,9 @@ static int black_box_admit(BlackBox *box, uid_t uid, Reason *reason) {
 
 static int black_box_check_caller(const Session *session, const Subject *subject, Reason *reason) {
         if (subject->container)
-                return reason_set(
-                                reason, KT_E_ACCESS_DENIED, "the black box answers no containers");
+                return reason_set(reason,
+                                KT_E_ACCESS_DENIED,
+                                "the black box does not answer containers");
         if (subject->n_gids == 0)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,

@@ -61,7 +61,7 @@ static void drain_limit_views(Registry *registry) {
                 return;
         log_write(LOG_NOTICE,
                         NULL,
-                        "ended a stream of the black box that uid %u has not read: more than %d",
+                        "ended a stream of the black box that uid %u has not read: at most %d may be unread",
                         oldest->uid,
                         VIEWS_MAX);
         oldest->is_ending = true;

@@ -287,7 +287,7 @@ static void session_then_started(Session *session, int result, const Reason *rea
 }
 
 void session_resume(Session *session, SessionState state) {
-        /* Nobody has seen who joined while no ktraced ran. */
+        /* ktraced did not run for a while, so it does not know which tasks joined. */
         session_end_inner_pids(session);
         session_make_notices(session);
         if (state == SESSION_RUNNING)

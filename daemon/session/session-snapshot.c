@@ -224,7 +224,8 @@ static int check_snapshot(const Session *session,
         if (uid != 0 && n_streams >= streams_max)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
-                                "max-sessions-per-uid: so many streams of yours are still being read");
+                                "max-sessions-per-uid: limit reached: you already have %zu streams that are still being read",
+                                n_streams);
         return 0;
 }
 
@@ -288,13 +289,15 @@ int session_snapshot(Session *session,
                 .uid = view ? view->uid : session->owner.uid,
                 .is_view = view != NULL,
         };
-        const FeedView feed_view =
-                        view ? (FeedView){ view->metadata_fd, view->lives_fd, view->n_lives }
-                             : (FeedView){};
         Snapshot *snapshot;
 
         int r = check_snapshot(session, template.uid, view, reason);
-        r = r ?: session_snapshot_new(&template, kind, view ? &feed_view : NULL, &snapshot, reason);
+        r = r
+                            ?: session_snapshot_new(&template,
+                                               kind,
+                                               view ? &view->feed : NULL,
+                                               &snapshot,
+                                               reason);
         if (r != 0)
                 return r;
         if (!view)

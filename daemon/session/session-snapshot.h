@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "feed/feed-setup.h"
 #include "session/registry.h"
 #include "session/session.h"
 
 /* One user's part of a snapshot of the black box. */
 typedef struct SnapshotView {
         uid_t uid;
-        int metadata_fd, lives_fd; /* borrowed for the call */
-        size_t n_lives;
         uint64_t max_streams; /* of the user, that are still being read */
+        FeedView feed;        /* its fds are borrowed for the call */
 } SnapshotView;
 
 /* For mode flight. Makes a stream of the data in the buffer. The stream ends by itself. view: NULL

@@ -33,10 +33,6 @@ uid_t session_get_uid(const Session *session) {
         return session->owner.uid;
 }
 
-bool session_is_of_container(const Session *session) {
-        return session->owner.container != NULL;
-}
-
 SessionState session_get_state(const Session *session) {
         return session->state;
 }

@@ -7,6 +7,4 @@ const char *session_state_to_string(SessionState state);
 const char *session_get_id(const Session *session);
 const char *session_get_name(const Session *session); /* "" if it has no name */
 uid_t session_get_uid(const Session *session);
-/* Whether its owner is in a container, even if the uid there is 0. */
-bool session_is_of_container(const Session *session);
 SessionState session_get_state(const Session *session);

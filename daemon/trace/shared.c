@@ -21,6 +21,7 @@
 #include "base/random-id.h"
 #include "interfaces/text-same.h"
 #include "kernel/filter.h"
+#include "kernel/ring-files.h"
 #include "trace/shared-changes.h"
 #include "trace/trace-size.h"
 #include "trace/trace.h"
@@ -41,9 +42,10 @@ int shared_new(const Tracefs *tracefs,
         if (!shared->clock)
                 return -ENOMEM;
         int r = shared_changes_new(&shared->changes);
-        r = r ?: id ? 0 : random_id_make(shared->id);
         if (id)
-                snprintf(shared->id, sizeof(shared->id), "%s", id);
+                (void)snprintf(shared->id, sizeof(shared->id), "%s", id);
+        else
+                r = r ?: random_id_make(shared->id);
         if (r == 0)
                 *ret = TAKE_PTR(shared);
         return r;
@@ -328,16 +330,13 @@ bool trace_meets_stale_event(const Trace *trace, size_t i) {
         const GrantEvent *granted = &trace->grant->events[i];
         const TraceLayout *layout = &trace->layouts[i];
         const Shared *shared = trace->shared;
+        const SharedEvent *same = shared_find(shared, granted->system, granted->name);
 
         for (size_t k = 0; k < shared->n_events; k++) {
                 const SharedEvent *event = &shared->events[k];
                 bool is_known = event->n > 0 && event->layout.digest[0];
 
-                if (is_known &&
-                                (event->layout.id == layout->id ||
-                                                event == shared_find(shared,
-                                                                         granted->system,
-                                                                         granted->name)) &&
+                if (is_known && (event->layout.id == layout->id || event == same) &&
                                 strcmp(event->layout.digest, layout->digest) != 0)
                         return true;
         }
@@ -398,6 +397,16 @@ int trace_return_shared(Trace *trace) {
                 result = result ?: r;
         }
         return result;
+}
+
+int shared_open_rings(const Shared *shared, unsigned n_cpus, int **ret_fds, size_t *ret_n) {
+        return shared->instance ? ring_files_open(shared->instance,
+                                                  n_cpus,
+                                                  "trace_pipe_raw",
+                                                  O_WRONLY,
+                                                  ret_fds,
+                                                  ret_n)
+                                : -ENODEV;
 }
 
 int shared_silence(const Shared *shared) {

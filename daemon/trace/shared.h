@@ -79,5 +79,7 @@ bool shared_has_event(const Shared *shared, const char *system, const char *name
 /* The kernel has no such event any more. Returns whether its removal has emptied the ring; the next
  * calls return false. */
 bool shared_lose_event(const Shared *shared, const char *system, const char *name);
+/* Opens the files of the rings for the reader. On failure *ret_fds has those that are open. */
+int shared_open_rings(const Shared *shared, unsigned n_cpus, int **ret_fds, size_t *ret_n);
 /* For the end of the daemon: disables all events. */
 int shared_silence(const Shared *shared);

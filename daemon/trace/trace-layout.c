@@ -21,7 +21,8 @@
 #include "trace/trace-locate.h"
 #include "trace/trace.h"
 
-int trace_layout_read(const char *text, uint32_t id, TraceLayout *ret) {
+/* Computes the layout of an event from its format file. */
+static int trace_layout_read(const char *text, uint32_t id, TraceLayout *ret) {
         const char *end = strstr(text, "\nprint fmt:");
         size_t size = end ? (size_t)(end - text) : strlen(text);
 

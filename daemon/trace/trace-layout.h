@@ -13,8 +13,6 @@ typedef struct TraceLayout {
         char digest[DIGEST_DIGITS + 1]; /* of the format without the print format; "": unknown */
 } TraceLayout;
 
-/* Computes the layout of an event from its format file. Returns -errno on failure. */
-int trace_layout_read(const char *text, uint32_t id, TraceLayout *ret);
 /* Remembers the layout if the event is one of the grant's. */
 int trace_learn_layout(const Trace *trace, const GrantEvent *event, const char *text, uint64_t id);
 /* All layouts are learned. Fails with KT_E_FAILED and the reason if they are not those that the

@@ -45,7 +45,8 @@ int trace_count_events(const Trace *trace, uint64_t *ret) {
         return 0;
 }
 
-/* What was read counts twice: so a viewer that will soon get it does not look quiet. */
+/* When the reader takes a record, the kernel moves it from `entries` to `read`. `read` counts
+ * twice, so that the sum changes then, too. */
 static int trace_count_shared_activity(const Trace *trace, uint64_t *ret) {
         uint64_t n = 0;
 

@@ -21,6 +21,15 @@ static void keep(PastLives *lives, uint32_t uid, uint32_t tid, uint64_t to, uint
         g_assert_cmpint(past_lives_keep(lives, &life, nsec), ==, 0);
 }
 
+static size_t count_lives(const PastLives *lives, uint32_t uid) {
+        const PastLife *life = NULL;
+        size_t n = 0;
+
+        while ((life = past_lives_next(lives, uid, life)))
+                n++;
+        return n;
+}
+
 /* As "tid:to tid:to". */
 static void assert_lives(const PastLives *lives, uint32_t uid, const char *wanted) {
         g_autoptr(GString) text = g_string_new("");
@@ -34,7 +43,6 @@ static void assert_lives(const PastLives *lives, uint32_t uid, const char *wante
                                 life->life.tid,
                                 life->life.to_nsec);
         g_assert_cmpstr(text->str, ==, wanted);
-        g_assert_cmpuint(past_lives_count(lives, uid), ==, n);
 }
 
 static void test_users(void) {
@@ -61,15 +69,15 @@ static void test_full(void) {
                 keep(lives, 1000, 100 + i, nsec, nsec);
         for (uint32_t i = 0; i < 20; i++, nsec++)
                 keep(lives, 1001, 200 + i, nsec, nsec);
-        g_assert_cmpuint(past_lives_count(lives, 1001), ==, 20);
-        g_assert_cmpuint(past_lives_count(lives, 1000), >=, 40);
-        g_assert_cmpuint(past_lives_count(lives, 1000), <=, 44);
+        g_assert_cmpuint(count_lives(lives, 1001), ==, 20);
+        g_assert_cmpuint(count_lives(lives, 1000), >=, 40);
+        g_assert_cmpuint(count_lives(lives, 1000), <=, 44);
         g_assert_cmpuint(past_lives_next(lives, 1000, NULL)->life.tid,
                         ==,
-                        160 - past_lives_count(lives, 1000));
+                        160 - count_lives(lives, 1000));
         for (uint32_t i = 0; i < 1000; i++, nsec++)
                 keep(lives, 1001, 1000 + i, nsec, nsec);
-        size_t first = past_lives_count(lives, 1000), second = past_lives_count(lives, 1001);
+        size_t first = count_lives(lives, 1000), second = count_lives(lives, 1001);
         g_assert_cmpuint(first, >=, 28);
         g_assert_cmpuint(second, >=, 28);
         g_assert_cmpuint(first + second, <=, N_MAX);
@@ -124,7 +132,7 @@ static void test_expire(void) {
         for (uint32_t i = 0; i < PAST_LIVES_PART + 1; i++)
                 keep(many, 1000, 5, i, i);
         g_assert_true(past_lives_expire(many, UINT64_MAX));
-        g_assert_cmpuint(past_lives_count(many, 1000), ==, 1);
+        g_assert_cmpuint(count_lives(many, 1000), ==, 1);
         g_assert_false(past_lives_expire(many, UINT64_MAX));
         past_lives_free(many);
 }

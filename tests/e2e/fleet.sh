@@ -678,11 +678,11 @@ case_fleet_reader_lies() { # a hostile broker gets no memory, no file and no con
         reads_lies garbage 1 'ktracectl: ' list
 }
 
-case_fleet_leaderless() { # a stream that no server leads keeps nobody from listing and fetching those of others
+case_fleet_leaderless() { # if a stream has no leader, those of other machines are still listed and fetched
         fleet_begin
         kill "$NATS"
         wait "$NATS" || true
-        reads_lies leaderless 4 'its recordings are not listed: ktrace-7{32}: .*temporarily unavailable' list
+        reads_lies leaderless 4 'recordings are not listed: ktrace-7{32}: .*temporarily unavailable' list
         same "$MACHINE_ID" "$(jq -r .machine out)" "the machines in the list"
         reads_lies leaderless 0 'its end has not arrived' fetch web1 0123456789abcdef
         reads_lies leaderless 1 'no machine that could be asked has this name: use the id: ktrace-7{32}' \
@@ -769,7 +769,7 @@ case_fleet_lost_server() { # [deep] with the only server of a machine's stream k
         within 30 fleet list web1 || fail "no new leader of web1: $(cat nats.log)"
         expect 4 fleet list
         same "web1 $id" "$(jq -r '"\(.host) \(.session)"' out)" "the list"
-        grep -q "its recordings are not listed: ktrace-$OTHER_ID: " err || fail "it is not named: $(cat err)"
+        grep -q "recordings are not listed: ktrace-$OTHER_ID: " err || fail "it is not named: $(cat err)"
         same_content
         nats_member "$n"
         within 30 fleet list web2 || fail "web2 does not come back: $(cat nats.log)"

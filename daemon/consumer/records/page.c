@@ -25,8 +25,6 @@
 #include "interfaces/cleanup.h"
 #include "interfaces/defence.h"
 
-#define COMMON_SIZE 8 /* type, flags, preempt count, pid */
-
 size_t page_get_used(const uint8_t *page, size_t size) {
         size_t used;
 

@@ -11,6 +11,7 @@
 #include "interfaces/control.h"
 
 #define PAGE_HEADER_SIZE 16
+#define COMMON_SIZE      8 /* of a record: type, flags, preempt count, pid */
 #define PAGE_PIDS_MAX    4194304
 #define PAGE_SIGHTS_MAX  16
 

@@ -185,12 +185,6 @@ bool past_lives_expire(PastLives *lives, uint64_t before_nsec) {
         return false;
 }
 
-size_t past_lives_count(const PastLives *lives, uint32_t uid) {
-        const PastUser *user = past_lives_find_user(lives, uid);
-
-        return user ? user->n : 0;
-}
-
 const PastLife *past_lives_next(const PastLives *lives, uint32_t uid, const PastLife *life) {
         const PastUser *user = life ? NULL : past_lives_find_user(lives, uid);
         uint32_t at = life ? ((const PastEntry *)life)->next : user ? user->first : NONE;

@@ -18,15 +18,13 @@ typedef struct PastLife {
 /* n_max: lives of all users together. */
 int past_lives_new(size_t n_max, PastLives **ret);
 PastLives *past_lives_free(PastLives *lives);
-DEFINE_CLEANUP(PastLives, past_lives_free);
 /* nsec: of the event that has ended the life, which may have ended before. Fails with -ENOMEM. */
 int past_lives_keep(PastLives *lives, const PastLife *life, uint64_t nsec);
-/* No life lasts until this time. */
+/* Cuts all lives so that they end before this time. */
 void past_lives_cut(PastLives *lives, uint64_t since_nsec);
 /* Forgets the lives that have ended before this time, a part of them. Returns whether some are
  * left. */
 #define PAST_LIVES_PART 4096
 bool past_lives_expire(PastLives *lives, uint64_t before_nsec);
-size_t past_lives_count(const PastLives *lives, uint32_t uid);
 /* Returns the oldest life of a user, or the one after `life`. NULL: there is none. */
 const PastLife *past_lives_next(const PastLives *lives, uint32_t uid, const PastLife *life);
