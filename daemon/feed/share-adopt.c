@@ -61,7 +61,7 @@ static int share_find_adopted(const ShareOptions *options,
         Share *share = share_find_id(options->list, kept->id);
 
         if (share) {
-                bool fits = share_is_for(share, uid) &&
+                bool fits = share_is_for(share, trace) &&
                             share->shared->buffer_kb == kept->buffer_kb &&
                             strcmp(share->shared->clock, clock) == 0;
 

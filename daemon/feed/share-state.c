@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "interfaces/defence.h"
+#include "policy/same.h"
 #include "trace/shared.h"
 
 void share_make_pool_name(const Share *share, const ShareClass *class, char name[static 64]) {
@@ -32,10 +33,33 @@ Share *share_free(Share *share) {
         return NULL;
 }
 
-/* A viewer with many events fills the ring for all viewers. So users do not share with others: what
- * one user records costs no other user a record. */
-bool share_is_for(const Share *share, uid_t uid) {
-        return share->uid == uid || !defence_is_on("share-owner");
+unsigned share_count_user(const Share *share, uid_t uid) {
+        unsigned n = 0;
+
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                n += share->viewers[i] && share->viewers[i]->trace->owner->uid == uid;
+        return n;
+}
+
+static bool share_suits(const Share *share, const ShareViewer *viewer, const Trace *trace) {
+        uid_t uid = viewer->trace->owner->uid;
+        unsigned n = share_count_user(share, uid) + (trace->owner->uid == uid);
+
+        return n <= SHARE_OF_USER_MAX && grant_records_same(viewer->trace->grant, trace->grant);
+}
+
+/* A viewer with many events fills the ring for all viewers, and each viewer costs the reader time,
+ * so one viewer could cost another one records. Between sessions of one user that is the user's own
+ * affair. Users share only if all of them record the same: then the ring holds nothing that one of
+ * them would not have in an instance of its own. */
+bool share_is_for(const Share *share, const Trace *trace) {
+        if (share_count_user(share, trace->owner->uid) == share->n_viewers ||
+                        !defence_is_on("share-users"))
+                return true;
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                if (share->viewers[i] && !share_suits(share, share->viewers[i], trace))
+                        return false;
+        return true;
 }
 
 int share_add_viewer(Share *share, unsigned number, Trace *trace, ShareViewer **ret) {

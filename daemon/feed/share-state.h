@@ -9,6 +9,10 @@
 
 /* What the files of a share have in common. */
 
+/* The most sessions of one user in an instance with several users. Each may need a copy of all
+ * records. */
+#define SHARE_OF_USER_MAX 4
+
 typedef struct ShareClass {
         unsigned n_viewers;
         int pool;
@@ -37,7 +41,7 @@ struct ShareViewer {
 struct Share {
         const ConsumerLauncher *launcher;
         Worker *worker;
-        uid_t uid; /* the owner of all its viewers */
+        uid_t uid; /* of its first viewer: the reader's rings are opened in this user's turn */
         Shared *shared;
         struct ShareList *list;
         FdStore *fd_store;
@@ -66,8 +70,10 @@ struct Share {
 
 Share *share_free(Share *share);
 void share_make_pool_name(const Share *share, const ShareClass *class, char name[static 64]);
-/* Returns whether a session of this user may be in it. */
-bool share_is_for(const Share *share, uid_t uid);
+/* Returns how many viewers belong to this user. */
+unsigned share_count_user(const Share *share, uid_t uid);
+/* Returns whether the trace may be in it, beside those that are. */
+bool share_is_for(const Share *share, const Trace *trace);
 /* Takes the place with this number, which is free. */
 int share_add_viewer(Share *share, unsigned number, Trace *trace, ShareViewer **ret);
 /* Gives the trace what it must know of its place. */

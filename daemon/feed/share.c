@@ -27,21 +27,29 @@
 #define SETTLE_MSEC 2000
 #define NO_LIST     "the events that the session has turned off cannot be listed"
 
-int share_new(const ShareOptions *options, uid_t uid, const Spec *spec, Share **ret) {
+int share_new(const ShareOptions *options, const Trace *trace, Share **ret) {
+        const Spec *spec = trace->spec;
         Shared *shared = NULL;
 
         int r = shared_new(options->tracefs, NULL, spec->clock, spec->buffer_kb, &shared);
-        return r ?: share_make(options, uid, shared, ret);
+        return r ?: share_make(options, trace->owner->uid, shared, ret);
 }
 
-Share *share_find(const struct ShareList *list, uid_t uid, const Spec *spec) {
+/* A user who has no session in it yet pays for the whole buffer (share_add_kb()). */
+static bool share_fits(const Share *share, const Trace *trace, uint64_t most_kb) {
+        const Shared *shared = share->shared;
+
+        return !share->has_failed && share->n_active > 0 && share->n_viewers < SHARE_VIEWERS_MAX &&
+               strcmp(shared->clock, trace->spec->clock) == 0 &&
+               shared->buffer_kb >= trace->spec->buffer_kb && !shared_is_stale(shared) &&
+               (shared->buffer_kb <= most_kb || share_count_user(share, trace->owner->uid) > 0);
+}
+
+Share *share_find(const struct ShareList *list, const Trace *trace, uint64_t most_kb) {
         Share *share;
 
         TAILQ_FOREACH(share, list, shares)
-                if (share_is_for(share, uid) && !share->has_failed && share->n_active > 0 &&
-                                share->n_viewers < SHARE_VIEWERS_MAX &&
-                                strcmp(share->shared->clock, spec->clock) == 0 &&
-                                share->shared->buffer_kb >= spec->buffer_kb)
+                if (share_fits(share, trace, most_kb) && share_is_for(share, trace))
                         return share;
         return NULL;
 }
@@ -305,7 +313,7 @@ void share_add_kb(const struct ShareList *list, uid_t uid, uint64_t *all, uint64
 
         TAILQ_FOREACH(share, list, shares) {
                 *all += share->shared->buffer_kb;
-                *own += share->uid == uid ? share->shared->buffer_kb : 0;
+                *own += share_count_user(share, uid) > 0 ? share->shared->buffer_kb : 0;
         }
 }
 

@@ -31,10 +31,11 @@ typedef struct ShareOptions {
         struct ShareList *list; /* the new share is added to it */
 } ShareOptions;
 
-/* Makes a share without viewers for sessions of this user. Its first viewer must follow at once. */
-int share_new(const ShareOptions *options, uid_t uid, const Spec *spec, Share **ret);
-/* Returns one that a session of this user with this spec can join, or NULL. */
-Share *share_find(const struct ShareList *list, uid_t uid, const Spec *spec);
+/* Makes a share without viewers for this trace, which must be its first viewer, at once. */
+int share_new(const ShareOptions *options, const Trace *trace, Share **ret);
+/* Returns one that the trace can join, or NULL. most_kb: for each CPU, of a share that has no
+ * session of the trace's user yet. */
+Share *share_find(const struct ShareList *list, const Trace *trace, uint64_t most_kb);
 /* Takes a place, and connects the trace with the instance. The trace must not be in the kernel yet.
  * Its plans may use the share until the viewer is freed. A share whose first viewer cannot be made
  * is freed. */
@@ -63,7 +64,8 @@ void share_settle_all(const struct ShareList *list);
 ShareViewer *share_viewer_free(ShareViewer *viewer);
 /* The id of the viewer's instance; NULL: there is no viewer. */
 const char *share_get_id(const ShareViewer *viewer);
-/* Adds the kilobytes of the rings on one CPU, of all shares and of those of this user. */
+/* Adds the kilobytes of the rings on one CPU, of all shares and of those that have a session of
+ * this user. */
 void share_add_kb(const struct ShareList *list, uid_t uid, uint64_t *all, uint64_t *own);
 /* Adds an array of all shares: their ids, viewers, and readers. */
 int share_describe_all(const struct ShareList *list, json_object *object);

@@ -8,8 +8,10 @@
 
 #include "policy/same.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "interfaces/cleanup.h"
 #include "interfaces/text-same.h"
 #include "policy/policy.h"
 
@@ -79,4 +81,38 @@ bool grant_is_same(const Grant *a, const Grant *b) {
                 if (!request_is_same(&a->requests[i], &b->requests[i]))
                         return false;
         return true;
+}
+
+static bool event_records_same(const GrantEvent *a, const GrantEvent *b) {
+        return strcmp(a->system, b->system) == 0 && strcmp(a->name, b->name) == 0 &&
+               text_is_same(a->filter, b->filter) &&
+               text_is_same(a->policy_filter, b->policy_filter) && a->is_off == b->is_off &&
+               a->is_unrecorded == b->is_unrecorded;
+}
+
+static int compare_names(const void *a, const void *b) {
+        const GrantEvent *const *x = a, *const *y = b;
+        int r = strcmp((*x)->system, (*y)->system);
+
+        return r ?: strcmp((*x)->name, (*y)->name);
+}
+
+static const GrantEvent **list_by_name(const Grant *grant) {
+        const GrantEvent **list = calloc(grant->n_events + 1, sizeof(*list));
+
+        for (size_t i = 0; list && i < grant->n_events; i++)
+                list[i] = &grant->events[i];
+        if (list)
+                qsort(list, grant->n_events, sizeof(*list), compare_names);
+        return list;
+}
+
+bool grant_records_same(const Grant *a, const Grant *b) {
+        if (a->n_events != b->n_events)
+                return false;
+        _cleanup_free_ const GrantEvent **of_a = list_by_name(a), **of_b = list_by_name(b);
+        for (size_t i = 0; of_a && of_b && i < a->n_events; i++)
+                if (!event_records_same(of_a[i], of_b[i]))
+                        return false;
+        return of_a && of_b;
 }

@@ -63,6 +63,18 @@ static void add_shares(const Registry *registry, uid_t uid, Usage *usage) {
         usage->buffer_kb_uid += own * registry->n_cpus;
 }
 
+uint64_t registry_get_share_room(const Session *session) {
+        const Registry *registry = session->registry;
+        uint64_t limit = session->grant->limits.max_buffer_kb_per_uid;
+        Usage usage;
+
+        if (session->owner.uid == 0)
+                return UINT64_MAX;
+        registry_get_usage(registry, session->owner.uid, &usage);
+        uint64_t others = usage.buffer_kb_uid - count_session_kb(session);
+        return others < limit ? (limit - others) / registry->n_cpus : 0;
+}
+
 bool registry_is_removing(const Registry *registry, uid_t uid) {
         const Session *session;
 

@@ -23,6 +23,9 @@ int registry_check_quota(const Registry *registry,
                 const Grant *grant,
                 size_t *next,
                 Reason *reason);
+/* Returns the kilobytes for each CPU of the largest shared instance that the session may join, if
+ * its user has no session in it yet: it then counts with its whole size. */
+uint64_t registry_get_share_room(const Session *session);
 /* The same check for a session whose buffer is to have this size. */
 int registry_check_resize(const Session *session, uint64_t kb, Reason *reason);
 /* {"max-sessions":…, "sessions":…} for this uid. */

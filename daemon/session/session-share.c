@@ -18,6 +18,7 @@
 #include "feed/share-adopt.h"
 #include "interfaces/control.h"
 #include "policy/grant-share.h"
+#include "session/quota.h"
 #include "session/registry.h"
 
 static ShareOptions session_get_share_options(Registry *registry) {
@@ -57,9 +58,9 @@ int session_choose_share(Session *session, const ShareHandlers *handlers) {
         if (!session->spec->shares || trace->exclusive)
                 return 0;
         const ShareOptions options = session_get_share_options(registry);
-        uid_t uid = session->owner.uid;
-        Share *share = share_find(&registry->shares, uid, session->spec);
-        int r = share ? 0 : share_new(&options, uid, session->spec, &share);
+        uint64_t most_kb = registry_get_share_room(session);
+        Share *share = share_find(&registry->shares, trace, most_kb);
+        int r = share ? 0 : share_new(&options, trace, &share);
         return r ?: share_take(share, trace, handlers, session, &session->share);
 }
 

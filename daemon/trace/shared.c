@@ -343,6 +343,14 @@ bool trace_meets_stale_event(const Trace *trace, size_t i) {
         return false;
 }
 
+void shared_note_stale(Shared *shared) {
+        __atomic_store_n(&shared->is_stale, true, __ATOMIC_RELAXED);
+}
+
+bool shared_is_stale(const Shared *shared) {
+        return __atomic_load_n(&shared->is_stale, __ATOMIC_RELAXED);
+}
+
 static void shared_note_on(SharedEvent *event, const TraceLayout *layout) {
         event->layout = *layout;
         event->was_on = true;

@@ -28,6 +28,7 @@ typedef struct Shared {
         unsigned n_inside; /* traces */
         bool is_adopted;   /* by trace_adopt_shared(); its instance is opened and checked later */
         bool is_gone;      /* it could not be adopted */
+        bool is_stale;     /* atomic, see shared_is_stale() */
         struct SharedChanges *changes; /* by other programs */
 } Shared;
 
@@ -62,6 +63,10 @@ int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter);
 /* Returns whether another viewer has enabled the event, or one with its id, with another layout:
  * the kernel has removed that one. */
 bool trace_meets_stale_event(const Trace *trace, size_t i);
+/* A trace met such an event. */
+void shared_note_stale(Shared *shared);
+/* Returns whether a trace has met one: a new trace would meet it too. Called by the event loop. */
+bool shared_is_stale(const Shared *shared);
 /* Opens the instance for an adopted trace. The first one makes the kernel agree with what all of
  * them want. Fails with -ENOENT if there is no such instance. */
 int trace_reopen_shared(Trace *trace);

@@ -469,14 +469,16 @@ static int trace_enable_shared(Trace *trace, size_t i, bool on, Reason *reason) 
         const GrantEvent *event = &trace->grant->events[i];
         _cleanup_free_ char *filter = NULL;
 
-        if (on && trace_meets_stale_event(trace, i))
+        if (on && trace_meets_stale_event(trace, i)) {
+                shared_note_stale(trace->shared);
                 return reason_set(reason,
                                 KT_E_BUSY,
                                 "events: %s:%s has been registered again, and another session of "
                                 "the shared instance still has an earlier event in its place: "
-                                "stop that session, or create one with share=never",
+                                "create this session again",
                                 event->system,
                                 event->name);
+        }
         int r = on ? trace_join_filter(trace, event, &filter) : 0;
         return r < 0 ? r : trace_switch_shared(trace, i, on, filter);
 }

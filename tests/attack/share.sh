@@ -24,8 +24,26 @@ shared() {
 }
 both_run() { ktracectl list --json=short | jq -e '[.[] | select(.state == "running")] | length == 2'; }
 
+case_share_noise() { # make root lose records: the user's further events fill the ring of both
+        defended_by share-users
+        local lost
+        rules "{\"name\": \"attack\", \"subjects\": [{\"uid\": $USER_UID}], \"scopes\": [\"system\"],
+                \"processes\": \"any\", \"max-linger-sec\": 600, \"events\": [\"raw_syscalls:*\"]}"
+        ktracectl create -q victim -a --share --lifetime linger -b 64 -e raw_syscalls:sys_exit -f "id == $VICTIM_CALL"
+        user ktracectl create -q noise -a --share --lifetime linger -b 64 -e 'raw_syscalls:*'
+        ktracectl start victim
+        user ktracectl start noise
+        # The readers are slow for once.
+        ktracectl status --json=short | jq '.daemon.shares[].pid' | xargs kill -STOP
+        "$TARGET" calls 20000 $OWN_CALL
+        ktracectl status --json=short | jq '.daemon.shares[].pid' | xargs kill -CONT
+        "$TARGET" calls 10 $VICTIM_CALL
+        lost=$(ktracectl show --json=short victim | jq .statistics.lost)
+        verdict "$lost" "records that root lost"
+}
+
 case_share_events() { # get events of root's session that no rule grants
-        defended_by share-owner share-events share-cuts
+        defended_by share-users share-events share-cuts
         shared raw_syscalls:sys_exit "$TARGET" calls 100 $VICTIM_CALL
         verdict "$(records t.kts | awk '$1 != "sys_enter" { n++ } END { print n + 0 }')" "records of other events"
 }
@@ -35,7 +53,7 @@ kernel_argument() {
 for _ in range(50): ctypes.CDLL(None).syscall(1000, ctypes.c_ulong(0xffffffff81234560))'
 }
 case_share_cuts() { # get the kernel addresses that root's session shows
-        defended_by share-owner share-cuts
+        defended_by share-users share-cuts
         shared raw_syscalls:sys_enter kernel_argument
         verdict "$(ktracectl report t.kts | grep -c ffffffff81234560 || true)" "addresses"
 }
@@ -45,14 +63,14 @@ both_numbers() {
         "$TARGET" calls 50 $VICTIM_CALL
 }
 case_share_filters() { # get records that the filter of the rule excludes, beside a session without a filter
-        defended_by share-owner share-filters
+        defended_by share-users share-filters
         FILTER="id == $OWN_CALL" shared raw_syscalls:sys_enter both_numbers
         verdict "$(calls_in t.kts $VICTIM_CALL)" "calls that the rule excludes"
 }
 
 marks_secret() { ktracectl mark "$(ktracectl list --json=short | jq -r '.[] | select(.uid == 0) | .id')" root-secret; }
 case_share_marks() { # read the marks of root's session
-        defended_by share-owner share-marks
+        defended_by share-users share-marks
         shared raw_syscalls:sys_enter marks_secret
         verdict "$(ktracectl report t.kts | grep -c root-secret || true)" "marks"
 }

@@ -42,13 +42,29 @@ case_share_exact() { # viewers of different events share one instance; each gets
 }
 
 addresses_in() { ktracectl report "$1" | grep -c ffffffff81234560 || true; }
-# user_viewer NAME WORD...: as viewer, of the user.
-user_viewer() {
-        local name=$1
-        shift
-        background user ktracectl record -q -a --share -o "$name.kts" "$@"
+# viewer_of AS NAME WORD...: as viewer, but `user` or `stranger` records.
+viewer_of() {
+        local as=$1 name=$2
+        shift 2
+        background "$as" ktracectl record -q -a --share -o "$name.kts" "$@"
         viewers[$name]=$BACKGROUND
         within 30 n_running "${#viewers[@]}" || fail "$name did not start: $(cat background.err)"
+}
+user_viewer() { viewer_of user "$@"; }
+# users_rule [LIMITS]: the user and the stranger may record calls of the whole system, without kernel addresses.
+users_rule() {
+        user_rule "\"scopes\": [\"system\"], \"processes\": \"any\", \"max-linger-sec\": 600, \"addresses\": \"zero\",
+                \"events\": [\"raw_syscalls:*\", \"sched:sched_process_exit\"]${1:+, \"limits\": {$1\}}"
+        sed -i "s/{\"uid\": $USER_UID}/&, {\"uid\": $STRANGER_UID}/" "$RULES"
+        ktracectl policy reload
+        chmod 777 .
+}
+# viewers_of_instances: the number of sessions in each shared instance.
+viewers_of_instances() { ktracectl status --json=short | jq -c '[.daemon.shares[].viewers]'; }
+# call_with_address: 50 calls with a kernel address as an argument.
+call_with_address() {
+        /usr/bin/python3 -c 'import ctypes
+for _ in range(50): ctypes.CDLL(None).syscall(1000, ctypes.c_ulong(0xffffffff81234560))'
 }
 
 case_share_packed() { # a session whose stream is compressed gets the same as one whose stream is not
@@ -62,24 +78,85 @@ case_share_packed() { # a session whose stream is compressed gets the same as on
         same 3000 "$(calls_in plain.kts sys_enter)" "calls of the other one"
 }
 
-case_share_rules() { # users share only with themselves, and a user's cuts hold in a shared instance
-        user_rule '"scopes": ["system"], "processes": "any", "events": ["raw_syscalls:*", "sched:sched_process_exit"],
-                "addresses": "zero"'
-        chmod 777 .
+case_share_users() { # users who record the same share one instance; the cuts of each hold, and each gets everything
+        local name
+        users_rule
         viewer root --unredacted -e raw_syscalls:sys_enter
-        user_viewer one -e raw_syscalls:sys_enter
-        user_viewer two -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit
-        same '[1,2]' "$(ktracectl status --json=short | jq -c '[.daemon.shares[].viewers]')" "viewers of each instance"
-        # The calls have a kernel address as an argument.
-        /usr/bin/python3 -c 'import ctypes
-for _ in range(50): ctypes.CDLL(None).syscall(1000, ctypes.c_ulong(0xffffffff81234560))'
-        for name in one two root; do
+        user_viewer mine -e raw_syscalls:sys_enter
+        viewer_of stranger theirs -e raw_syscalls:sys_enter
+        same '[3]' "$(viewers_of_instances)" "viewers of each instance"
+        call_with_address
+        viewer_ends root
+        "$TARGET" calls 30 1000
+        viewer_ends theirs
+        "$TARGET" calls 20 1000
+        viewer_ends mine
+        same '50 80 100' "$(for name in root theirs mine; do calls_in $name.kts sys_enter; done | xargs)" "calls"
+        same '50 0 0' "$(for name in root theirs mine; do addresses_in $name.kts; done | xargs)" "addresses"
+}
+
+case_share_rules() { # users who record different events, or with different filters, do not share: none fills another's ring
+        local name
+        users_rule
+        viewer root --unredacted -e raw_syscalls:sys_enter
+        user_viewer one -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit
+        user_viewer two -e raw_syscalls:sys_exit
+        same '[1,2]' "$(viewers_of_instances)" "viewers of each instance"
+        # The user's sessions differ, so a stranger cannot join them.
+        viewer_of stranger three -e raw_syscalls:sys_exit -e raw_syscalls:sys_enter
+        viewer_of stranger four -e raw_syscalls:sys_enter -f 'id == 1000'
+        same '[1,2,2]' "$(viewers_of_instances)" "viewers of each instance"
+        user_viewer five -e raw_syscalls:sys_exit --off -e raw_syscalls:sys_enter
+        same '[1,3,2]' "$(viewers_of_instances)" "viewers of each instance"
+        call_with_address
+        for name in root one two three four five; do
                 viewer_ends $name
-                same 50 "$(calls_in $name.kts sys_enter)" "calls of $name"
         done
-        same 50 "$(addresses_in root.kts)" "addresses of root"
-        same '0 0' "$(addresses_in one.kts) $(addresses_in two.kts)" "addresses of the user"
-        same '0 50' "$(calls_in one.kts sys_exit) $(calls_in two.kts sys_exit)" "returns of the user"
+        same '50 50 0 50 50 50' "$(for name in root one two three four five; do calls_in $name.kts sys_enter; done | xargs)" \
+                "calls"
+        same '50 50 50 0' "$(for name in one two three five; do calls_in $name.kts sys_exit; done | xargs)" "returns"
+        same '50 0 0' "$(for name in root one three; do addresses_in $name.kts; done | xargs)" "addresses"
+}
+
+case_share_users_memory() { # a shared instance counts with its size for each user in it; one that is too large is not joined
+        local cpus
+        cpus=$(nproc)
+        users_rule "\"max-buffer-kb-per-uid\": $((cpus * 3000))"
+        ktracectl create -q large -a --share --lifetime linger -b 4096 -e raw_syscalls:sys_enter
+        user ktracectl create -q mine -a --share --lifetime linger -b 2048 -e raw_syscalls:sys_enter
+        same '[1,1]' "$(viewers_of_instances)" "viewers of each instance"
+        stranger ktracectl create -q theirs -a --share --lifetime linger -b 64 -e raw_syscalls:sys_enter
+        same '[1,2]' "$(viewers_of_instances)" "viewers of each instance"
+        user ktracectl destroy mine
+        within 10 eval '[ "$(viewers_of_instances)" = "[1,1]" ]' || fail "viewers: $(viewers_of_instances)"
+        same $((cpus * 2048)) "$(stranger ktracectl status --json=short | jq '.limits."buffer-kb"')" \
+                "kB of the user who is left"
+        same 0 "$(user ktracectl status --json=short | jq '.limits."buffer-kb"')" "kB of the user who has left"
+        refused 1 'max-buffer-kb-per-uid' stranger ktracectl create boot -a --share --clock boot -b 2048 \
+                --lifetime linger -e raw_syscalls:sys_enter
+        stranger ktracectl destroy theirs
+        ktracectl destroy large
+}
+
+case_share_users_many() { # beside other users, a user has at most four sessions in one instance
+        local i
+        users_rule
+        for i in 1 2 3 4 5; do
+                user ktracectl create -q "mine$i" -a --share --lifetime linger -e raw_syscalls:sys_enter
+        done
+        stranger ktracectl create -q theirs -a --share --lifetime linger -e raw_syscalls:sys_enter
+        same '[5,1]' "$(viewers_of_instances)" "viewers of each instance"
+        user ktracectl destroy mine1
+        user ktracectl destroy mine2
+        within 10 eval '[ "$(viewers_of_instances)" = "[3,1]" ]' || fail "viewers: $(viewers_of_instances)"
+        stranger ktracectl destroy theirs
+        stranger ktracectl create -q theirs -a --share --lifetime linger -e raw_syscalls:sys_enter
+        within 10 eval '[ "$(viewers_of_instances)" = "[4]" ]' || fail "viewers: $(viewers_of_instances)"
+        user ktracectl create -q mine6 -a --share --lifetime linger -e raw_syscalls:sys_enter
+        user ktracectl create -q mine7 -a --share --lifetime linger -e raw_syscalls:sys_enter
+        same '[5,1]' "$(viewers_of_instances)" "viewers of each instance"
+        for i in 3 4 5 6 7; do user ktracectl destroy "mine$i"; done
+        stranger ktracectl destroy theirs
 }
 
 case_share_exclusive() { # what belongs to an instance as a whole gets an instance of its own, and says why
@@ -530,6 +607,10 @@ restarts_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
         leave_case
 }
+users_restarts_end() {
+        rm -f "$RULES"
+        restarts_end
+}
 restarted() { # as systemctl does
         local pid
         pid=$(daemon_pid)
@@ -580,20 +661,22 @@ $(count two.kts '.event == "sys_exit" and .fields.id == 1001')" "calls of two"
 
 case_share_restart_two() { # two shared instances; one reader is killed, the other's socket is lost while no daemon runs
         ! service_manager || skip "systemd loses no descriptors"
-        trap restarts_end EXIT
+        users_rule '"max-buffer-kb-per-uid": 100000'
+        trap users_restarts_end EXIT
         kept
         local first second pids
         viewer one -e raw_syscalls:sys_enter -f 'id == 110'
         first=$(share_id)
-        viewer large -b 2048 -e raw_syscalls:sys_enter -f 'id == 110'
+        user_viewer large -b 2048 -e raw_syscalls:sys_enter -f 'id == 110'
         second=$(share_id 1)
         viewer two -e raw_syscalls:sys_exit -f "$CALLS" -e raw_syscalls:sys_enter -f "$CALLS"
-        shares_are '[1,2]' || fail "viewers: $(ktracectl status --json=short | jq -c .daemon.shares)"
+        viewer_of stranger theirs -e raw_syscalls:sys_enter -f 'id == 110' # beside large
+        shares_are '[2,2]' || fail "viewers: $(ktracectl status --json=short | jq -c .daemon.shares)"
         paced 10000
         pids="$(reader "$first") $(reader "$second")"
         echo "share-reader-$second" >lost
         killed_after kill -KILL "${pids% *}"
-        within 20 shares_are '[1,2]' || fail "viewers: $(ktracectl status --json=short | jq -c .daemon.shares)"
+        within 20 shares_are '[2,2]' || fail "viewers: $(ktracectl status --json=short | jq -c .daemon.shares)"
         within 20 reader_is_new "${pids% *}" "$first" || fail "no other reader"
         within 20 reader_is_new "${pids#* }" "$second" || fail "no other reader of the second instance"
         paced_ends
@@ -601,7 +684,9 @@ case_share_restart_two() { # two shared instances; one reader is killed, the oth
         viewer_lost one
         viewer_lost two
         viewer_lost large
+        viewer_lost theirs
         accounted one.kts 10000
+        accounted theirs.kts 10000
         accounted two.kts 10000
         accounted large.kts 10000
         same 100 "$(calls_in two.kts sys_enter)" "calls of two"

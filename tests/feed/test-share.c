@@ -236,6 +236,9 @@ static void test_registered_again(Fixture *f, gconstpointer userdata) {
         g_assert_cmpuint(told.class, ==, 1);
         /* The first one still gets the records with this id, with the cuts of the other layout. */
         g_assert_cmpint(start(f, later), ==, KT_E_BUSY);
+        /* A further session does not depend on the first one's. */
+        g_assert_cmpint(start(f, create(f, SPEC("mono", EVENT))), ==, 0);
+        g_assert_cmpuint(n_readers, ==, 2);
         switch_event(f, first, false);
         g_assert_cmpint(start(f, later), ==, 0);
 }

@@ -560,6 +560,32 @@ static void test_in_parts(void) {
         g_assert_true(grant_is_same(whole, parts));
 }
 
+static bool records_same(const char *const *a, const char *const *b) {
+        _cleanup_(grant_free_cleanup) Grant *of_a = NULL, *of_b = NULL;
+
+        g_assert_cmpint(decide(&root, "system", a, &of_a, NULL), ==, 0);
+        g_assert_cmpint(decide(&root, "system", b, &of_b, NULL), ==, 0);
+        g_assert_true(grant_records_same(of_b, of_a) == grant_records_same(of_a, of_b));
+        return grant_records_same(of_a, of_b);
+}
+
+/* The order of the events makes no difference; any other event or filter does. */
+static void test_records_same(void) {
+        const char *const *both = EVENTS("sched:sched_switch ip == 1", "sched:sched_process_exec");
+
+        g_assert_true(records_same(
+                        both, EVENTS("sched:sched_process_exec", "sched:sched_switch ip == 1")));
+        g_assert_false(records_same(
+                        both, EVENTS("sched:sched_process_exec", "sched:sched_switch ip == 2")));
+        g_assert_false(records_same(
+                        both, EVENTS("sched:sched_process_exec", "sched:sched_switch")));
+        g_assert_false(records_same(
+                        both, EVENTS("sched:sched_process_exec ip == 1", "sched:sched_switch")));
+        g_assert_false(records_same(both, EVENTS("sched:sched_switch ip == 1")));
+        g_assert_false(records_same(
+                        both, EVENTS("sched:sched_switch ip == 1", "sched:sched_process_fork")));
+}
+
 static void load_shipped(Fixture *fixture, const char *dir) {
         g_autofree char *path = g_build_filename(dir, "50-default.json", NULL);
         g_autofree char *text = NULL;
@@ -595,6 +621,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/grant/joined-filters-have-a-limit", test_joined_filters_have_a_limit);
         g_test_add_func("/grant/globs-have-a-limit", test_globs_have_a_limit);
         g_test_add_func("/grant/in-parts", test_in_parts);
+        g_test_add_func("/grant/records-the-same", test_records_same);
         g_test_add_func("/grant/no-rule", test_no_rule);
         g_test_add_func("/grant/may-see", test_may_see);
         int r = g_test_run();
