@@ -3,7 +3,7 @@
 
 # An empty pid list still filters the events that existed when it was set, but not an event that is created later.
 case_emptied_list() { # [deep] read all users' records, from an event made when the last listed process has ended
-        defended_by sentinel foreign-change members guard guard-hist
+        defended_by event-layout sentinel foreign-change members guard guard-hist
         probe "$TARGET"
         grant attack:begun
         background stranger sh -c "while :; do $TARGET calls 1 $VICTIM_CALL; done"

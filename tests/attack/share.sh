@@ -90,7 +90,7 @@ case_share_rate() { # make the kernel record more than max-event-rate, with filt
                 \"processes\": \"any\", \"max-linger-sec\": 600, \"limits\": {\"max-event-rate\": 100},
                 \"events\": [\"raw_syscalls:sys_enter\"]}"
         two_differ
-        background stranger "$TARGET" paced 20000 1000 # so slow that no event is lost
+        background stranger "$TARGET" paced 20000 4000 # so slow that no event is lost
         sleep 4
         verdict "$(ktracectl list --json=short | jq '[.[] | select(.state == "running")] | length')" \
                 "sessions that go on over their limit"

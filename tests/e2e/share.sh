@@ -95,7 +95,7 @@ case_share_users() { # users who record the same share one instance; the cuts of
         same '50 0 0' "$(for name in root theirs mine; do addresses_in $name.kts; done | xargs)" "addresses"
 }
 
-case_share_rules() { # users who record different events, or with different filters, do not share: none fills another's ring
+case_share_rules() { # users who record different events or filters do not share, so none fills another's ring
         local name
         users_rule
         viewer root --unredacted -e raw_syscalls:sys_enter
@@ -112,13 +112,13 @@ case_share_rules() { # users who record different events, or with different filt
         for name in root one two three four five; do
                 viewer_ends $name
         done
-        same '50 50 0 50 50 50' "$(for name in root one two three four five; do calls_in $name.kts sys_enter; done | xargs)" \
-                "calls"
+        same '50 50 0 50 50 50' \
+                "$(for name in root one two three four five; do calls_in $name.kts sys_enter; done | xargs)" "calls"
         same '50 50 50 0' "$(for name in one two three five; do calls_in $name.kts sys_exit; done | xargs)" "returns"
         same '50 0 0' "$(for name in root one three; do addresses_in $name.kts; done | xargs)" "addresses"
 }
 
-case_share_users_memory() { # a shared instance counts with its size for each user in it; one that is too large is not joined
+case_share_users_memory() { # a shared instance counts for each user in it, and one that is too large is not joined
         local cpus
         cpus=$(nproc)
         users_rule "\"max-buffer-kb-per-uid\": $((cpus * 3000))"
