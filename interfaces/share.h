@@ -70,8 +70,9 @@ typedef struct ShareStep {
 
 typedef struct ShareMemory {
         ShareCounters counters[SHARE_CPUS_MAX]; /* all that the worker reads */
-        uint32_t is_joined, is_broken;          /* as in MuxViewer */
-        uint64_t n_sent, n_finished;            /* entries */
+        uint32_t is_joined;                     /* it gets what is recorded */
+        uint32_t is_broken;          /* its worker has sent nonsense: it gets nothing more */
+        uint64_t n_sent, n_finished; /* entries */
         ShareStep step;
         SharePiece pieces[SHARE_PIECES_MAX]; /* a ring: that of entry i at (i - 1) % its size */
 } ShareMemory;

@@ -79,7 +79,7 @@ static void mux_set_active(Mux *mux, bool active) {
 
 /* Returns whether the viewer gets the same pieces as another one. */
 static bool mux_is_like(const MuxViewer *viewer, const MuxViewer *other) {
-        return viewer && viewer->is_joined && viewer->class == other->class &&
+        return mux_viewer_is_joined(viewer) && viewer->class == other->class &&
                viewer->off == other->off;
 }
 
@@ -127,7 +127,7 @@ static void mux_pass(Mux *mux, unsigned cpu, size_t size) {
         const Source source = { cpu, mux->batch, size, mux->subbuf_size, mux->scratch, NULL };
 
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
-                if (mux->viewers[i] && mux->viewers[i]->is_joined && !mux_has_like(mux, i))
+                if (mux_viewer_is_joined(mux->viewers[i]) && !mux_has_like(mux, i))
                         mux_pass_to(mux, i, cpu, source);
 }
 
@@ -143,7 +143,7 @@ static void mux_count_lost(Mux *mux, const Ring *ring) {
                 return;
         mux->lost[ring->cpu] = place.lost;
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
-                if (mux->viewers[i] && mux->viewers[i]->is_joined)
+                if (mux_viewer_is_joined(mux->viewers[i]))
                         mux_viewer_lose_until(mux->viewers[i], place);
 }
 
@@ -255,7 +255,7 @@ static int mux_find_gaps(Mux *mux) {
                 const MuxPlace place = mux_get_place(ring);
                 mux->lost[i] = place.lost;
                 for (unsigned k = 0; k < SHARE_VIEWERS_MAX; k++)
-                        if (mux->viewers[k] && mux->viewers[k]->is_joined) {
+                        if (mux_viewer_is_joined(mux->viewers[k])) {
                                 mux_viewer_lose_until(mux->viewers[k], place);
                                 has_joined = true;
                         }
@@ -370,7 +370,9 @@ static int mux_switch_viewer(Mux *mux, uint32_t number, bool on) {
         if (r < 0)
                 return r;
         /* A question that an earlier reader did not answer is asked again. */
-        for (unsigned i = 0; on && !mux->viewers[number]->is_joined && i < mux->rings.n_given; i++)
+        for (unsigned i = 0;
+                        on && !mux_viewer_is_joined(mux->viewers[number]) && i < mux->rings.n_given;
+                        i++)
                 mux_viewer_set_place(mux->viewers[number], mux_get_place(&mux->rings.ring[i]));
         mux_viewer_join(mux->viewers[number], on);
         /* A tick follows, because the rings may be empty and yet hold a sub-buffer's rest. */

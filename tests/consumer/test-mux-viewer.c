@@ -160,7 +160,7 @@ static void test_hostile(void) {
                 g_assert_cmpuint(rig.class->blocks.n_used, ==, 4);
                 g_assert_cmpint(write(rig.view.finished_fd, &lies[i], sizeof(lies[i])), ==, 8);
                 mux_viewer_collect(rig.viewer);
-                g_assert_true(rig.viewer->is_broken);
+                g_assert_true(rig.viewer->memory->is_broken);
                 g_assert_cmpuint(rig.class->blocks.n_used, ==, 4);
                 put_page(&rig, 8);
                 g_assert_cmpuint(rig.view.counters[1].lost, ==, 1);

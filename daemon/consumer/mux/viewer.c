@@ -58,11 +58,6 @@ MuxViewer *mux_viewer_free(MuxViewer *viewer) {
         return NULL;
 }
 
-static void mux_viewer_break(MuxViewer *viewer) {
-        viewer->is_broken = true;
-        viewer->memory->is_broken = 1;
-}
-
 /* A later worker of the same viewer repeats numbers of the earlier one, or skips those that it did
  * not report. */
 void mux_viewer_collect(MuxViewer *viewer) {
@@ -70,7 +65,7 @@ void mux_viewer_collect(MuxViewer *viewer) {
         uint64_t numbers[64];
 
         /* A worker that sends without end is not read without end. */
-        for (unsigned i = 0; i < COLLECT_READS_MAX && !viewer->is_broken; i++) {
+        for (unsigned i = 0; i < COLLECT_READS_MAX && !memory->is_broken; i++) {
                 ssize_t n = read(viewer->finished_fd, numbers, sizeof(numbers));
 
                 if (n <= 0)
@@ -79,7 +74,7 @@ void mux_viewer_collect(MuxViewer *viewer) {
                 uint64_t last = is_whole ? numbers[(size_t)n / sizeof(*numbers) - 1] : 0;
 
                 if (!is_whole || last > memory->n_sent || last < memory->n_finished) {
-                        mux_viewer_break(viewer);
+                        viewer->memory->is_broken = true;
                         return;
                 }
                 mux_viewer_drop_until(viewer, last);
@@ -136,7 +131,7 @@ static void mux_viewer_lose(MuxViewer *viewer, unsigned cpu, const ShareCounters
 static bool mux_viewer_has_room(const MuxViewer *viewer, uint32_t n_blocks) {
         const ShareMemory *memory = viewer->memory;
 
-        return !viewer->is_broken && memory->n_sent - memory->n_finished < SHARE_PIECES_MAX &&
+        return !memory->is_broken && memory->n_sent - memory->n_finished < SHARE_PIECES_MAX &&
                viewer->n_blocks + n_blocks <= SHARE_BYTES_MAX / SHARE_BLOCK_SIZE;
 }
 
@@ -221,7 +216,6 @@ void mux_viewer_set_place(MuxViewer *viewer, MuxPlace place) {
 
 void mux_viewer_join(MuxViewer *viewer, bool on) {
         __atomic_signal_fence(__ATOMIC_SEQ_CST); /* after the places */
-        viewer->is_joined = on;
         viewer->memory->is_joined = on;
 }
 
@@ -294,8 +288,6 @@ static int mux_viewer_take_over(MuxViewer *viewer) {
         int r = mux_viewer_claim_all(viewer);
         if (r < 0)
                 return r;
-        viewer->is_joined = memory->is_joined;
-        viewer->is_broken = memory->is_broken;
         mux_viewer_collect(viewer);
         if (step->is_under_way)
                 mux_viewer_repeat_step(viewer);

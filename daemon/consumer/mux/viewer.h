@@ -13,8 +13,6 @@ typedef struct MuxViewer {
         int memory_fd;               /* holds the daemon's lock until this process ends */
         ShareMemory *memory;         /* outlives this process */
         unsigned n_cpus;
-        bool is_joined;    /* it gets what is recorded */
-        bool is_broken;    /* its worker has sent nonsense: it gets nothing more */
         uint32_t n_blocks; /* in use */
 } MuxViewer;
 
@@ -40,6 +38,11 @@ DEFINE_CLEANUP(MuxViewer, mux_viewer_free);
  * mux_viewer_join(). */
 void mux_viewer_set_place(MuxViewer *viewer, MuxPlace place);
 void mux_viewer_join(MuxViewer *viewer, bool on);
+
+static inline bool mux_viewer_is_joined(const MuxViewer *viewer) {
+        return viewer && viewer->memory->is_joined;
+}
+
 /* Passes a piece on, or counts its records as lost. read: the kernel's number after the piece. */
 void mux_viewer_put(MuxViewer *viewer, unsigned cpu, uint64_t read, const Piece *piece);
 /* Counts what was recorded until this place and did not come here as lost. */
