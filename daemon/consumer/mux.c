@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The role of ktrace-consumer that reads one instance for several sessions, the viewers. The daemon
- * starts it with SHARE (control.h). Each batch of a ring is copied and cleaned once for each class
- * of viewers (class.c), and each viewer gets its place in the class's pool (viewer.c). Viewers that
- * have turned off other events of the class get another copy, and so does a viewer with a mark in
- * the batch.
+ * starts it with SHARE (control.h). Each batch of a ring is walked once (batch.c). Its records are
+ * copied and cleaned once for each class of viewers (class.c), and each viewer gets its place in
+ * the class's pool (viewer.c). Viewers that have turned off other events of the class get another
+ * copy, and so does a viewer with a mark in the batch.
  *
  * No viewer can delay this process: it writes only to pipes that do not block. Wake-ups are those
  * of a stream worker (consumer.c): by fill level while there is much data, by the first event when
@@ -51,9 +51,8 @@ typedef struct Mux {
         Rings rings;
         uint64_t *lost; /* per CPU: as the viewers know */
         uint32_t marker_id;
-        size_t subbuf_size;
-        uint64_t ring_bytes;      /* limit of what is read from a ring at once */
-        uint8_t *batch, *scratch; /* SHARE_ENTRY_MAX bytes each */
+        uint64_t ring_bytes; /* limit of what is read from a ring at once */
+        Batch batch;
         Class *classes[SHARE_VIEWERS_MAX];
         MuxViewer *viewers[SHARE_VIEWERS_MAX];
         bool is_active, is_resting;
@@ -83,34 +82,40 @@ static bool mux_is_like(const MuxViewer *viewer, const MuxViewer *other) {
                viewer->off == other->off;
 }
 
+static const EventBits *mux_get_off(const MuxViewer *viewer) {
+        return viewer->off ? &viewer->off->bits : NULL;
+}
+
+static void mux_put(const Mux *mux, unsigned number, const Piece *piece) {
+        unsigned cpu = mux->batch.cpu;
+
+        mux_viewer_put(mux->viewers[number], cpu, mux->rings.ring[cpu].last.read, piece);
+}
+
 /* A mark is copied for its own viewer only, together with the batch around it, so that the viewer
  * gets everything in order. */
-static void mux_pass_marked(Mux *mux, unsigned cpu, const Source *source, unsigned number) {
-        MuxViewer *viewer = mux->viewers[number];
+static void mux_pass_marked(const Mux *mux, unsigned number) {
+        const MuxViewer *viewer = mux->viewers[number];
         Piece piece;
 
-        class_fill(viewer->class, source, number, &piece);
-        mux_viewer_put(viewer, cpu, mux->rings.ring[cpu].last.read, &piece);
+        class_fill(viewer->class, &mux->batch, mux_get_off(viewer), number, &piece);
+        mux_put(mux, number, &piece);
         class_settle(viewer->class, &piece);
 }
 
 /* Passes the batch to this viewer and to those that get the same. */
-static void mux_pass_to(Mux *mux, unsigned first, unsigned cpu, Source source) {
+static void mux_pass_to(const Mux *mux, unsigned first) {
         const MuxViewer *one = mux->viewers[first];
         Piece piece;
 
-        source.off = one->off ? one->off->bits : NULL;
-        class_fill(one->class, &source, EXTRACT_NO_VIEWER, &piece);
+        class_fill(one->class, &mux->batch, mux_get_off(one), EXTRACT_NO_VIEWER, &piece);
         for (unsigned i = first; i < SHARE_VIEWERS_MAX; i++) {
                 if (!mux_is_like(mux->viewers[i], one))
                         continue;
                 if (piece.mark_viewers >> i & 1)
-                        mux_pass_marked(mux, cpu, &source, i);
+                        mux_pass_marked(mux, i);
                 else
-                        mux_viewer_put(mux->viewers[i],
-                                        cpu,
-                                        mux->rings.ring[cpu].last.read,
-                                        &piece);
+                        mux_put(mux, i, &piece);
         }
         class_settle(one->class, &piece);
 }
@@ -124,11 +129,10 @@ static bool mux_has_like(const Mux *mux, unsigned number) {
 }
 
 static void mux_pass(Mux *mux, unsigned cpu, size_t size) {
-        const Source source = { cpu, mux->batch, size, mux->subbuf_size, mux->scratch, NULL };
-
+        batch_index(&mux->batch, cpu, size);
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
                 if (mux_viewer_is_joined(mux->viewers[i]) && !mux_has_like(mux, i))
-                        mux_pass_to(mux, i, cpu, source);
+                        mux_pass_to(mux, i);
 }
 
 static MuxPlace mux_get_place(const Ring *ring) {
@@ -157,18 +161,18 @@ static int mux_read_ring(Mux *mux, Ring *ring, bool only_full) {
                 return r;
         mux_count_lost(mux, ring);
         uint64_t held = ring->last.read + ring->last.entries;
-        size_t n_left = only_full ? ring_count_full(ring, mux->subbuf_size)
-                                  : SIZE_MAX / mux->subbuf_size;
+        size_t n_left = only_full ? ring_count_full(ring, mux->batch.subbuf_size)
+                                  : SIZE_MAX / mux->batch.subbuf_size;
         while (n_left > 0 && bytes < mux->ring_bytes && (only_full || ring->last.read < held)) {
                 ssize_t n = ring_read(ring,
-                                mux->batch,
-                                MIN_OF(SHARE_ENTRY_MAX, n_left * mux->subbuf_size),
-                                mux->subbuf_size);
+                                mux->batch.bytes,
+                                MIN_OF(SHARE_ENTRY_MAX, n_left * mux->batch.subbuf_size),
+                                mux->batch.subbuf_size);
 
                 if (n <= 0)
                         return (int)n;
                 bytes += (uint64_t)n;
-                n_left -= ((size_t)n + mux->subbuf_size - 1) / mux->subbuf_size;
+                n_left -= ((size_t)n + mux->batch.subbuf_size - 1) / mux->batch.subbuf_size;
                 r = ring_read_statistics(ring);
                 if (r < 0)
                         return r;
@@ -228,8 +232,10 @@ static int mux_on_tick(Mux *mux) {
         bool has_found = mux->found_bytes > found || found > 0;
         mux_collect(mux);
         mux_rest(mux, !has_found);
-        mux->tick_nsec = tick_choose(
-                        mux->rings.n_cpus, mux->subbuf_size, mux->found_bytes, count * tick_nsec);
+        mux->tick_nsec = tick_choose(mux->rings.n_cpus,
+                        mux->batch.subbuf_size,
+                        mux->found_bytes,
+                        count * tick_nsec);
         mux->found_bytes = 0;
         if (!has_found)
                 mux_set_active(mux, false);
@@ -487,21 +493,20 @@ static int mux_watch(const Mux *mux, int fd, MuxSource source) {
 }
 
 static int mux_init(Mux *mux, const ControlMessage *order) {
+        size_t subbuf_size = order->share.subbuf_size;
         uint32_t n_cpus = order->share.n_cpus;
 
-        mux->subbuf_size = order->share.subbuf_size;
-        if (n_cpus == 0 || n_cpus > SHARE_CPUS_MAX || mux->subbuf_size < SHARE_BLOCK_SIZE ||
-                        SHARE_ENTRY_MAX % mux->subbuf_size != 0)
+        if (n_cpus == 0 || n_cpus > SHARE_CPUS_MAX || subbuf_size < SHARE_BLOCK_SIZE ||
+                        SHARE_ENTRY_MAX % subbuf_size != 0)
                 return -EBADMSG;
         mux->marker_id = order->share.marker_id;
-        mux->ring_bytes = order->share.buffer_bytes + 4 * mux->subbuf_size;
+        mux->ring_bytes = order->share.buffer_bytes + 4 * subbuf_size;
         mux->tick_nsec = TICK_NSEC;
-        mux->batch = malloc(SHARE_ENTRY_MAX);
-        mux->scratch = malloc(SHARE_ENTRY_MAX);
         mux->lost = calloc(n_cpus, sizeof(*mux->lost));
-        if (!mux->batch || !mux->scratch || !mux->lost)
+        if (!mux->lost)
                 return -ENOMEM;
-        int r = rings_init(&mux->rings, n_cpus, order->share.buffer_bytes / mux->subbuf_size);
+        int r = batch_init(&mux->batch, subbuf_size);
+        r = r ?: rings_init(&mux->rings, n_cpus, order->share.buffer_bytes / subbuf_size);
         if (r < 0)
                 return r;
         mux->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -536,8 +541,7 @@ static void mux_clear(Mux *mux) {
         close_cleanup(&mux->epoll_fd);
         close_cleanup(&mux->timer_fd);
         free(mux->lost);
-        free(mux->batch);
-        free(mux->scratch);
+        batch_clear(&mux->batch);
 }
 
 void mux_run(int control_fd) {

@@ -75,4 +75,8 @@ for _ in $(seq "$RUNS"); do
         fact "$cpu" "$MANY with filters, --share" "$used"
         fact "$cpu" "the reader of $MANY with filters, --share" "$mux_used"
         fact 'events lost' "$MANY with filters, --share" "$lost"
+        while read -r answer; do
+                row 'ns of the reader for an event and class, by hand' "$(printf '%s' "$answer" | jq -r .what)" \
+                        "$(of "$answer" .nsec)"
+        done < <("$BENCH/class-cost")
 done

@@ -8,6 +8,7 @@
 #include "page-builder.h"
 
 #include "consumer/mux/extract.h"
+#include "consumer/records/mask-rules.h"
 #include "interfaces/share.h"
 
 #define MARKER_ID 5
@@ -63,7 +64,7 @@ static unsigned count_wanted(const GArray *all, const ExtractChoice *choice) {
         unsigned n = 0;
 
         for (guint i = 0; i < all->len; i++)
-                n += extract_keeps(choice, get_id(&g_array_index(all, Seen, i)));
+                n += event_bits_has(&choice->keep, get_id(&g_array_index(all, Seen, i)));
         return n;
 }
 
@@ -74,7 +75,7 @@ static void assert_chosen(const GArray *all, const ExtractChoice *choice, const 
         for (guint i = 0; i < all->len; i++) {
                 const Seen *seen = &g_array_index(all, Seen, i);
 
-                if (!extract_keeps(choice, get_id(seen)) || !has_passed(choice, seen))
+                if (!event_bits_has(&choice->keep, get_id(seen)) || !has_passed(choice, seen))
                         continue;
                 g_assert_cmpuint(at, <, got->len);
                 const Seen *other = &g_array_index(got, Seen, at++);
@@ -105,22 +106,29 @@ static void fill_page(uint8_t *page, uint64_t *nsec, unsigned n_ids) {
         page_end(&builder, 0);
 }
 
+/* masks: NULL for a class without cuts. */
 static size_t extract_pages(const ExtractChoice *choice,
+                const Masks *masks,
                 uint32_t viewer,
                 const uint8_t *pages,
                 size_t n_pages,
                 uint8_t *out,
                 Extract *extract) {
+        Batch batch;
+
+        g_assert_cmpint(batch_init(&batch, PAGE_SIZE_TEST), ==, 0);
+        memcpy(batch.bytes, pages, n_pages * PAGE_SIZE_TEST);
+        batch_index(&batch, 0, n_pages * PAGE_SIZE_TEST);
         *extract = (Extract){
                 .choice = choice,
+                .masks = masks,
                 .viewer = viewer,
                 .out = out,
                 .out_size = n_pages * PAGE_SIZE_TEST,
-                .subbuf_size = PAGE_SIZE_TEST,
         };
-        for (size_t i = 0; i < n_pages; i++)
-                extract_page(extract, pages + i * PAGE_SIZE_TEST, PAGE_SIZE_TEST);
-        return extract_end(extract);
+        size_t size = extract_batch(extract, &batch);
+        batch_clear(&batch);
+        return size;
 }
 
 /* Only records of tasks below 50. */
@@ -152,14 +160,15 @@ static void test_random(void) {
                 choice->marker_id = MARKER_ID;
                 for (uint16_t i = 0; i < 8; i++)
                         if (chosen >> i & 1)
-                                extract_keep(choice, 300 + i);
+                                event_bits_add(&choice->keep, 300 + i);
                 for (uint16_t i = 0; i < 8; i++)
                         if (pick(4) == 0)
                                 filter_id(choice, 300 + i);
                 for (unsigned i = 0; i < PAGES; i++)
                         fill_page(pages + i * PAGE_SIZE_TEST, &nsec, n_ids);
                 g_autoptr(GArray) all = read_pages(pages, sizeof(pages));
-                size_t size = extract_pages(choice, EXTRACT_NO_VIEWER, pages, PAGES, out, &extract);
+                size_t size = extract_pages(
+                                choice, NULL, EXTRACT_NO_VIEWER, pages, PAGES, out, &extract);
                 g_autoptr(GArray) got = read_pages(out, size);
                 assert_chosen(all, choice, got);
                 g_assert_cmpuint(extract.n_wanted, ==, count_wanted(all, choice));
@@ -169,18 +178,64 @@ static void test_random(void) {
         }
 }
 
+static void assert_equal(const GArray *a, const GArray *b) {
+        g_assert_cmpuint(a->len, ==, b->len);
+        for (guint i = 0; i < a->len; i++) {
+                const Seen *x = &g_array_index(a, Seen, i), *y = &g_array_index(b, Seen, i);
+
+                g_assert_cmpuint(x->nsec, ==, y->nsec);
+                g_assert_true(g_bytes_equal(x->record, y->record));
+        }
+}
+
+/* A class with cuts gets what another one gets, cleaned as a stream of its own is. */
+static void test_cuts(void) {
+        _cleanup_json_ json_object *events = page_events_new();
+        g_autofree ExtractChoice *choice = g_new0(ExtractChoice, 1);
+        Masks *masks;
+
+        g_assert_cmpint(masks_new(events, false, &masks), ==, 0);
+        choice->marker_id = MARKER_ID;
+        for (uint16_t i = 0; i < 8; i++)
+                event_bits_add(&choice->keep, 300 + i);
+        filter_id(choice, EVENT_ID);
+        for (unsigned round = 0; round < 300; round++) {
+                uint8_t pages[PAGES * PAGE_SIZE_TEST], whole[PAGES * PAGE_SIZE_TEST],
+                                cut[PAGES * PAGE_SIZE_TEST];
+                uint64_t nsec = 1000000;
+                PageTally tally = {};
+                Extract extract;
+
+                for (unsigned i = 0; i < PAGES; i++)
+                        fill_page(pages + i * PAGE_SIZE_TEST, &nsec, 1 + pick(8));
+                memset(cut, DIRT, sizeof(cut));
+                size_t size = extract_pages(
+                                choice, NULL, EXTRACT_NO_VIEWER, pages, PAGES, whole, &extract);
+                for (size_t at = 0; at < size; at += PAGE_SIZE_TEST)
+                        page_clean(masks, whole + at, MIN(PAGE_SIZE_TEST, size - at), &tally);
+                g_autoptr(GArray) expected = read_pages(whole, size);
+                size = extract_pages(choice, masks, EXTRACT_NO_VIEWER, pages, PAGES, cut, &extract);
+                g_autoptr(GArray) got = read_pages(cut, size);
+                assert_equal(expected, got);
+                g_assert_cmpuint(extract.n_records, ==, got->len);
+                g_assert_cmpuint(extract.n_unknown, ==, tally.n_unknown);
+        }
+        extract_clear_choice(choice);
+        masks_free(masks);
+}
+
 static void test_whole(void) {
         g_autofree ExtractChoice *choice = g_new0(ExtractChoice, 1);
         uint8_t page[PAGE_SIZE_TEST], out[PAGE_SIZE_TEST];
         PageBuilder builder;
         Extract extract;
 
-        extract_keep(choice, 300);
+        event_bits_add(&choice->keep, 300);
         page_begin(&builder, page);
         for (unsigned i = 0; i < 40; i++)
                 page_add_record(&builder, 300, i, 8 + 4 * i);
         page_end(&builder, 0);
-        size_t size = extract_pages(choice, EXTRACT_NO_VIEWER, page, 1, out, &extract);
+        size_t size = extract_pages(choice, NULL, EXTRACT_NO_VIEWER, page, 1, out, &extract);
         g_assert_cmpuint(size, ==, page_get_used(page, sizeof(page)));
         /* The first record has its time in the header. */
         g_assert_cmpmem(out + 20, size - 20, page + 20, size - 20);
@@ -202,13 +257,15 @@ static const char *get_text(const GArray *got, guint i) {
 static void test_marks(void) {
         g_autofree ExtractChoice *choice = g_new0(ExtractChoice, 1);
         uint8_t page[PAGE_SIZE_TEST], out[PAGE_SIZE_TEST];
+        _cleanup_json_ json_object *events = page_events_new();
         char longest[300] = "\00200000003";
+        Masks *masks;
         PageBuilder builder;
         Extract extract;
 
         choice->marker_id = MARKER_ID;
-        extract_keep(choice, 300);
-        extract_keep(choice, MARKER_ID);
+        event_bits_add(&choice->keep, 300);
+        event_bits_add(&choice->keep, MARKER_ID);
         memset(longest + 9, 'x', sizeof(longest) - 10);
         page_begin(&builder, page);
         page_set_time(&builder, 1000);
@@ -222,12 +279,12 @@ static void test_marks(void) {
         page_add_record(&builder, 300, 2, 16);
         page_end(&builder, 0);
 
-        size_t size = extract_pages(choice, EXTRACT_NO_VIEWER, page, 1, out, &extract);
+        size_t size = extract_pages(choice, NULL, EXTRACT_NO_VIEWER, page, 1, out, &extract);
         g_autoptr(GArray) others = read_pages(out, size);
         g_assert_cmpuint(others->len, ==, 2);
         g_assert_cmpuint(extract.mark_viewers, ==, UINT64_C(1) << 3 | UINT64_C(1) << 63);
 
-        size = extract_pages(choice, 3, page, 1, out, &extract);
+        size = extract_pages(choice, NULL, 3, page, 1, out, &extract);
         g_autoptr(GArray) own = read_pages(out, size);
         g_assert_cmpuint(own->len, ==, 4);
         g_assert_cmpstr(get_text(own, 1), ==, "for three");
@@ -235,13 +292,24 @@ static void test_marks(void) {
         g_autoptr(GArray) all = read_pages(page, sizeof(page));
         g_assert_cmpuint(g_array_index(own, Seen, 3).nsec, ==, g_array_index(all, Seen, 7).nsec);
         g_assert_cmpuint(extract.mark_viewers, ==, UINT64_C(1) << 63);
+
+        /* A class that has cuts, but none for marks, gets no mark. */
+        g_assert_cmpint(masks_new(events, false, &masks), ==, 0);
+        size = extract_pages(choice, masks, 3, page, 1, out, &extract);
+        g_autoptr(GArray) cut = read_pages(out, size);
+        g_assert_cmpuint(cut->len, ==, 2);
+        g_assert_cmpuint(extract.n_unknown, ==, 2);
+        masks_free(masks);
 }
 
 /* Whatever the bytes are, nothing is written beyond the result, and the result can be walked. */
 static void test_hostile(void) {
+        _cleanup_json_ json_object *events = page_events_new();
         g_autofree ExtractChoice *choice = g_new0(ExtractChoice, 1);
+        Masks *masks;
 
-        memset(choice->keep, 0x5a, sizeof(choice->keep));
+        g_assert_cmpint(masks_new(events, false, &masks), ==, 0);
+        memset(&choice->keep, 0x5a, sizeof(choice->keep));
         choice->marker_id = 9;
         for (unsigned round = 0; round < 3000; round++) {
                 uint8_t pages[PAGES * PAGE_SIZE_TEST], out[PAGES * PAGE_SIZE_TEST + 64];
@@ -253,15 +321,18 @@ static void test_hostile(void) {
                 for (unsigned n = pick(200); n > 0; n--)
                         pages[pick(sizeof(pages))] = (uint8_t)pick(256);
                 memset(out + sizeof(pages), DIRT, 64);
-                size_t size = extract_pages(choice, 3, pages, PAGES, out, &extract);
+                size_t size = extract_pages(
+                                choice, round % 2 ? masks : NULL, 3, pages, PAGES, out, &extract);
                 g_assert_cmpuint(size, <=, sizeof(pages));
                 for (unsigned i = 0; i < 64; i++)
                         g_assert_cmpuint(out[sizeof(pages) + i], ==, DIRT);
                 g_autoptr(GArray) got = read_pages(out, size);
                 for (guint i = 0; i < got->len; i++)
-                        g_assert_true(extract_keeps(choice, get_id(&g_array_index(got, Seen, i))) ||
+                        g_assert_true(event_bits_has(&choice->keep,
+                                                      get_id(&g_array_index(got, Seen, i))) ||
                                         get_id(&g_array_index(got, Seen, i)) == 9);
         }
+        masks_free(masks);
 }
 
 /* A record that the kernel's filter has discarded is padding between two records of the class. */
@@ -280,8 +351,8 @@ static void test_padding(void) {
         builder.at += sizeof(secret);
         page_add_record(&builder, 300, 2, 16);
         page_end(&builder, 0);
-        extract_keep(&choice, 300);
-        size_t size = extract_pages(&choice, EXTRACT_NO_VIEWER, page, 1, out, &extract);
+        event_bits_add(&choice.keep, 300);
+        size_t size = extract_pages(&choice, NULL, EXTRACT_NO_VIEWER, page, 1, out, &extract);
         g_assert_cmpuint(extract.n_records, ==, 2);
         g_assert_null(memmem(out, size, secret, sizeof(secret)));
         g_autoptr(GArray) all = read_pages(page, PAGE_SIZE_TEST);
@@ -292,6 +363,7 @@ static void test_padding(void) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/extract/random", test_random);
+        g_test_add_func("/extract/cuts", test_cuts);
         g_test_add_func("/extract/padding", test_padding);
         g_test_add_func("/extract/whole", test_whole);
         g_test_add_func("/extract/marks", test_marks);

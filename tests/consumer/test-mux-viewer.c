@@ -24,6 +24,7 @@
 typedef struct Rig {
         Class *class;
         MuxViewer *viewer;
+        Batch batch;
         View view;
         int entries, finished, pool, memory; /* as the daemon keeps them */
 } Rig;
@@ -56,6 +57,7 @@ static void rig_init(Rig *rig) {
         g_assert_no_errno(pipe2(finished, O_NONBLOCK | O_CLOEXEC));
         rig->entries = entries[1];
         rig->finished = finished[0];
+        g_assert_cmpint(batch_init(&rig->batch, PAGE_SIZE_TEST), ==, 0);
         g_assert_cmpint(rig_open(rig), ==, 0);
         int fds[SHARE_VIEW_FDS] = { entries[0], finished[1], rig->pool, rig->memory };
         g_assert_cmpint(view_open(&rig->view, N_CPUS, fds), ==, 0);
@@ -64,25 +66,27 @@ static void rig_init(Rig *rig) {
 static void rig_clear(Rig *rig) {
         rig_close(rig);
         view_close(&rig->view);
+        batch_clear(&rig->batch);
         close(rig->entries);
         close(rig->finished);
         close(rig->pool);
         close(rig->memory);
 }
 
-/* One sub-buffer with one record, whose last bytes are the number. */
-static void put_page(Rig *rig, uint32_t number) {
-        uint8_t page[PAGE_SIZE_TEST], scratch[PAGE_SIZE_TEST];
+/* One sub-buffer with one record of 2000 bytes, whose last bytes are the number. */
+static void rig_fill_batch(Rig *rig, uint32_t number) {
         PageBuilder builder;
+
+        page_begin(&builder, rig->batch.bytes);
+        memcpy(page_add_record(&builder, EVENT_ID, 1, 2000) + 1996, &number, sizeof(number));
+        batch_index(&rig->batch, 1, page_end(&builder, 0));
+}
+
+static void put_page(Rig *rig, uint32_t number) {
         Piece piece;
 
-        page_begin(&builder, page);
-        memcpy(page_add_record(&builder, EVENT_ID, 1, 2000) + 1996, &number, sizeof(number));
-        page_end(&builder, 0);
-        const Source source = {
-                0, page, page_get_used(page, sizeof(page)), PAGE_SIZE_TEST, scratch
-        };
-        class_fill(rig->class, &source, EXTRACT_NO_VIEWER, &piece);
+        rig_fill_batch(rig, number);
+        class_fill(rig->class, &rig->batch, NULL, EXTRACT_NO_VIEWER, &piece);
         mux_viewer_put(rig->viewer, 1, number + 1, &piece);
         class_settle(rig->class, &piece);
 }
@@ -203,23 +207,16 @@ static void test_next_worker(void) {
 
 /* What a viewer has turned off is left out for it, and only for it. */
 static void test_off(void) {
-        const uint32_t ids[] = { EVENT_ID, EXTRACT_IDS - 1 }, wrong = EXTRACT_IDS;
+        const uint32_t ids[] = { EVENT_ID, EVENT_IDS - 1 }, wrong = EVENT_IDS;
         _cleanup_close_ int fd = fd_memfd_sealed("off", ids, sizeof(ids));
         _cleanup_close_ int wrong_fd = fd_memfd_sealed("off", &wrong, sizeof(wrong));
-        uint8_t page[PAGE_SIZE_TEST], scratch[PAGE_SIZE_TEST];
         EventSet *set = NULL, *same = NULL;
-        PageBuilder builder;
         Piece piece;
         Rig rig;
 
         rig_init(&rig);
-        page_begin(&builder, page);
-        page_add_record(&builder, EVENT_ID, 1, 16);
-        page_end(&builder, 0);
-        Source source = {
-                0, page, page_get_used(page, sizeof(page)), PAGE_SIZE_TEST, scratch, NULL
-        };
-        class_fill(rig.class, &source, EXTRACT_NO_VIEWER, &piece);
+        rig_fill_batch(&rig, 1);
+        class_fill(rig.class, &rig.batch, NULL, EXTRACT_NO_VIEWER, &piece);
         g_assert_cmpuint(piece.n_records, ==, 1);
         class_settle(rig.class, &piece);
         g_assert_cmpint(event_set_read(wrong_fd, &set), ==, -EBADMSG);
@@ -228,8 +225,7 @@ static void test_off(void) {
         g_assert_cmpint(event_set_read(fd, &same), ==, 0);
         g_assert_true(event_set_is_same(set, same));
         g_assert_false(event_set_is_same(set, NULL));
-        source.off = set->bits;
-        class_fill(rig.class, &source, EXTRACT_NO_VIEWER, &piece);
+        class_fill(rig.class, &rig.batch, &set->bits, EXTRACT_NO_VIEWER, &piece);
         g_assert_cmpuint(piece.n_records, ==, 0);
         class_settle(rig.class, &piece);
         event_set_drop(set);

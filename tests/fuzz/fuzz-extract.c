@@ -28,36 +28,36 @@ static bool is_chosen(const uint8_t *record, size_t size, uint64_t nsec, void *u
         uint16_t id;
 
         memcpy(&id, record, sizeof(id));
-        fuzz_check(extract_keeps(userdata, id));
+        fuzz_check(event_bits_has(&((const ExtractChoice *)userdata)->keep, id));
         return true;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         static ExtractChoice choice;
-        uint8_t pages[PAGES * SIZE], out[PAGES * SIZE + 64];
-        Extract extract;
+        static Batch batch;
+        uint8_t out[PAGES * SIZE + 64];
 
         choice.marker_id = 5;
-        extract_keep(&choice, 5);
-        extract_keep(&choice, 300);
-        memset(pages, DIRT, sizeof(pages));
+        event_bits_add(&choice.keep, 5);
+        event_bits_add(&choice.keep, 300);
+        if (!batch.bytes && batch_init(&batch, SIZE) < 0)
+                return 0;
+        memset(batch.bytes, DIRT, PAGES * SIZE);
         for (size_t i = 0; i < PAGES; i++) {
                 size_t from = size * i / PAGES, n = MIN_OF(size / PAGES, (size_t)SIZE);
 
                 if (n > 0)
-                        memcpy(pages + i * SIZE, data + from, n);
+                        memcpy(batch.bytes + i * SIZE, data + from, n);
         }
         memset(out + PAGES * SIZE, DIRT, 64);
-        extract = (Extract){
+        Extract extract = {
                 .choice = &choice,
                 .viewer = size % 2 ? 3 : EXTRACT_NO_VIEWER,
                 .out = out,
                 .out_size = PAGES * SIZE,
-                .subbuf_size = SIZE,
         };
-        for (size_t i = 0; i < PAGES; i++)
-                extract_page(&extract, pages + i * SIZE, SIZE);
-        size_t used = extract_end(&extract);
+        batch_index(&batch, 0, PAGES * SIZE);
+        size_t used = extract_batch(&extract, &batch);
         fuzz_check(used <= PAGES * SIZE);
         for (size_t i = 0; i < 64; i++)
                 fuzz_check(out[PAGES * SIZE + i] == DIRT);

@@ -15,7 +15,7 @@
 
 /* The events of a class by their ids. */
 typedef struct EventIndex {
-        json_object *by_id[EXTRACT_IDS];
+        json_object *by_id[EVENT_IDS];
 } EventIndex;
 
 static int get_id(json_object *object, uint16_t *ret) {
@@ -24,7 +24,7 @@ static int get_id(json_object *object, uint16_t *ret) {
                                                                 : -1;
 
         *ret = (uint16_t)id;
-        return id < 0 || id >= EXTRACT_IDS ? -EBADMSG : 0;
+        return id < 0 || id >= EVENT_IDS ? -EBADMSG : 0;
 }
 
 static int index_events(EventIndex *index, ExtractChoice *choice, json_object *events) {
@@ -36,7 +36,7 @@ static int index_events(EventIndex *index, ExtractChoice *choice, json_object *e
                 int r = get_id(event, &id);
                 if (r < 0)
                         return r;
-                extract_keep(choice, id);
+                event_bits_add(&choice->keep, id);
                 index->by_id[id] = event;
         }
         return 0;
@@ -115,69 +115,40 @@ static uint32_t count_blocks(size_t size) {
 }
 
 /* Returns the size that the result has at most. */
-static size_t get_full_size(const Source *source) {
-        size_t n = (source->size + source->subbuf_size - 1) / source->subbuf_size;
+static size_t get_full_size(const Batch *batch) {
+        size_t n = (batch->size + batch->subbuf_size - 1) / batch->subbuf_size;
 
-        return n * source->subbuf_size;
+        return n * batch->subbuf_size;
 }
 
-static Extract class_extract(const Class *class,
-                const Source *source,
+void class_fill(Class *class,
+                const Batch *batch,
+                const EventBits *off,
                 uint32_t viewer,
-                uint8_t *out) {
+                Piece *ret) {
+        size_t full_size = get_full_size(batch);
+        uint32_t block;
+        bool is_lost = blocks_take(&class->blocks, count_blocks(full_size), &block) < 0;
+        uint8_t *bytes = is_lost ? NULL : blocks_get(&class->blocks, block);
         Extract extract = {
                 .choice = &class->choice,
-                .off = source->off,
+                .masks = defence_is_on("share-cuts") ? class->masks : NULL,
+                .off = off,
                 .viewer = viewer,
-                .cpu = source->cpu,
-                .out = out,
-                .out_size = get_full_size(source),
-                .subbuf_size = source->subbuf_size,
+                .out = bytes,
+                .out_size = full_size,
         };
-
-        for (size_t at = 0; at < source->size; at += source->subbuf_size)
-                extract_page(&extract,
-                                source->bytes + at,
-                                MIN_OF(source->subbuf_size, source->size - at));
-        return extract;
-}
-
-static void class_clean(const Class *class, const Source *source, size_t size, Piece *piece) {
-        PageTally tally = { .n_unparsed = piece->n_unparsed };
-
-        for (size_t at = 0; class->masks && defence_is_on("share-cuts") && at < size;
-                        at += source->subbuf_size)
-                page_clean(class->masks,
-                                source->scratch + at,
-                                MIN_OF(source->subbuf_size, size - at),
-                                &tally);
-        piece->n_unparsed = tally.n_unparsed;
-        piece->n_unknown = tally.n_unknown;
-        piece->n_records -= (uint32_t)tally.n_unknown;
-}
-
-void class_fill(Class *class, const Source *source, uint32_t viewer, Piece *ret) {
-        uint32_t block;
-        bool is_lost = blocks_take(&class->blocks, count_blocks(get_full_size(source)), &block) < 0;
-        uint8_t *bytes = is_lost ? NULL : blocks_get(&class->blocks, block);
-        /* What must be cleaned is put into the pool after that, because the viewers see the pool.
-         */
-        bool is_direct = !is_lost && !class->masks;
-        Extract extract = class_extract(class, source, viewer, is_direct ? bytes : source->scratch);
-        size_t size = extract_end(&extract);
+        size_t size = extract_batch(&extract, batch);
         *ret = (Piece){
                 .n_records = extract.n_records,
                 .n_wanted = extract.n_wanted,
                 .mark_viewers = extract.mark_viewers,
-                .n_unparsed = extract.n_unparsed,
                 .is_lost = is_lost,
+                .n_unparsed = extract.n_unparsed,
+                .n_unknown = extract.n_unknown,
         };
         if (is_lost)
                 return;
-        if (!is_direct) {
-                class_clean(class, source, size, ret);
-                memcpy(bytes, source->scratch, size);
-        }
         uint32_t n_blocks = count_blocks(size);
         memset(bytes + size, 0, (size_t)n_blocks * SHARE_BLOCK_SIZE - size);
         blocks_trim(&class->blocks, block, n_blocks);

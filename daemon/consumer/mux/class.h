@@ -3,7 +3,6 @@
 
 #include "consumer/mux/blocks.h"
 #include "consumer/mux/extract.h"
-#include "consumer/records/page.h"
 
 /* Viewers that get the same records with the same cuts. */
 typedef struct Class {
@@ -14,22 +13,12 @@ typedef struct Class {
         unsigned n_viewers;
 } Class;
 
-/* The sub-buffers of one CPU, as they were read, and what is taken of them. */
-typedef struct Source {
-        unsigned cpu;
-        const uint8_t *bytes;
-        size_t size; /* the last sub-buffer may end after its records */
-        size_t subbuf_size;
-        uint8_t *scratch;   /* room for as many whole sub-buffers, which no viewer sees */
-        const uint8_t *off; /* a bit for each event id that is left out; NULL: none is */
-} Source;
-
-/* A piece of the class's pool with the records of a source. */
+/* A piece of the class's pool with the records of a batch. */
 typedef struct Piece {
         uint32_t block;
         uint32_t size; /* bytes; 0: there is no record and no piece */
         uint32_t n_records;
-        uint32_t n_wanted;     /* of the source, before the filters of the class */
+        uint32_t n_wanted;     /* of the batch, before the filters of the class */
         uint64_t mark_viewers; /* viewers whose marks were left out */
         bool is_lost;          /* the pool is full: the records were only counted */
         uint64_t n_unparsed;   /* sub-buffers that were cut where they could not be parsed */
@@ -48,8 +37,12 @@ typedef struct ClassSetup {
 int class_new(const ClassSetup *setup, int blocks_fd, Class **ret);
 Class *class_free(Class *class);
 DEFINE_CLEANUP(Class, class_free);
-/* Copies and cleans the records of the class, with the marks of one viewer. The piece has no users:
- * the caller must call class_settle(). */
-void class_fill(Class *class, const Source *source, uint32_t viewer, Piece *ret);
+/* Copies and cleans the records of the class, with the marks of one viewer. off: events that are
+ * left out, or NULL. The piece has no users: the caller must call class_settle(). */
+void class_fill(Class *class,
+                const Batch *batch,
+                const EventBits *off,
+                uint32_t viewer,
+                Piece *ret);
 /* Frees the piece if no viewer holds it. */
 void class_settle(Class *class, const Piece *piece);

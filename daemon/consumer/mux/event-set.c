@@ -20,16 +20,16 @@ int event_set_read(int fd, EventSet **ret) {
         if (!set)
                 return -ENOMEM;
         set->n_users = 1;
-        int r = fd_read_all(fd, EXTRACT_IDS * sizeof(uint32_t), &bytes, &size);
+        int r = fd_read_all(fd, EVENT_IDS * sizeof(uint32_t), &bytes, &size);
         if (r < 0)
                 return r;
         for (size_t at = 0; at + sizeof(uint32_t) <= size; at += sizeof(uint32_t)) {
                 uint32_t id;
 
                 memcpy(&id, bytes + at, sizeof(id));
-                if (id >= EXTRACT_IDS)
+                if (id >= EVENT_IDS)
                         return -EBADMSG;
-                set->bits[id / 8] |= (uint8_t)(1U << (id % 8));
+                event_bits_add(&set->bits, (uint16_t)id);
         }
         *ret = TAKE_PTR(set);
         return 0;
@@ -48,5 +48,5 @@ EventSet *event_set_drop(EventSet *set) {
 }
 
 bool event_set_is_same(const EventSet *a, const EventSet *b) {
-        return a == b || (a && b && memcmp(a->bits, b->bits, sizeof(a->bits)) == 0);
+        return a == b || (a && b && memcmp(&a->bits, &b->bits, sizeof(a->bits)) == 0);
 }

@@ -4,14 +4,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "consumer/mux/extract.h"
+#include "consumer/mux/event-bits.h"
 #include "interfaces/cleanup.h"
 
 /* The events that viewers of a class do not want now. Viewers with equal sets use the same object.
  */
 typedef struct EventSet {
         unsigned n_users;
-        uint8_t bits[EXTRACT_IDS / 8]; /* a bit for each event id */
+        EventBits bits;
 } EventSet;
 
 /* fd: an array of uint32_t, as in EVENTS (control.h). The set has one user. Fails with -EBADMSG or

@@ -58,6 +58,17 @@ static inline void mask_clean_plain(const Masks *masks, const Mask *mask, uint8_
                 mask_clean(masks, mask, record, mask->plain_size);
 }
 
+/* The same, for a record of any size. */
+static inline void mask_clean_record(const Masks *masks,
+                const Mask *mask,
+                uint8_t *record,
+                size_t size) {
+        if (size == mask->plain_size)
+                mask_clean_plain(masks, mask, record);
+        else if (size != mask->whole_size)
+                mask_clean(masks, mask, record, size);
+}
+
 /* The tasks that records name. The caller fills in what it knows: a task that is, or is not, a
  * member for as long as this struct is used. For other tasks is_member() is called, and it may add
  * the task. */

@@ -113,13 +113,6 @@ static inline void tally_pid(PageTally *tally, uint32_t pid) {
                 tally->pids[pid / 8] |= bit;
 }
 
-static inline void clean_record(const Masks *masks, const Mask *mask, const Record *record) {
-        if (record->size == mask->plain_size)
-                mask_clean_plain(masks, mask, record->body);
-        else if (record->size != mask->whole_size)
-                mask_clean(masks, mask, record->body, record->size);
-}
-
 void page_clean(const Masks *masks, uint8_t *page, size_t size, PageTally *tally) {
         Walk walk = page_walk_begin(page, size, true);
         Record record;
@@ -130,7 +123,7 @@ void page_clean(const Masks *masks, uint8_t *page, size_t size, PageTally *tally
                 if (mask) {
                         if (tally->pids && record.size >= COMMON_SIZE)
                                 tally_pid(tally, page_get_u32(record.body + 4));
-                        clean_record(masks, mask, &record);
+                        mask_clean_record(masks, mask, record.body, record.size);
                 } else {
                         drop_record(&walk, &record);
                         tally->n_unknown++;
@@ -278,7 +271,7 @@ int page_scan(const PageJudge *judge,
                 ret->has_others |= mask->has_members;
                 ret->has_shared |= mask->also_of != 0;
                 ret->has_pairs |= mask->start_offset != 0;
-                clean_record(judge->masks, mask, &record);
+                mask_clean_record(judge->masks, mask, record.body, record.size);
         }
         ret->last_nsec = walk.nsec;
         ret->has_interrupts = flags != 0;
