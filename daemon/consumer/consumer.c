@@ -151,7 +151,7 @@ static void set_active(Consumer *c, bool active) {
                 c->pump.found_bytes = 0;
                 consumer_choose_tick(c, 0);
         }
-        if (rings_set_active(&c->pump.rings, active) < 0)
+        if (!c->pump.view.is_open && rings_set_active(&c->pump.rings, active) < 0)
                 active = true; /* then only the timer reads the data */
         c->is_active = active;
         c->is_resting = false;
@@ -640,7 +640,11 @@ static int consumer_on_tick(Consumer *c) {
         return 0;
 }
 
+/* The reader of the shared instance decides when there is enough data. Only the files of a spool
+ * need ticks meanwhile. */
 static int on_entries(Consumer *c) {
+        if (c->queue.spool && !c->is_active)
+                set_active(c, true);
         int r = drain_rings(c, PUMP_HELD);
 
         if (c->pump.view.is_over) /* else the end of the pipe would wake this process for ever */

@@ -111,9 +111,7 @@ static void count_members(Pump *pump) {
         pump->fence.hold.judge.names = counts_get_names(pump->counts);
 }
 
-static size_t choose_batch_size(const ControlMessage *setup) {
-        if (setup->setup.shared)
-                return SHARE_ENTRY_MAX;
+static size_t choose_frame_size(const ControlMessage *setup) {
         bool is_large = setup->setup.compressed && setup->setup.sink != CONTROL_SINK_SPOOL;
         size_t size = is_large ? PACKED_BATCH_SIZE : BATCH_SIZE;
 
@@ -121,6 +119,10 @@ static size_t choose_batch_size(const ControlMessage *setup) {
                         setup->setup.snapshot == CONTROL_SNAPSHOT_NONE
                                         ? (size_t)setup->setup.subbuf_size
                                         : 2 * (size_t)setup->setup.subbuf_size);
+}
+
+static size_t choose_batch_size(const ControlMessage *setup) {
+        return setup->setup.shared ? SHARE_ENTRY_MAX : choose_frame_size(setup);
 }
 
 int pump_init(Pump *pump,
@@ -137,6 +139,7 @@ int pump_init(Pump *pump,
         pump->watchdog = watchdog;
         pump->subbuf_size = subbuf_size;
         pump->batch_size = choose_batch_size(setup);
+        pump->frame_size = choose_frame_size(setup);
         /* The kernel rounds up, and has sub-buffers besides those of the ring. */
         pump->ring_bytes = setup->setup.buffer_bytes + 4 * pump->subbuf_size;
         pump->window.buffer_bytes = setup->setup.buffer_bytes;
@@ -345,6 +348,27 @@ static void pump_take_entry(Pump *pump, const ShareEntry *entry, HoldData *data)
                 data->n_records = pump_count_records(pump, data->bytes, data->size);
 }
 
+/* A file of a spool has no room for a frame as large as an entry. */
+static int put_frames(Pump *pump, const HoldData *data) {
+        int r = 0;
+
+        if (pump->queue->spool == NULL || data->size <= pump->frame_size)
+                return MIN_OF(pump_put_data(data, pump), 0);
+        for (size_t at = 0; r == 0 && at < data->size; at += pump->frame_size) {
+                HoldData part = {
+                        .cpu = data->cpu,
+                        .bytes = data->bytes + at,
+                        .size = MIN_OF(pump->frame_size, data->size - at),
+                        .lost = at == 0 ? data->lost : 0,
+                };
+
+                if (pump_is_packing(pump))
+                        part.n_records = pump_count_records(pump, part.bytes, part.size);
+                r = MIN_OF(pump_put_data(&part, pump), 0);
+        }
+        return r;
+}
+
 static int put_entry(Pump *pump, const ShareEntry *entry) {
         const uint8_t *bytes = view_get(&pump->view, entry, pump->batch_size);
 
@@ -364,7 +388,7 @@ static int put_entry(Pump *pump, const ShareEntry *entry) {
         data.lost = ring_take_known_lost(ring);
         pump->found_any = true;
         pump->found_bytes += data.size;
-        return MIN_OF(pump_put_data(&data, pump), 0);
+        return put_frames(pump, &data);
 }
 
 #define ENTRIES_MAX 4 /* at a time: their data may have to be kept in memory */

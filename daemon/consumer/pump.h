@@ -33,8 +33,9 @@ typedef struct Pump {
         json_object *counts_plan; /* until pump_init() */
         Counts *counts;           /* NULL: the stream counts nothing */
         bool is_muted;            /* the stream has no reader: its records are only counted */
-        size_t subbuf_size, batch_size;
-        uint64_t ring_bytes; /* limit of what is read from a ring at once */
+        size_t subbuf_size, batch_size; /* batch: what is read at once */
+        size_t frame_size;              /* of data, in a file of a spool; at most a batch */
+        uint64_t ring_bytes;            /* limit of what is read from a ring at once */
         uint8_t *batch;
         Packer packer;
         bool is_behind; /* a ring was half full: data is not compressed, which might lose events */

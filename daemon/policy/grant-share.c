@@ -29,6 +29,5 @@ const char *grant_find_exclusive(const Spec *spec, const Grant *grant) {
                : spec->stacktrace                           ? "stacktrace"
                : spec->tracer                               ? "tracer"
                : spec->instance                             ? "instance"
-               : spec->spool.is_on                          ? "spool"
                                                             : NULL;
 }
