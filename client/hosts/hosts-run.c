@@ -232,7 +232,7 @@ static void run_on_room(void *userdata) {
 static int run_start_machine(RunMachine *machine, Reason *reason) {
         static const NearLinkHandlers handlers = { run_on_packet, run_on_notice, run_on_change };
         const Context *context = machine->run->context;
-        Hello hello = hello_make();
+        Hello hello = hello_make(context->verb->far_protocol);
         int r;
 
         /* Whoever reads lines as they come wants them as on one machine. */

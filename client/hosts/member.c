@@ -366,7 +366,7 @@ static int member_connect(Member *member, Reason *reason) {
         static const NearLinkHandlers handlers = {
                 member_on_packet, member_on_notice, member_on_link_change
         };
-        Hello hello = hello_make();
+        Hello hello = hello_make(0);
         int r = near_link_new(member->group->event,
                         member->host,
                         &member->group->mask,

@@ -283,7 +283,8 @@ static _Noreturn void far_run_child(Far *far, const int fds[static FAR_FDS], pid
         FarEnd end = { .stream_fd = fds[3] >= 0 ? 3 : -1,
                 .discard_fd = fds[3] >= 0 ? 4 : -1,
                 .gate_fd = fds[5] >= 0 ? 5 : -1,
-                .is_terminal = far->there.is_terminal };
+                .is_terminal = far->there.is_terminal,
+                .draws = far->there.draws };
         Context context = { .legend = true, .far = &end };
         int moved[FAR_FDS], last = 2;
         sigset_t mask;
@@ -408,7 +409,7 @@ static bool far_take_word(Far *far, const Packet *packet) {
 }
 
 static void far_take_hello(Far *far, const Packet *packet) {
-        Hello here = hello_make();
+        Hello here = hello_make(0);
         _cleanup_free_ char *text = hello_to_text(&here);
         Reason reason = {};
 
@@ -417,7 +418,7 @@ static void far_take_hello(Far *far, const Packet *packet) {
         if (hello_parse((const char *)packet->data, packet->size, &far->there, &reason) != 0)
                 far_refuse(far, reason.text);
         /* The near side compares the two hellos and says which one is too old. */
-        else if (!hello_is_spoken(&far->there))
+        else if (!hello_is_spoken(&here, &far->there))
                 far_refuse(far, "no protocol that both sides speak");
 }
 

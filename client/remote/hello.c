@@ -2,7 +2,9 @@
 /* The first packet of each side of -H: which protocols and which ktracectl it is, and from the near
  * side what the verb must know about its output. Two sides understand each other when the ranges
  * of their protocols overlap; they use the newest that both speak. So an older and a newer side
- * work together, and the one that is too old can be named. Does no I/O. */
+ * work together, and the one that is too old can be named. A verb that older far sides do not run
+ * needs a newer protocol: 2 has the clocks and starts of recordings, 3 the verbs top, verify and
+ * metrics. Does no I/O. */
 
 #include "remote/hello.h"
 
@@ -10,8 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-Hello hello_make(void) {
-        Hello hello = { .protocol = HELLO_PROTOCOL, .oldest = HELLO_OLDEST };
+Hello hello_make(uint32_t needed) {
+        Hello hello = { .protocol = HELLO_PROTOCOL,
+                .oldest = MAX_OF(needed, (uint32_t)HELLO_OLDEST) };
 
         (void)snprintf(hello.version, sizeof(hello.version), "%s", KT_VERSION);
         return hello;
@@ -42,6 +45,9 @@ char *hello_to_text(const Hello *hello) {
                         json_object_object_add(object,
                                         "compares",
                                         json_object_new_boolean(hello->compares)) < 0 ||
+                        json_object_object_add(object,
+                                        "draws",
+                                        json_object_new_boolean(hello->draws)) < 0 ||
                         json_object_object_add(object,
                                         "columns",
                                         json_object_new_uint64(hello->columns)) < 0)
@@ -110,6 +116,7 @@ int hello_parse(const char *text, size_t size, Hello *ret, Reason *reason) {
         r = r ?: hello_read_flag(object, "terminal", &hello.is_terminal, reason);
         r = r ?: hello_read_flag(object, "waits", &hello.waits, reason);
         r = r ?: hello_read_flag(object, "compares", &hello.compares, reason);
+        r = r ?: hello_read_flag(object, "draws", &hello.draws, reason);
         r = r ?: hello_read_number(object, "columns", HELLO_COLUMNS_MAX, &hello.columns, reason);
         if (r == 0 && (hello.oldest == 0 || hello.protocol < hello.oldest))
                 r = reason_set(reason, KT_E_INVALID_SPEC, "hello: no range of protocols");
@@ -118,18 +125,18 @@ int hello_parse(const char *text, size_t size, Hello *ret, Reason *reason) {
         return r;
 }
 
-bool hello_is_spoken(const Hello *other) {
-        return other->protocol >= HELLO_OLDEST && other->oldest <= HELLO_PROTOCOL;
+bool hello_is_spoken(const Hello *here, const Hello *there) {
+        return there->protocol >= here->oldest && there->oldest <= here->protocol;
 }
 
 bool hello_can_wait(const Hello *other) {
         return other->protocol >= 2;
 }
 
-int hello_check_there(const Hello *there, Reason *reason) {
-        bool is_old = there->protocol < HELLO_OLDEST;
+int hello_check_there(const Hello *here, const Hello *there, Reason *reason) {
+        bool is_old = there->protocol < here->oldest;
 
-        if (hello_is_spoken(there))
+        if (hello_is_spoken(here, there))
                 return 0;
         return reason_set(reason,
                         KT_E_FAILED,

@@ -27,7 +27,7 @@ struct NearLink {
         Ssh ssh;
         Carrier *carrier;
         sd_event_source *timer, *ssh_errors;
-        Hello there;
+        Hello here, there;
         NearLinkHandlers handlers;
         void *userdata;
         uint64_t seen_usec;
@@ -64,7 +64,7 @@ static void near_link_take_hello(NearLink *link, const Packet *packet) {
         int r = hello_parse((const char *)packet->data, packet->size, &link->there, &reason);
 
         link->has_hello = true;
-        r = r ?: hello_check_there(&link->there, &reason);
+        r = r ?: hello_check_there(&link->here, &link->there, &reason);
         if (r != 0)
                 near_link_refuse(link, reason.text[0] ? reason.text : strerror(-r));
 }
@@ -248,6 +248,7 @@ void near_link_close(NearLink *link) {
 int near_link_send_hello(NearLink *link, const Hello *hello) {
         _cleanup_free_ char *text = hello_to_text(hello);
 
+        link->here = *hello;
         return text ? near_link_send(link, PACKET_HELLO, text, strlen(text)) : -ENOMEM;
 }
 

@@ -377,7 +377,7 @@ static uint32_t near_get_columns(void) {
 
 static int near_send_command(Near *near, Reason *reason) {
         const Context *context = near->options->context;
-        Hello hello = hello_make();
+        Hello hello = hello_make(context->verb->far_protocol);
         int r;
 
         hello.wants_stream = near->options->output;

@@ -23,6 +23,8 @@ typedef struct FarEnd {
         int discard_fd; /* an eventfd: written when the stream must not be kept; -1: none */
         int gate_fd;    /* a recording waits there for its start, see recording/gate.h; -1: none */
         bool is_terminal; /* the near side prints on a terminal */
+        bool draws; /* it shows a screen of its own, and sends orders on standard input: top-run.c
+                     */
 } FarEnd;
 
 /* The values of the options that all verbs share. */
@@ -70,10 +72,11 @@ struct Verb {
         bool manages; /* with --administrator also sessions of other users */
         /* With -H: it writes its output itself, and calls near.h for the rest. */
         bool carries;
-        bool traces;         /* it makes a session of processes: with -M of those of a container */
-        bool carries_many;   /* also with several machines */
-        bool is_endless;     /* it prints until ^C: lines of several machines are not sorted */
-        const char *at_home; /* why it refuses -H, and what to do instead; NULL: it does not */
+        bool traces;       /* it makes a session of processes: with -M of those of a container */
+        bool carries_many; /* also with several machines */
+        bool is_endless;   /* it prints until ^C: lines of several machines are not sorted */
+        uint32_t far_protocol; /* with -H: the oldest far side that runs it, see hello.c; 0: any */
+        const char *at_home;   /* why it refuses -H, and what to do instead; NULL: it does not */
         /* argv[0] is the verb's name. Returns the exit status. */
         int (*run)(Context *context, int argc, char **argv);
 };

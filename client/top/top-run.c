@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Runs `top`: a session with a stream, and a loop that counts its records, takes keys and draws.
- * Read top_run() first: it contains the steps in order. The event loop is that of watch.h. Each
- * refresh is one write. If the terminal does not accept it, the refresh is left out, and its
- * numbers are part of the next one: the stream is read on. Owns the session, the stream and the
- * terminal's state. */
+/* Runs `top` on this machine: a session with a stream, and a loop that counts its records and
+ * refreshes the screen (top-screen.h). Read top_run() first: it contains the steps in order. The
+ * event loop is that of watch.h. While the terminal does not accept a refresh, it is left out, and
+ * its numbers are part of the next one: the stream is read on.
+ *
+ * On the far side of -H, for a screen on the near side, each refresh is an object of JSON, the
+ * first one at once. A line of standard input is an interval in microseconds: it counts from now
+ * on, and asks for a refresh now. Owns the session and the stream. */
 
 #include "top/top-run.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <langinfo.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,10 +23,7 @@
 #include "recording/watch.h"
 #include "spec/caret.h"
 #include "terminal/message.h"
-#include "terminal/table.h"
-#include "top/top-frame.h"
-#include "top/top-keys.h"
-#include "top/top-terminal.h"
+#include "top/top-screen.h"
 #include "trace/live-trace.h"
 
 #define READ_SIZE  ((size_t)64 * 1024)
@@ -49,16 +46,13 @@ typedef struct Top {
         bool is_mono;    /* the trace's clock is CLOCK_MONOTONIC */
         uint64_t newest; /* time of the newest record */
 
-        TopTerminal terminal;
-        TopChoice choice;
-        TopKeys keys;
-        TopNumbers numbers; /* of the last interval */
-        uint64_t interval_usec, interval_nsec, taken_nsec;
-        uint64_t past[TOP_PAST_MAX];
-        size_t n_past, n_frames;
-        TextBlock block;
+        TopScreen screen;
+        uint64_t taken_nsec;
+        size_t n_frames;
+        char order[32]; /* a line of the near side of -H that is not complete */
+        size_t n_order;
 
-        sd_event_source *stream, *input, *timer, *flush, *resize;
+        sd_event_source *stream, *orders, *timer, *flush;
         bool is_over;
         int result;
         Reason reason;
@@ -107,71 +101,43 @@ static const LiveReader top_reader = { .begin = on_formats,
         .loss = on_loss,
         .late = on_late };
 
-static int top_print_json(Top *top) {
-        _cleanup_json_ json_object *object = top_view_to_json(&top->numbers, top->interval_nsec);
-
-        if (!object)
-                return -ENOMEM;
-        table_print_json(top->context, object);
-        return fflush(stdout) != 0 ? -errno : 0;
-}
-
-/* Draws the last numbers. */
-static int top_draw(Top *top) {
-        TopFrame frame = { .choice = &top->choice,
-                .numbers = &top->numbers,
-                .scope = top->options->scope,
-                .interval_nsec = top->interval_nsec,
-                .past = top->past,
-                .n_past = top->n_past,
-                .has_colour = top->options->has_colour,
-                .is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
-                .is_live = top->terminal.is_entered };
-
-        if (top->context->json != JSON_OFF)
-                return top_print_json(top);
-        if (frame.is_live)
-                top_terminal_get_size(&frame.width, &frame.height);
-        top->block.used = 0;
-        top_frame_add(&top->block, &frame);
-        if (top->block.is_short_of_memory)
-                return -ENOMEM;
-        if (frame.is_live && !top_terminal_is_writable())
-                return 0;
-        return top_terminal_write(top->block.data, top->block.used);
-}
-
 /* Takes the numbers since the last refresh. */
 static int top_take(Top *top) {
+        TopScreen *screen = &top->screen;
         uint64_t now = now_nsec();
         uint64_t until = top->is_mono && now > HOLD_NS ? now - HOLD_NS : top->newest;
 
-        top_numbers_clear(&top->numbers);
-        int r = top_table_take(top->table, until, &top->numbers);
+        top_numbers_clear(&screen->numbers);
+        int r = top_table_take(top->table, until, &screen->numbers);
         if (r < 0)
                 return r;
-        top->interval_nsec = MAX_OF(now - top->taken_nsec, UINT64_C(1));
+        screen->interval_nsec = MAX_OF(now - top->taken_nsec, UINT64_C(1));
         top->taken_nsec = now;
-        if (top->n_past == TOP_PAST_MAX)
-                memmove(top->past, top->past + 1, --top->n_past * sizeof(*top->past));
-        top->past[top->n_past++] = (uint64_t)((double)top->numbers.n_events * 1e9 /
-                                              (double)top->interval_nsec);
+        top_screen_note(screen);
         return 0;
 }
 
 static void top_refresh(Top *top) {
         /* A terminal that is stopped (^S) gets the numbers later. */
-        bool is_stuck = top->terminal.is_entered && !top_terminal_is_writable();
+        bool is_stuck = top_screen_is_stuck(&top->screen);
         int r = is_stuck ? 0 : top_take(top);
 
         if (r == 0 && !is_stuck)
-                r = top_draw(top);
+                r = top_screen_draw(&top->screen);
         if (r < 0)
                 top_end(top, r);
         if (!is_stuck && ++top->n_frames == top->options->n_frames)
                 top_end(top, 0);
-        (void)sd_event_source_set_time_relative(top->timer, top->interval_usec);
+        (void)sd_event_source_set_time_relative(top->timer, top->screen.interval_usec);
         (void)sd_event_source_set_enabled(top->timer, SD_EVENT_ONESHOT);
+}
+
+static void top_on_refresh(void *userdata) {
+        top_refresh(userdata);
+}
+
+static void top_on_end(void *userdata, int result) {
+        top_end(userdata, result);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
@@ -228,38 +194,35 @@ static int on_stream(sd_event_source *source, int fd, uint32_t events, void *use
         return 0;
 }
 
-static int on_input(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+static void top_take_order(Top *top) {
+        char *end;
+        uint64_t usec = strtoull(top->order, &end, 10);
+
+        if (*end != '\0' || usec < TOP_INTERVAL_MIN_USEC || usec > TOP_INTERVAL_MAX_USEC)
+                return;
+        top->screen.interval_usec = usec;
+        top_refresh(top);
+}
+
+/* Bytes beyond the longest line are dropped. */
+static int on_orders(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         Top *top = userdata;
-        TopAction action = TOP_ACTION_NOTHING;
-        unsigned char bytes[64];
+        char bytes[64];
         ssize_t n = read(fd, bytes, sizeof(bytes));
 
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
                 return 0;
-        if (n <= 0) { /* the terminal is gone */
-                top_end(top, 0);
-                return 0;
-        }
+        if (n <= 0)
+                top->orders = sd_event_source_disable_unref(top->orders);
         for (ssize_t i = 0; i < n; i++) {
-                TopAction next = top_keys_take(&top->keys, bytes[i], top->numbers.has_scheduler);
-
-                action = MAX_OF(action, next);
+                if (bytes[i] == '\n') {
+                        top->order[top->n_order] = '\0';
+                        top->n_order = 0;
+                        top_take_order(top);
+                } else if (top->n_order + 1 < sizeof(top->order)) {
+                        top->order[top->n_order++] = bytes[i];
+                }
         }
-        if (action == TOP_ACTION_QUIT)
-                top_end(top, 0);
-        else if (action == TOP_ACTION_REFRESH)
-                top_refresh(top);
-        else if (action == TOP_ACTION_DRAW && top_draw(top) < 0)
-                top_end(top, -EIO);
-        return 0;
-}
-
-static int on_resize(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
-        Top *top = userdata;
-        int r = top_draw(top);
-
-        if (r < 0)
-                top_end(top, r);
         return 0;
 }
 
@@ -288,7 +251,7 @@ static int top_add_timers(Top *top) {
         int r = sd_event_add_time_relative(event,
                         &top->timer,
                         CLOCK_MONOTONIC,
-                        top->interval_usec,
+                        top->screen.interval_usec,
                         TIMER_USEC,
                         on_timer,
                         top);
@@ -304,39 +267,41 @@ static int top_add_timers(Top *top) {
         return r;
 }
 
+/* Whether the screen is on the near side of -H. */
+static bool top_draws_there(const Top *top) {
+        return top->context->far && top->context->far->draws;
+}
+
 static int top_add_sources(Top *top) {
         sd_event *event = top->watch.event;
         int r = sd_event_add_io(event, &top->stream, top->stream_fd, EPOLLIN, on_stream, top);
 
         if (r >= 0)
                 r = top_add_timers(top);
-        if (r >= 0 && top->terminal.is_entered)
-                r = sd_event_add_io(event, &top->input, STDIN_FILENO, EPOLLIN, on_input, top);
-        if (r >= 0 && top->terminal.is_entered)
-                r = sd_event_add_signal(event, &top->resize, SIGWINCH, on_resize, top);
+        if (r >= 0 && top_draws_there(top))
+                r = sd_event_add_io(event, &top->orders, STDIN_FILENO, EPOLLIN, on_orders, top);
         return MIN_OF(r, 0);
 }
 
 /* The event loop still runs while the session is destroyed. Nothing may be drawn then. */
 static void top_drop_sources(Top *top) {
         top->stream = sd_event_source_disable_unref(top->stream);
-        top->input = sd_event_source_disable_unref(top->input);
+        top->orders = sd_event_source_disable_unref(top->orders);
         top->timer = sd_event_source_disable_unref(top->timer);
         top->flush = sd_event_source_disable_unref(top->flush);
-        top->resize = sd_event_source_disable_unref(top->resize);
 }
 
 static int top_show(Top *top) {
-        int r = top->options->is_batch ? 0 : top_terminal_enter(&top->terminal);
+        int r = top_screen_enter(&top->screen, top->watch.event);
 
         top->taken_nsec = now_nsec();
         r = r ?: top_add_sources(top);
-        if (r == 0 && top->terminal.is_entered)
-                r = top_draw(top);
+        if (r == 0 && top_draws_there(top))
+                r = top_screen_draw(&top->screen);
         while (r == 0 && !top->is_over && top->watch.n_signals == 0 && !watch_is_cut(&top->watch))
                 r = MIN_OF(watch_run(&top->watch, UINT64_MAX), 0);
         top_drop_sources(top);
-        top_terminal_leave(&top->terminal);
+        top_screen_leave(&top->screen);
         return r ?: top->result;
 }
 
@@ -375,35 +340,21 @@ static void top_done(Top *top) {
         proxy_free(top->proxy);
         live_trace_free(top->live);
         top_table_free(top->table);
-        top_numbers_clear(&top->numbers);
-        text_block_clear(&top->block);
+        top_screen_done(&top->screen);
         free(top->session);
 }
 
 static int top_init(Top *top) {
-        sigset_t mask;
-        int r;
+        static const TopScreenHandlers handlers = { top_on_refresh, top_on_end };
+        int r = top_screen_init(&top->screen, top->options, top->context, &handlers, top);
 
-        for (TopViewId id = 0; id < _TOP_VIEW_N; id++)
-                top->choice.sort[id] = top_view_get(id)->sort;
-        top->choice.view = top->options->view;
-        top->choice.sort[top->choice.view] = top->options->sort;
-        top->keys = (TopKeys){ .choice = &top->choice, .interval_usec = &top->interval_usec };
-        (void)sigemptyset(&mask);
-        (void)sigaddset(&mask, SIGWINCH);
-        r = watch_block_signals(NULL);
-        if (r == 0 && sigprocmask(SIG_BLOCK, &mask, NULL) < 0)
-                r = -errno;
-        (void)signal(SIGPIPE, SIG_IGN);
+        r = r ?: watch_block_signals(NULL);
         r = r ?: top_table_new(&top->table);
         return r ?: live_trace_new(&top_reader, top, false, &top->live);
 }
 
 int top_run(const TopOptions *options, const Context *context) {
-        Top top = { .options = options,
-                .context = context,
-                .stream_fd = -1,
-                .interval_usec = options->interval_usec };
+        Top top = { .options = options, .context = context, .stream_fd = -1 };
         int r = top_init(&top);
 
         r = r ?: top_conduct(&top);

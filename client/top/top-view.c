@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The tables of top: which columns they have, how rows are sorted, and all rows as JSON. Called by
- * top-frame.c and top-run.c. Owns nothing. */
+ * top-frame.c and top-screen.c. Owns nothing. */
 
 #include "top/top-view.h"
 
@@ -212,9 +212,11 @@ static json_object *make_rows(TopViewId id, const TopNumbers *numbers) {
         return NULL;
 }
 
-json_object *top_view_to_json(const TopNumbers *numbers, uint64_t interval_nsec) {
+json_object *top_view_to_json(const TopNumbers *numbers,
+                uint64_t interval_nsec,
+                const char *scope) {
         json_object *object = json_object_new_object();
-        bool is_whole = object &&
+        bool is_whole = object && add(object, "scope", make_text(scope)) &&
                         add(object, "interval-nsec", json_object_new_uint64(interval_nsec)) &&
                         add(object, "events", json_object_new_uint64(numbers->n_events)) &&
                         add(object, "lost-events", json_object_new_uint64(numbers->n_lost)) &&

@@ -50,5 +50,5 @@ const void **top_view_sort(TopViewId id,
                 bool is_reverse,
                 const char *text,
                 size_t *ret_n);
-/* Returns all numbers of an interval as an object. NULL: memory is short. */
-json_object *top_view_to_json(const TopNumbers *numbers, uint64_t interval_nsec);
+/* Returns all numbers of an interval as an object; top-answer.c reads it. NULL: memory is short. */
+json_object *top_view_to_json(const TopNumbers *numbers, uint64_t interval_nsec, const char *scope);

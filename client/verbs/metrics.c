@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `ktracectl metrics`: prints the metrics of ktrace-metrics, or writes them to a file for
- * node_exporter. Asks the service over HTTP and never calls the daemon. */
+ * node_exporter. Asks the service over HTTP and never calls the daemon. With -H the verb there asks
+ * the service of the host. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,7 +158,11 @@ static int metrics_run(Context *context, int argc, char **argv) {
                                 options.output);
         if (context->json != JSON_OFF && options.is_openmetrics)
                 return message_show_usage(context, "--json and --openmetrics exclude each other");
-        return metrics_execute(context, &options);
+        if (options.output && (context->host || context->far))
+                return message_show_usage(context,
+                                "-H: --output is for the node_exporter of this machine: print with "
+                                "'> FILE', or run it there with ssh");
+        return context->host ? context->run_there(context) : metrics_execute(context, &options);
 }
 
 const Verb verb_metrics = {
@@ -171,6 +176,8 @@ const Verb verb_metrics = {
                 "  -o, --output FILE.prom     replace this file at once, for node_exporter;\n"
                 "                             default of --from: " METRICS_ADDRESS "\n",
         .paged = true,
-        .at_home = "it asks the service of this machine: run it there, with ssh, or scrape it",
+        .carries = true,
+        .carries_many = true,
+        .far_protocol = 3,
         .run = metrics_run,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `ktracectl top`: shows who makes which system calls, waits and moves data, again and again. It
- * only reads the command line; top-run.c does all else. */
+ * only reads the command line; top-run.c does all else, or top-near.c with -H on a terminal.
+ * Without one, or on several machines, what the verb there prints is printed here. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "terminal/message.h"
 #include "top/top-keys.h"
+#include "top/top-near.h"
 #include "top/top-run.h"
 #include "top/top-terminal.h"
 #include "verbs/activity.h"
@@ -172,6 +174,18 @@ static int top_parse(TopOptions *top,
                                      : option;
 }
 
+/* The whole command line goes to the host, which judges the target. */
+static int top_run_there(const TopOptions *top, const Context *context) {
+        if (top->is_batch)
+                return context->run_there(context);
+        if (context_has_many_hosts(context))
+                return message_show_usage(context,
+                                "-H %s: the screen shows one machine: expected one, or -b to print "
+                                "the tables of all",
+                                context->host);
+        return top_near_run(top, context);
+}
+
 static int top_verb_run(Context *context, int argc, char **argv) {
         Origins origins = {};
         TopOptions top = { .spec.origins = &origins, .interval_usec = INTERVAL_USEC };
@@ -180,13 +194,18 @@ static int top_verb_run(Context *context, int argc, char **argv) {
         int status, r;
 
         if (top_parse(&top, &words, context, argc, argv, &status) == OPTIONS_END) {
+                if (context->far && context->far->draws)
+                        context->json = JSON_SHORT;
                 top.is_batch = top.is_batch || context->json != JSON_OFF ||
                                !top_terminal_is_usable();
                 r = top_set_view(&top, &words, &reason);
                 r = r ?: top_set_color(&top, words.color, &reason);
                 r = r ?: top_set_times(&top, &words, &reason);
-                r = r ?: top_set_target(&top, context, &reason);
-                status = r == 0 ? top_run(&top, context) : message_fail(r, &reason);
+                if (!context->host)
+                        r = r ?: top_set_target(&top, context, &reason);
+                status = r != 0          ? message_fail(r, &reason)
+                         : context->host ? top_run_there(&top, context)
+                                         : top_run(&top, context);
         }
         spec_options_done(&top.spec);
         origins_done(&origins);
@@ -217,7 +236,10 @@ const Verb verb_top = {
                 "  -B, --buffer SIZE      of the ring buffer of each CPU\n"
                 "\n"
                 "Lost events are shown: then the numbers are too small.\n",
-        .at_home = "it needs a terminal there: use 'ssh -t HOST ktracectl top'",
+        .carries = true,
+        .carries_many = true,
         .traces = true,
+        .is_endless = true,
+        .far_protocol = 3,
         .run = top_verb_run,
 };

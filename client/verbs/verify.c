@@ -45,7 +45,7 @@ static int verify_refuse(const char *path, int error, Reason *reason) {
         if (error == EACCES || error == EPERM)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "%s cannot be read: %s; run 'sudo ktracectl verify'",
+                                "%s cannot be read: %s; it requires root: 'sudo ktracectl verify', or -H root@HOST",
                                 path,
                                 strerror(error));
         return reason_set(reason,
@@ -351,6 +351,6 @@ const Verb verb_verify = {
                 "nothing. Needs root. Exit status 1 and one line for each thing found.\n"
                 "\n"
                 "      --tracefs DIR      default: " KT_TRACEFS_DIR "\n",
-        .at_home = "it looks for what is left in this kernel: run it there, with ssh",
+        .far_protocol = 3,
         .run = verify_run,
 };

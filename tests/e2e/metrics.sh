@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # ktrace-metrics: the numbers are exact, with its real peers. The service runs as its own user. METRICS is its program.
 
+. "$here/machines.sh"
 . "$here/metrics-service.sh"
 
 CALLS='{"name": "calls", "help": "System calls", "type": "counter", "event": "raw_syscalls:sys_enter",
@@ -17,6 +18,28 @@ case_metrics_exact() { # [guest] ktrace-metrics counts each system call of every
         becomes 'calls_total{call="1001"}' 7
         grep -q '^# TYPE calls_total counter$' scraped || fail "$(head scraped)"
         [ "$(number 'calls_total{call="openat"}')" -gt 0 ] || fail "no names of calls"
+}
+
+case_metrics_there() { # -H prints what the service of the host serves, also of several hosts
+        with_machines 2
+        set_of own "$CALLS"
+        settings '["own"]'
+        serve
+        chmod 755 "$DOOR"
+        "$TARGET" calls 7 1001
+        becomes 'calls_total{call="1001"}' 7
+        # The machines share this one's files and have no network but their own.
+        chmod 666 "$DOOR/metrics"
+        expect 0 user ktracectl -H web1 metrics --from="$DOOR/metrics"
+        mv out scraped
+        same 7 "$(number 'calls_total{call="1001"}')" "calls of web1"
+        expect 0 user ktracectl -H web1,web2 metrics --openmetrics --from="$DOOR/metrics"
+        same 'web1 web2' "$(sed -n 's/: calls_total{call="1001"} 7$//p' out | xargs)" "machines: $(head out)"
+        expect 0 user ktracectl -H web1,web2 metrics --json=short --from="$DOOR/metrics"
+        same '["web1","web2"] [7,7]' "$(jq -rc '"\(map(.machine)) \([.[].output.families[] | select(.name == "calls") |
+                .points[] | select(.labels.call == "1001").value])"' out)" "$(head -c 2000 out)"
+        refused 1 "127.0.0.1:$PORT: Network is unreachable" user ktracectl -H web1 metrics --from="127.0.0.1:$PORT"
+        refused 2 'exclude each other' user ktracectl -H web1 metrics --json --openmetrics
 }
 
 case_metrics_watchdog() { # the watchdog ends the service also if only the thread that counts hangs

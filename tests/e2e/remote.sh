@@ -46,6 +46,21 @@ case_remote_verbs() { # -H prints what the verb prints there, and reads standard
         same '1 2 3' "$(xargs <lines)" "lines that were left to the loop"
 }
 
+case_remote_kernel() { # -H verifies the kernel of the host, for its root, and of several hosts
+        use_ssh 'exec ktracectl serve'
+        same "$(ktracectl verify)" "$(ktracectl -H web1 verify)" "verify"
+        mkdir no-tracefs
+        refused 1 'no-tracefs is not a tracefs' ktracectl -H web1 verify --tracefs "$T/no-tracefs"
+        expect 0 ktracectl verify -H web1,web2
+        same 'web1 web2' "$(cut -d: -f1 out | xargs)" "machines in $(cat out)"
+        mkdir "$TRACEFS/instances/ktrace-0123456789abcdef"
+        expect 1 ktracectl -H web1 verify --json=short
+        rmdir "$TRACEFS/instances/ktrace-0123456789abcdef"
+        same '[{"kind":"instance","name":"ktrace-0123456789abcdef"}]' "$(cat out)" "what is left"
+        rm ssh-pid # it is root's
+        refused 3 'requires root: .* -H root@HOST' user ktracectl -H web1 verify
+}
+
 case_remote_names() { # -H takes no name for an option of ssh, and verbs of local files refuse it
         local name
         use_ssh "echo called >'$T/called'"
@@ -55,7 +70,7 @@ case_remote_names() { # -H takes no name for an option of ssh, and verbs of loca
         done
         refused 1 '^ktracectl: -H @web1: cannot be read: ' user ktracectl -H @web1 list
         refused 2 'copy the file' user ktracectl -H web1 report trace.dat
-        refused 2 'ssh -t' user ktracectl top -H web1
+        refused 2 'node_exporter of this machine' user ktracectl -H web1 metrics -o x.prom
         refused 2 'read here' user ktracectl calls -H web1 x.kts
         [ ! -e called ] || fail "ssh was called"
 }
@@ -168,7 +183,7 @@ END
                 ! grep -q "$(printf '\033')" err || fail "a control character in $(cat -v err)"
         done <<'END'
 0 0 no range of protocols
-9 3 do not understand each other: the one here is too old
+9 4 do not understand each other: the one here is too old
 1 1 the connection broke
 END
 }

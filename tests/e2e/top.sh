@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # top: who makes which calls, live.
 
+. "$here/machines.sh"
+
 GETPPID=110
 
 # begins: starts a process of the user that makes 1000 calls of getppid, and one that fails, when ./go exists.
@@ -110,6 +112,47 @@ fits_screen() { shows '^DEVICE +DIRECTION' && ! shows '^([A-Z]?/s|;|lost) '; }
 sorted_by_name() {
         screen | sed -n '/^CALL/,$ s/^\([a-z0-9_]*\) .*/\1/p' >names
         [ "$(wc -l <names)" -gt 2 ] && LC_ALL=C sort -c "$@" names 2>/dev/null
+}
+
+case_top_there() { # with -H, the host counts and the screen is here; the session ends with the connection
+        with_sshd
+        background user setpriv --no-new-privs "$TARGET" callers 1 "$GETPPID"
+        in_tmux setpriv --reuid="$USER_UID" --regid="$USER_UID" --clear-groups \
+                env LC_ALL=C.UTF-8 ktracectl top -H web1 -d 100 -p "$BACKGROUND"
+        within 30 shows '^ktracectl top: web1: chosen processes; ' || fail "$(screen)"
+        keys d 0.3 Enter
+        within 20 shows '^ktracectl top: web1: chosen processes; 0\.[34] s; [0-9]' || fail "d: $(screen)"
+        within 20 shows '^ *[0-9]+ target .* (getppid|clock_nanosleep) ' || fail "no calls: $(screen)"
+        keys c
+        within 10 shows '^getppid ' || fail "c: $(screen)"
+        keys q
+        within 20 shows '^ended 0$' || fail "q: $(screen)"
+        within 10 no_session || fail "the session stays"
+}
+
+case_top_there_breaks() { # a connection that breaks gives the screen back, says so, and ends the session
+        with_sshd
+        background user setpriv --no-new-privs "$TARGET" callers 1 "$GETPPID"
+        in_tmux setpriv --reuid="$USER_UID" --regid="$USER_UID" --clear-groups \
+                env LC_ALL=C ktracectl top -H web1 -d 0.3 -p "$BACKGROUND"
+        within 30 shows ' target .* (getppid|clock_nanosleep) ' || fail "$(screen)"
+        kill -KILL "$(cat ssh-pid)"
+        within 20 shows '^ended 1$' || fail "$(screen)"
+        shows '^ktracectl: web1: the connection broke, and the session ends with it' || fail "no message: $(screen)"
+        within 10 no_session || fail "the session stays"
+}
+
+case_top_machines() { # -b prints the tables of several hosts, each line with its host
+        with_machines 2
+        background user setpriv --no-new-privs "$TARGET" callers 1 "$GETPPID"
+        expect 0 user ktracectl top -H web1,web2 -n 2 -d 0.3 --json=short -p "$BACKGROUND"
+        same 'web1 web1 web2 web2' "$(cut -d: -f1 out | sort | xargs)" "$(cat out)"
+        same 2 "$(sed -n 's/^web2: //p' out | jq -s 'map(select(.calls[].name == "getppid")) | length')" \
+                "objects of web2"
+        expect 0 user ktracectl -H web1 top -b -n 1 -d 0.3 --by calls -p "$BACKGROUND"
+        grep -q '^getppid ' out || fail "$(cat out)"
+        refused 3 'system' user ktracectl -H web1 top -a -b -n 1
+        refused 2 '-d: expected 0.1 to 3600 seconds' user ktracectl -H web1 top -d 0
 }
 
 case_top_ends() { # ^C gives the screen back and ends the session; NO_COLOR and a C locale are respected

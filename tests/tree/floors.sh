@@ -49,7 +49,7 @@ client/recording client/call client/export client/ctf client/analysis client/tra
 client/remote    client/container client/recording client/export client/terminal client/call interfaces
 client/hosts     client/remote client/recording client/export client/page client/trace client/terminal interfaces
 client/view      client/page client/terminal interfaces
-client/top       client/recording client/call client/export client/analysis client/trace client/spec \
+client/top       client/remote client/recording client/call client/export client/analysis client/trace client/spec \
                  client/terminal interfaces
 client/service   interfaces
 client/metrics   client/service client/library client/trace client/names interfaces

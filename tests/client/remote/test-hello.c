@@ -8,7 +8,7 @@
 #include "remote/hello.h"
 
 static void test_same(void) {
-        Hello hello = hello_make(), read = {};
+        Hello hello = hello_make(0), read = {};
         g_autofree char *text = NULL;
         Reason reason = {};
 
@@ -17,7 +17,7 @@ static void test_same(void) {
         text = hello_to_text(&hello);
         g_assert_cmpint(hello_parse(text, strlen(text), &read, &reason), ==, 0);
         g_assert_cmpmem(&read, sizeof(read), &hello, sizeof(hello));
-        g_assert_cmpint(hello_check_there(&read, &reason), ==, 0);
+        g_assert_cmpint(hello_check_there(&hello, &read, &reason), ==, 0);
 }
 
 static int parse(const char *text, Hello *ret, Reason *reason) {
@@ -26,7 +26,7 @@ static int parse(const char *text, Hello *ret, Reason *reason) {
 }
 
 static void test_versions(void) {
-        Hello hello;
+        Hello here = hello_make(0), hello;
         Reason reason;
 
         g_assert_cmpint(parse("{\"protocol\":7,\"oldest\":1,\"version\":\"9\",\"new\":[{}]}",
@@ -34,13 +34,27 @@ static void test_versions(void) {
                                         &reason),
                         ==,
                         0);
-        g_assert_cmpint(hello_check_there(&hello, &reason), ==, 0);
+        g_assert_cmpint(hello_check_there(&here, &hello, &reason), ==, 0);
         hello.oldest = HELLO_PROTOCOL + 1;
-        g_assert_cmpint(hello_check_there(&hello, &reason), ==, KT_E_FAILED);
+        g_assert_cmpint(hello_check_there(&here, &hello, &reason), ==, KT_E_FAILED);
         g_assert_nonnull(strstr(reason.text, "the one here is too old"));
         hello.oldest = hello.protocol = HELLO_OLDEST - 1;
-        g_assert_cmpint(hello_check_there(&hello, &reason), ==, KT_E_FAILED);
+        g_assert_cmpint(hello_check_there(&here, &hello, &reason), ==, KT_E_FAILED);
         g_assert_nonnull(strstr(reason.text, "the one there is too old"));
+}
+
+/* A verb that a far side of protocol 2 refuses. */
+static void test_needed(void) {
+        Hello here = hello_make(3), old = hello_make(0), new = hello_make(0);
+        Reason reason = {};
+
+        old.protocol = 2;
+        g_assert_cmpint(hello_check_there(&here, &new, &reason), ==, 0);
+        g_assert_cmpint(hello_check_there(&here, &old, &reason), ==, KT_E_FAILED);
+        g_assert_nonnull(strstr(reason.text, "the one there is too old"));
+        g_assert_false(hello_is_spoken(&old, &here)); /* the old one does not run it */
+        here = hello_make(0);
+        g_assert_cmpint(hello_check_there(&here, &old, &reason), ==, 0);
 }
 
 static void test_bad(void) {
@@ -75,6 +89,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/hello/same", test_same);
         g_test_add_func("/hello/versions", test_versions);
+        g_test_add_func("/hello/needed", test_needed);
         g_test_add_func("/hello/bad", test_bad);
         return g_test_run();
 }

@@ -98,7 +98,7 @@ check_served("-H does not go on to another host", command("x", "-H", "web2", "--
 check_served("nor after the verb", command("x", "list", "-H", "web2", "nosuch"), EXIT, b"\x02")
 check("ssh was not called", ["it was"] if (FOLDER / "called").exists() else [])
 check_served("an older protocol is refused", hello(protocol=0, oldest=0), ERROR, b"range")
-check_served("a newer protocol is refused", hello(protocol=9, oldest=3), ERROR, b"no protocol")
+check_served("a newer protocol is refused", hello(protocol=9, oldest=9), ERROR, b"no protocol")
 check_served("a hello that is none is refused", packet(HELLO, b"[]"), ERROR, b"hello")
 check_served("no command line", hello() + packet(RUN), ERROR, b"without a word")
 check_served("a word with a NUL", hello() + packet(ARGUMENT, b"a\0b"), ERROR, b"too long")

@@ -32,6 +32,15 @@ def sample(n_lost=0):
     return b"".join(packet(STREAM, data[i:i + 65536]) for i in range(0, len(data), 65536))
 
 
+def refresh(name="sh", **more):
+    """What `top` sends for one refresh."""
+    row = {"thread": 7, "name": name, "calls": 5, "errors": 0, "call-nsec": 1, "read-bytes": 0, "written-bytes": 0,
+           "most": "read"}
+    return json.dumps({"scope": "own processes", "interval-nsec": 10 ** 9, "events": 10, "lost-events": 0,
+                       "lost-more": False, "other-calls": 0, "threads": [row], "calls": [], "devices": []} |
+                      more).encode() + b"\n"
+
+
 def send(*packets):
     sys.stdout.buffer.write(b"".join(packets))
     sys.stdout.buffer.flush()
@@ -167,6 +176,24 @@ def far_lines():
 def far_raw():
     """Sends the packets of the test and ends."""
     send((FOLDER / "raw").read_bytes())
+
+
+def far_top():
+    """Sends the packets of the test, and keeps the orders that come for the verb."""
+    read_until(RUN)
+    send(hello(protocol=3), (FOLDER / "raw").read_bytes())
+    with open(FOLDER / "orders", "ab", buffering=0) as orders:
+        for kind, data in iter(lambda: read(sys.stdin.buffer), None):
+            if kind == INPUT:
+                orders.write(data)
+                send(packet(INPUT_TAKEN, struct.pack("<I", len(data))))
+
+
+def far_top_flood():
+    read_until(RUN)
+    send(hello(protocol=3))
+    while True:
+        send(packet(OUTPUT, refresh()))
 
 
 if "FAR" in os.environ:
@@ -356,6 +383,68 @@ for attempt in range(2):
     (FOLDER / "lines").unlink(missing_ok=True)
     check(f"{attempt}: the login gets the password, and the command the rest",
           [] if lines == b"secret\nline\n" else [repr(lines)])
+
+
+
+def top(raw, shows=b"THREAD", keys=b"", far="top"):
+    """The status of `top` on a terminal that shows this text and then types the keys, and all that it shows."""
+    (FOLDER / "raw").write_bytes(raw)
+    (FOLDER / "orders").unlink(missing_ok=True)
+    pid, main = pty.fork()
+    if pid == 0:
+        os.execve(KTRACECTL, [KTRACECTL, "top", "-H", "web1"], ENVIRONMENT | {"FAR": far, "TERM": "xterm"})
+    shown = read_terminal(main, shows)
+    for key in keys.split(b" "):
+        os.write(main, key)
+        time.sleep(0.1)
+    try:
+        while more := os.read(main, 65536):
+            shown += more
+    except OSError:  # it has ended
+        pass
+    os.close(main)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown
+
+
+LEFT = b"\x1b[?1049l"  # the screen was given back
+status, shown = top(packet(OUTPUT, refresh()), keys=b"d0.5\r q")
+orders = (FOLDER / "orders").read_bytes()
+check("top: an interval goes to the host, and q gives the screen back",
+      [] if status == 0 and orders == b"500000\n" and shown.endswith(LEFT) and b"web1: own processes" in shown
+      else [str(status), repr(orders), repr(shown)])
+objects = refresh("\x1b]0;one\x07\x9b31m" + "n" * 1000, scope="\x1b]0;two\x07" + "s" * 1000)
+status, shown = top(packet(ERRORS, b"\x1b]0;three\x07text\n") + packet(OUTPUT, objects[:100]) +
+                    packet(OUTPUT, objects[100:] + refresh("\x1b]0;four\x07")), shows=b"0;four", keys=b"q")
+check("top: no text of the host controls the terminal",
+      [] if status == 0 and b"\x1b]" not in shown and b"\x9b" not in shown and b"\x07" not in shown
+      and all(word in shown for word in (b"\\x1b]0;one", b"\\x1b]0;two", b"?]0;three?text")) else [repr(shown)])
+status, shown = top(packet(OUTPUT, refresh(events=2 ** 63, **{"interval-nsec": 1})), keys=b"q")
+check("top: the largest numbers", [] if status == 0 and b"G events/s" in shown else [repr(shown)])
+status, shown = top(packet(OUTPUT, refresh()) + packet(ERRORS, b"ktracectl: it ended\n") + packet(EXIT, b"\5"))
+check("top: the verb there ends, and its last words come after the screen",
+      [] if status == 5 and shown.endswith(b"ktracectl: it ended\r\n") and LEFT in shown
+      else [str(status), repr(shown)])
+for what, raw, expected in (
+        ("an object that is none", b"[]\n", b"top: expected an object"),
+        ("no JSON", b"{\n", b"top:1: expected a key"),
+        ("text without an end", b"x" * (4 << 20) + b"x", b"at most 4 MiB"),
+        ("too many values", b"[" + b"1," * (1 << 19) + b"1]\n", b"top:1: too many values"),
+        ("a missing number", refresh(events=None), b"top: events: expected a number"),
+        ("a negative number", refresh(events=-1), b"top: events: expected a number"),
+        ("a row that is none", refresh(threads=[1]), b"top: threads: expected a list of objects"),
+        ("a table that is none", refresh(calls={}), b"top: calls: expected a list of objects"),
+        ("a name that is none", refresh(7), b"top: threads.name: expected a name"),
+        ("a scope that is none", refresh(scope=1), b"top: scope: expected a text")):
+    status, shown = top(packet(OUTPUT, refresh()) +
+                        b"".join(packet(OUTPUT, raw[i:i + 65536]) for i in range(0, len(raw), 65536)))
+    last = shown.split(LEFT)[-1]
+    check(f"top: {what}: one line", [] if status == 1 and LEFT in shown and expected in last and last.count(b"\n") == 1
+          and b"\nktracectl: web1: " in b"\n" + last else [str(status), repr(shown)])
+check_raw("top: a stream", hello(protocol=3) + packet(STREAM, b"x"), ("top", "-b", "-H", "web1"), 1, b"not asked for")
+check_raw("top: a host that is too old", hello(protocol=2) + packet(EXIT, b"\0"), ("top", "-b", "-H", "web1"), 1,
+          b"the one there is too old")
+status, shown = top(b"", keys=b"q", far="top_flood")
+check("top: keys count in a flood", [] if status == 0 else [str(status), repr(shown[-500:])])
 
 for far in ("notices", "flood"):
     with subprocess.Popen([KTRACECTL, *LIST], env=ENVIRONMENT | {"FAR": far}, stdout=subprocess.PIPE,
