@@ -45,6 +45,9 @@ case ${TAP_DEEP:-}/${TAP_CASE:-} in
                 ldd "/usr/bin/$program" | awk '$3 ~ "^/" && $3 !~ "/(libc|libm)[.]so" { print $3 }' |
                         xargs cp -t "$job/tools/podman/lib"
         done
+        for program in newuidmap newgidmap; do
+                ! program=$(command -v "$program") || cp "$program" "$job/tools/podman/"
+        done
         ;;
 esac
 cp -r "$here/../e2e" "$job/e2e"
