@@ -6,7 +6,7 @@
 set -eu
 build='gcc libc6-dev meson ninja-build pkg-config libsystemd-dev libjson-c-dev libseccomp-dev libtraceevent-dev
         libzstd-dev libbpf-dev libgcrypt20-dev libglib2.0-dev libelf-dev libdw-dev libiberty-dev libzydis-dev
-        zlib1g-dev libcurl4-openssl-dev libmicrohttpd-dev libnats-dev'
+        zlib1g-dev libcurl4-openssl-dev libmicrohttpd-dev libnats-dev libxxhash-dev'
 run='dbus jq trace-cmd util-linux systemd procps'
 guest='qemu-system-x86 qemu-system-data seabios mmdebstrap debian-archive-keyring cpio e2fsprogs xz-utils kmod'
 test="$run $guest libglib2.0-bin groff-base locales python3 python3-dbus python3-jsonschema strace varlink-go socat fish

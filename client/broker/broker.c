@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* broker.h for NATS JetStream. Chunks are published without waiting, each with a subject for its
- * answer that cannot be guessed. At most WINDOW_MAX are on their way. One thread does all of this;
- * libnats has its own threads for the socket.
+ * answer that cannot be guessed. At most BROKER_WINDOW are on their way. One thread does all of
+ * this; libnats has its own threads for the socket.
  *
  * The server drops a message whose identity (Nats-Msg-Id) it has stored lately, and answers
  * "duplicate" with the position of the stored one. That is the normal end of a repetition. But a
  * stolen credential of this host could also have stored other data under the identity of a chunk
- * that is still to come. So the stored message is read back, and must be equal, before the answer
- * counts. The server adds its position and subject to the headers that the publisher has given it.
- * A message with two of them, or with headers that cannot be read, is not accepted.
+ * that is still to come. So the stored message is read back, and its data and properties must be
+ * equal, byte by byte, before the answer counts. Equal hashes are not enough: other data with the
+ * same hash is easy to make. The server adds its position and subject to the headers that the
+ * publisher has given it. A message with two of them, or with headers that cannot be read, is not
+ * accepted.
  *
  * The server does not check the subject for an answer that a message names. So a stolen credential
  * can let the server answer one of its own messages on any subject. A chunk's subject has a random
@@ -31,7 +33,6 @@
 #include "interfaces/json.h"
 #include "interfaces/quote.h"
 
-#define WINDOW_MAX       16
 #define ANSWER_MAX       4096
 #define ANSWER_VALUES    32
 #define ANSWER_INFIX     "stored" /* libnats has its own subjects in the inbox */
@@ -42,7 +43,7 @@
 #define READ_BACK_MSEC   30000
 #define USEC_PER_SEC     UINT64_C(1000000)
 
-/* A chunk on its way, without its data. */
+/* A chunk on its way. Its data is the caller's. */
 typedef struct Passage {
         Chunk chunk;
         char answer[NATS_SUBJECT_MAX]; /* the subject for the answer to it */
@@ -54,9 +55,8 @@ struct Broker {
         natsConnection *connection;
         natsSubscription *answers;
         jsCtx *stream_api;
-        Hash *hash;
         char stream[NATS_SUBJECT_MAX];
-        Passage window[WINDOW_MAX];
+        Passage window[BROKER_WINDOW];
         uint64_t n_put, n_stored; /* the chunks between them are in the window */
         uint64_t position;
         uint64_t progress_usec; /* when something happened last */
@@ -126,8 +126,7 @@ int broker_open(const BrokerOptions *options, Broker **ret, Reason *reason) {
         broker->options = *options;
         broker->progress_usec = broker_get_now();
         nats_link_print_stream(options->machine_id, broker->stream);
-        int r = hash_new(&broker->hash);
-        r = r ?: broker_connect(broker, reason);
+        int r = broker_connect(broker, reason);
         r = r ?: broker_listen(broker, reason);
         r = r ?: broker_check_payload(broker, reason);
         if (r == 0)
@@ -141,7 +140,6 @@ Broker *broker_free(Broker *broker) {
         jsCtx_Destroy(broker->stream_api);
         natsSubscription_Destroy(broker->answers);
         natsConnection_Destroy(broker->connection);
-        hash_free(broker->hash);
         free(broker);
         return NULL;
 }
@@ -151,6 +149,8 @@ Broker *broker_free(Broker *broker) {
 static bool broker_is_same(const Chunk *a, const Chunk *b) {
         char first[CHUNK_VALUE_MAX], second[CHUNK_VALUE_MAX];
 
+        if (a->size != b->size || (a->size > 0 && memcmp(a->data, b->data, a->size) != 0))
+                return false;
         for (ChunkProperty property = 0; property < _CHUNK_PROPERTY_N; property++) {
                 chunk_print(a, property, first);
                 chunk_print(b, property, second);
@@ -160,8 +160,7 @@ static bool broker_is_same(const Chunk *a, const Chunk *b) {
         return strcmp(a->session, b->session) == 0;
 }
 
-/* The broker says that it has had the chunk before. Its data is not here any more, but its hash is.
- */
+/* The broker says that it has had the chunk before. */
 static int broker_check_stored(Broker *broker,
                 const Passage *passage,
                 uint64_t position,
@@ -186,7 +185,7 @@ static int broker_check_stored(Broker *broker,
                                 reason);
         nats_link_print_subject(broker->options.machine_id, passage->chunk.session, subject);
         bool is_same = s == NATS_OK && nats_link_check_place(message, subject) == 0 &&
-                       nats_link_read_chunk(message, broker->hash, &stored) == 0 &&
+                       nats_link_read_chunk(message, &stored) == 0 &&
                        broker_is_same(&stored, &passage->chunk);
         natsMsg_Destroy(message);
         if (is_same)
@@ -249,7 +248,7 @@ static Passage *broker_find_passage(Broker *broker, natsMsg *message) {
         const char *subject = natsMsg_GetSubject(message);
 
         for (uint64_t i = broker->n_stored; subject && i < broker->n_put; i++) {
-                Passage *passage = &broker->window[i % WINDOW_MAX];
+                Passage *passage = &broker->window[i % BROKER_WINDOW];
 
                 if (!passage->is_stored && strcmp(passage->answer, subject) == 0)
                         return passage;
@@ -300,7 +299,7 @@ static int broker_wait(Broker *broker, uint64_t n_open, Reason *reason) {
                         r = broker_refuse_status(broker, s, reason);
                 natsMsg_Destroy(message);
                 while (broker->n_stored < broker->n_put &&
-                                broker->window[broker->n_stored % WINDOW_MAX].is_stored)
+                                broker->window[broker->n_stored % BROKER_WINDOW].is_stored)
                         broker->n_stored++;
                 if (broker->options.on_wait)
                         broker->options.on_wait(broker->options.userdata);
@@ -354,12 +353,11 @@ static int broker_publish(Broker *broker, const Chunk *chunk, const char *answer
 }
 
 int broker_put(Broker *broker, const Chunk *chunk, Reason *reason) {
-        int r = broker_wait(broker, WINDOW_MAX - 1, reason);
+        int r = broker_wait(broker, BROKER_WINDOW - 1, reason);
         if (r != 0)
                 return r;
-        Passage *passage = &broker->window[broker->n_put % WINDOW_MAX];
+        Passage *passage = &broker->window[broker->n_put % BROKER_WINDOW];
         *passage = (Passage){ .chunk = *chunk };
-        passage->chunk.data = NULL; /* the caller's */
         r = broker_make_answer(broker, passage->answer);
         r = r ?: broker_publish(broker, chunk, passage->answer, reason);
         if (r != 0)

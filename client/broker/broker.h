@@ -9,6 +9,8 @@
  * Functions that wait do so for at most `timeout_usec` without any progress. */
 typedef struct Broker Broker;
 
+#define BROKER_WINDOW 16 /* chunks that are on their way at most */
+
 typedef struct BrokerOptions {
         const char *const *servers; /* URLs */
         size_t n_servers;
@@ -25,7 +27,7 @@ int broker_open(const BrokerOptions *options, Broker **ret, Reason *reason);
 Broker *broker_free(Broker *broker);
 DEFINE_CLEANUP(Broker, broker_free);
 /* Sends a chunk, and does not wait until it is stored. It waits only while too many are on their
- * way. The data is not needed afterwards.
+ * way. Its data is borrowed until the chunk is acknowledged, or the broker is freed.
  * -EEXIST: the broker has another chunk with the identity of one of those that were put: give the
  * chunks from broker_get_acknowledged() on a new salt. */
 int broker_put(Broker *broker, const Chunk *chunk, Reason *reason);

@@ -99,10 +99,10 @@ static int chunk_read_small(const char *text, uint32_t *ret) {
         return r;
 }
 
-static int chunk_read_hash(const char *text, char hash[static HASH_DIGITS + 1]) {
-        if (strlen(text) != HASH_DIGITS || strspn(text, "0123456789abcdef") != HASH_DIGITS)
+static int chunk_read_hash(const char *text, char hash[static HASH_DIGITS_MAX + 1]) {
+        if (hash_find_kind(text) < 0)
                 return -EBADMSG;
-        memcpy(hash, text, HASH_DIGITS + 1);
+        (void)snprintf(hash, HASH_DIGITS_MAX + 1, "%s", text);
         return 0;
 }
 

@@ -19,14 +19,14 @@ typedef struct Chunk {
         uint32_t number;   /* in the file */
         uint32_t previous; /* the stream before this one; 0: none. Others in between are missing */
         bool is_last;      /* of the file, which then has these two */
-        char file_hash[HASH_DIGITS + 1]; /* of the hashes of its chunks, as texts */
+        char file_hash[HASH_DIGITS_MAX + 1]; /* of the hashes of its chunks, as texts */
         uint64_t file_bytes;
         uint64_t listed_bytes; /* its length there, if a crash has cut its last frame; 0: as above
                                 */
         bool is_end;
-        char hash[HASH_DIGITS + 1]; /* of the data */
-        uint64_t uid;               /* the owner of the recording */
-        uint64_t created_usec;      /* its begin, CLOCK_REALTIME */
+        char hash[HASH_DIGITS_MAX + 1]; /* of the data */
+        uint64_t uid;                   /* the owner of the recording */
+        uint64_t created_usec;          /* its begin, CLOCK_REALTIME */
         char name[KT_NAME_MAX + 1];
         uint64_t salt; /* 0: none. Makes the identity unlike that of an equal chunk before */
         const void *data;
@@ -54,5 +54,5 @@ const char *chunk_property_get_name(ChunkProperty property);
 void chunk_print(const Chunk *chunk, ChunkProperty property, char text[static CHUNK_VALUE_MAX]);
 /* Reads one property. Returns 0 or -EBADMSG. */
 int chunk_read(Chunk *chunk, ChunkProperty property, const char *text);
-/* Its identity within the stream of its host. Chunks with different data have different ones. */
+/* Its identity within the stream of its host. Chunks with different hashes have different ones. */
 void chunk_print_identity(const Chunk *chunk, char text[static CHUNK_VALUE_MAX]);

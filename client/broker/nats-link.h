@@ -46,6 +46,5 @@ void nats_link_print_subject(const char *machine_id,
  * and its subject as two more headers. Returns 0 if each of these occurs once, so that it is the
  * server's, and the subject is this one; otherwise -EBADMSG. */
 int nats_link_check_place(natsMsg *message, const char *subject);
-/* Reads the properties of a chunk from a message, and checks that the data has its hash.
- * -EBADMSG: this is no chunk. */
-int nats_link_read_chunk(natsMsg *message, Hash *hash, Chunk *ret);
+/* Reads a chunk from a message, and does not check its hash. -EBADMSG: this is no chunk. */
+int nats_link_read_chunk(natsMsg *message, Chunk *ret);

@@ -36,7 +36,7 @@ struct Archive {
         const FleetSettings *settings; /* borrowed */
         natsConnection *connection;
         jsCtx *api;
-        Hash *hash;
+        Hash *hashes[_HASH_KIND_N];
         natsMsg *message; /* of the last chunk */
         ArchiveAccess access;
         int n_tries; /* of a question about a stream that is not answered */
@@ -67,7 +67,8 @@ Archive *archive_free(Archive *archive) {
         if (!archive)
                 return NULL;
         archive_disconnect(archive);
-        hash_free(archive->hash);
+        for (HashKind kind = 0; kind < _HASH_KIND_N; kind++)
+                hash_free(archive->hashes[kind]);
         free(archive);
         return NULL;
 }
@@ -117,7 +118,9 @@ int archive_open(const FleetSettings *settings,
         archive->settings = settings;
         archive->access = access;
         archive->n_tries = REQUEST_TRIES;
-        int r = hash_new(&archive->hash);
+        int r = 0;
+        for (HashKind kind = 0; r == 0 && kind < _HASH_KIND_N; kind++)
+                r = hash_new(kind, &archive->hashes[kind]);
         r = r ?: archive_reconnect(archive, reason);
         if (r == 0)
                 *ret = TAKE_PTR(archive);
@@ -336,6 +339,26 @@ int archive_resolve(Archive *archive,
         return r;
 }
 
+/* Chunks */
+
+/* -EBADMSG: this is no chunk, or its data does not have its hash. */
+static int archive_read_chunk(Archive *archive, natsMsg *message, Chunk *ret) {
+        char digits[HASH_DIGITS_MAX + 1];
+        Chunk chunk;
+
+        int r = nats_link_read_chunk(message, &chunk);
+        if (r < 0)
+                return r;
+        int kind = hash_find_kind(chunk.hash);
+        if (kind < 0)
+                return kind;
+        hash_make(archive->hashes[kind], chunk.data, chunk.size, digits);
+        if (strcmp(digits, chunk.hash) != 0)
+                return -EBADMSG;
+        *ret = chunk;
+        return 0;
+}
+
 /* Sessions */
 
 static int archive_put(json_object *row, const char *key, json_object *value) {
@@ -418,7 +441,7 @@ static int archive_make_row(Archive *archive,
                 return r;
         nats_link_print_stream(machine_id, stream);
         r = stored_message_get_last(&source, &message, reason);
-        r = r ?: nats_link_read_chunk(message, archive->hash, &last);
+        r = r ?: archive_read_chunk(archive, message, &last);
         if (r == 0)
                 r = archive_fill_row(row, &last);
         else if (r == -EBADMSG)
@@ -532,5 +555,5 @@ int archive_read(Archive *archive,
         nats_link_print_stream(machine_id, stream);
         nats_link_print_subject(machine_id, session, subject);
         int r = stored_message_get_next(&source, position, &archive->message, reason);
-        return r == 0 ? nats_link_read_chunk(archive->message, archive->hash, ret) : r;
+        return r == 0 ? archive_read_chunk(archive, archive->message, ret) : r;
 }

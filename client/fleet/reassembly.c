@@ -4,6 +4,10 @@
  * and has its hash (of the hashes of its chunks, which the caller has checked), so that the output
  * has whole streams only. Called by ktrace-fleet.
  *
+ * Older versions of ktrace-ship make hashes of another kind. When it is upgraded in the middle of a
+ * file, it sends the whole file again, and then the first chunks are of the older kind, and the
+ * hash of the file is that of the newer one. So both hashes of each file are made here.
+ *
  * ktrace-ship sends the chunks of a session in order. After a failure it goes back, so the broker
  * may have chunks twice, and up to its window of 16 in another order. This file puts them in order
  * and drops repetitions. What is still missing after HELD_MAX further chunks is a gap.
@@ -11,7 +15,7 @@
  * Whoever stole the credential of the host can store chunks with correct hashes, also those of
  * files that are to come. Then there are two versions of a chunk. This file cannot know which one
  * is true, so it takes the first, and reports the conflict. It does the same with chunks after the
- * end. */
+ * end. The thief could make both versions have the same XXH3, so it compares their SHA-256. */
 
 #include "fleet/reassembly.h"
 
@@ -25,25 +29,26 @@
 #include "interfaces/descriptor.h"
 #include "interfaces/spec.h"
 
-#define HELD_MAX    32
-#define CHUNKS_MAX  65536 /* of a file; ktrace-ship makes 8,192 of the largest */
-#define KNOWN_BYTES 8     /* of the hash of each chunk that was taken */
+#define HELD_MAX     32
+#define CHUNKS_MAX   65536 /* of a file; ktrace-ship makes 8,192 of the largest */
+#define KNOWN_DIGITS 32    /* of the SHA-256 of each chunk that was taken */
 
-/* A chunk that was taken. 16 bytes for each 512 KiB of a recording. */
+/* A chunk that was taken. 40 bytes for each 512 KiB of a recording. */
 typedef struct Known {
         uint32_t file, number;
-        char hash[KNOWN_BYTES];
+        char hash[KNOWN_DIGITS];
 } Known;
 
 struct Reassembly {
         int fd;
         void (*report)(const char *text, void *userdata);
         void *userdata;
-        FILE *draft; /* of the current file */
-        Hash *hash;
-        uint32_t file; /* the current one; 0: none yet */
-        uint32_t next; /* chunk of it */
-        bool is_open;  /* it is not complete yet */
+        FILE *draft;                     /* of the current file */
+        Hash *hashes[_HASH_KIND_N];      /* of single chunks */
+        Hash *file_hashes[_HASH_KIND_N]; /* of the hashes of this kind */
+        uint32_t file;                   /* the current one; 0: none yet */
+        uint32_t next;                   /* chunk of it */
+        bool is_open;                    /* it is not complete yet */
         uint64_t bytes;
         Chunk held[HELD_MAX]; /* chunks that are too early, with their own data */
         size_t n_held;
@@ -68,7 +73,10 @@ int reassembly_new(int fd,
         reassembly->draft = tmpfile();
         if (!reassembly->draft)
                 return -errno;
-        int r = hash_new(&reassembly->hash);
+        int r = 0;
+        for (HashKind kind = 0; r == 0 && kind < _HASH_KIND_N; kind++)
+                r = hash_new(kind, &reassembly->hashes[kind])
+                                    ?: hash_new(kind, &reassembly->file_hashes[kind]);
         if (r == 0)
                 *ret = TAKE_PTR(reassembly);
         return r;
@@ -81,7 +89,10 @@ Reassembly *reassembly_free(Reassembly *reassembly) {
                 free((void *)reassembly->held[i].data);
         if (reassembly->draft)
                 fclose(reassembly->draft);
-        hash_free(reassembly->hash);
+        for (HashKind kind = 0; kind < _HASH_KIND_N; kind++) {
+                hash_free(reassembly->hashes[kind]);
+                hash_free(reassembly->file_hashes[kind]);
+        }
         free(reassembly->known);
         free(reassembly);
         return NULL;
@@ -100,7 +111,19 @@ static _printf_(2, 3) void reassembly_report(Reassembly *reassembly, const char 
 
 /* Versions of a chunk */
 
-static int reassembly_remember(Reassembly *reassembly, const Chunk *chunk) {
+/* The caller has checked the hash that the chunk has. */
+static void reassembly_hash(Reassembly *reassembly,
+                const Chunk *chunk,
+                HashKind kind,
+                char digits[static HASH_DIGITS_MAX + 1]) {
+        if (hash_find_kind(chunk->hash) == (int)kind)
+                memcpy(digits, chunk->hash, HASH_DIGITS_MAX + 1);
+        else
+                hash_make(reassembly->hashes[kind], chunk->data, chunk->size, digits);
+}
+
+/* sha256: of its data */
+static int reassembly_remember(Reassembly *reassembly, const Chunk *chunk, const char *sha256) {
         if (reassembly->n_known == reassembly->room_known) {
                 size_t room = reassembly->room_known ? 2 * reassembly->room_known : 64;
                 Known *known = reallocarray(reassembly->known, room, sizeof(*known));
@@ -112,7 +135,7 @@ static int reassembly_remember(Reassembly *reassembly, const Chunk *chunk) {
         }
         Known *known = &reassembly->known[reassembly->n_known++];
         *known = (Known){ .file = chunk->file, .number = chunk->number };
-        memcpy(known->hash, chunk->hash, KNOWN_BYTES);
+        memcpy(known->hash, sha256, KNOWN_DIGITS);
         return 0;
 }
 
@@ -138,11 +161,15 @@ static const Known *reassembly_find_known(const Reassembly *reassembly, const Ch
 /* The place of the chunk is taken. */
 static void reassembly_repeat(Reassembly *reassembly, const Chunk *chunk) {
         const Known *known = reassembly_find_known(reassembly, chunk);
+        char sha256[HASH_DIGITS_MAX + 1];
 
         reassembly->result.n_repeated++;
-        if (!known)
+        if (!known) {
                 reassembly->n_late++;
-        else if (memcmp(known->hash, chunk->hash, KNOWN_BYTES) != 0)
+                return;
+        }
+        reassembly_hash(reassembly, chunk, HASH_SHA256, sha256);
+        if (memcmp(known->hash, sha256, KNOWN_DIGITS) != 0)
                 reassembly_report(reassembly,
                                 "file %" PRIu32 ": the broker has two versions of chunk %" PRIu32
                                 ", the first was taken",
@@ -161,7 +188,8 @@ static int reassembly_begin(Reassembly *reassembly, uint32_t file) {
         if (ftruncate(fileno(reassembly->draft), 0) < 0 ||
                         lseek(fileno(reassembly->draft), 0, SEEK_SET) < 0)
                 return reassembly_fail_draft(reassembly, -errno);
-        hash_reset(reassembly->hash);
+        for (HashKind kind = 0; kind < _HASH_KIND_N; kind++)
+                hash_reset(reassembly->file_hashes[kind]);
         reassembly->file = file;
         reassembly->next = 0;
         reassembly->bytes = 0;
@@ -178,11 +206,14 @@ static int reassembly_copy(Reassembly *reassembly) {
 }
 
 static int reassembly_end_file(Reassembly *reassembly, const Chunk *last) {
-        char hash[HASH_DIGITS + 1];
+        int kind = hash_find_kind(last->file_hash);
+        char hash[HASH_DIGITS_MAX + 1] = "";
 
-        hash_finish(reassembly->hash, hash);
+        if (kind >= 0)
+                hash_finish(reassembly->file_hashes[kind], hash);
         reassembly->is_open = false;
-        if (strcmp(hash, last->file_hash) != 0 || reassembly->bytes != last->file_bytes) {
+        if (kind < 0 || strcmp(hash, last->file_hash) != 0 ||
+                        reassembly->bytes != last->file_bytes) {
                 reassembly_report(reassembly,
                                 "file %" PRIu32 " does not have its hash, and is left out",
                                 last->file);
@@ -205,6 +236,8 @@ static bool reassembly_is_too_large(const Reassembly *reassembly, const Chunk *c
 }
 
 static int reassembly_append(Reassembly *reassembly, const Chunk *chunk) {
+        char digits[HASH_DIGITS_MAX + 1];
+
         if (reassembly_is_too_large(reassembly, chunk)) {
                 reassembly_report(reassembly,
                                 "file %" PRIu32
@@ -216,10 +249,14 @@ static int reassembly_append(Reassembly *reassembly, const Chunk *chunk) {
         int r = descriptor_write_all(fileno(reassembly->draft), chunk->data, chunk->size);
         if (r < 0)
                 return reassembly_fail_draft(reassembly, r);
-        r = reassembly_remember(reassembly, chunk);
+        for (HashKind kind = 0; r == 0 && kind < _HASH_KIND_N; kind++) {
+                reassembly_hash(reassembly, chunk, kind, digits);
+                hash_add(reassembly->file_hashes[kind], digits, strlen(digits));
+                if (kind == HASH_SHA256)
+                        r = reassembly_remember(reassembly, chunk, digits);
+        }
         if (r < 0)
                 return r;
-        hash_add(reassembly->hash, chunk->hash, HASH_DIGITS);
         reassembly->bytes += chunk->size;
         reassembly->next++;
         return chunk->is_last ? reassembly_end_file(reassembly, chunk) : 0;

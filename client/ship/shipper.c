@@ -5,26 +5,29 @@
  * signal ends the process at any point. What was not acknowledged then is sent again by the next
  * one, and the broker drops what it has already.
  *
- * Memory: one chunk, and what libnats and libktrace need. Data that waits is on the disk of
- * ktraced.
+ * Memory: the chunks that are on their way, because the broker compares them with what it has
+ * already, and what libnats and libktrace need. Data that waits is on the disk of ktraced.
  *
  * After a failure the file is read again. Its chunks that are stored already are not sent again,
  * only added to the hash of the file. That is a hash of the hashes of its chunks, so that each byte
  * is hashed once.
  *
- * The watchdog of systemd gets a sign of life before each step that may wait, so what is between
- * two of them is one call. The longest is a connection to the broker, which libnats tries with each
- * of its servers. WatchdogSec= of the unit is longer. */
+ * The watchdog of systemd gets a sign of life before each step that may wait, but not more than one
+ * a second, which costs a socket and a message. So what is between two of them is one call. The
+ * longest is a connection to the broker, which libnats tries with each of its servers. WatchdogSec=
+ * of the unit is longer. */
 
 #include "ship/shipper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/random.h>
 #include <systemd/sd-daemon.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "broker/broker.h"
@@ -33,8 +36,11 @@
 #include "ship/rate.h"
 
 #define CALL_TIMEOUT_USEC UINT64_C(30000000)
-#define READ_TIMEOUT_MSEC 30000 /* of a recording: no data comes */
-#define IDLE_TIMES        12    /* without marked recordings, it looks this many times less often */
+#define PIPE_BYTES        (2 * (int)CHUNK_BYTES) /* the most that users may have as shipped */
+#define READ_TIMEOUT_MSEC 30000                  /* of a recording: no data comes */
+#define IDLE_TIMES        12 /* without marked recordings, it looks this many times less often */
+#define ALIVE_SEC         1  /* between two signs of life */
+#define ROOM_CHUNKS       (BROKER_WINDOW + 1) /* those on their way, and the next one */
 
 /* How far a file has come, over several tries. */
 typedef struct Progress {
@@ -50,19 +56,26 @@ typedef struct Shipper {
         ktrace *connection; /* NULL: none now */
         Broker *broker;     /* NULL: none now */
         Hash *hash, *file_hash;
-        uint8_t *buffer; /* two chunks: one must be known before the one before it is sent */
         Progress progress;
         Rate rate;
         Backoff backoff;
         uint64_t n_files, n_bytes; /* shipped */
         char trouble[512];         /* as logged last; "": none */
+        time_t alive_sec;          /* CLOCK_MONOTONIC: the last sign of life; 0: none yet */
 
         /* of this turn */
         bool has_failed, has_lost_broker;
         char failed_id[KT_ID_DIGITS + 1]; /* the rest of this recording waits for the next turn */
 } Shipper;
 
-static void shipper_on_wait(void *userdata _unused_) {
+static void shipper_on_wait(void *userdata) {
+        Shipper *shipper = userdata;
+        struct timespec now = {};
+
+        (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now); /* cannot fail with this clock */
+        if (now.tv_sec < shipper->alive_sec + ALIVE_SEC)
+                return;
+        shipper->alive_sec = now.tv_sec;
         (void)sd_notify(0, "WATCHDOG=1");
 }
 
@@ -149,14 +162,18 @@ static Chunk shipper_make_chunk(const Shipper *shipper, const OutboxItem *item) 
         return chunk;
 }
 
-/* The disk of ktraced may hang, and then its reader does. Returns 0 or -errno. */
+/* The disk of ktraced may hang, and then its reader does. Returns 1 if data can be read, 0 at the
+ * end, or -errno. */
 static int shipper_wait_for_data(int fd) {
         struct pollfd wait = { .fd = fd, .events = POLLIN };
-        int n = poll(&wait, 1, READ_TIMEOUT_MSEC);
+        int n;
 
+        do
+                n = poll(&wait, 1, READ_TIMEOUT_MSEC);
+        while (n < 0 && errno == EINTR);
         if (n < 0)
-                return errno == EINTR ? 0 : -errno;
-        return n == 0 ? -ETIMEDOUT : 0;
+                return -errno;
+        return n == 0 ? -ETIMEDOUT : (wait.revents & POLLIN) != 0;
 }
 
 /* Returns how many bytes were read: fewer than a chunk only at the end. */
@@ -166,19 +183,29 @@ static ssize_t shipper_read(Shipper *shipper, int fd, uint8_t *data) {
         while (used < CHUNK_BYTES) {
                 shipper_on_wait(shipper);
                 int r = shipper_wait_for_data(fd);
-                if (r < 0)
-                        return r;
+                if (r <= 0)
+                        return r < 0 ? r : (ssize_t)used;
                 ssize_t n = read(fd, data + used, CHUNK_BYTES - used);
 
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                if (n == 0)
-                        break;
+                if (n <= 0)
+                        return n < 0 ? -errno : (ssize_t)used;
                 used += (size_t)n;
         }
         return (ssize_t)used;
+}
+
+/* Returns 0 or -errno. It looks whether more data follows, and does not read it: so the data of
+ * this chunk is in the CPU's cache when it is hashed and sent. */
+static int shipper_read_chunk(Shipper *shipper, int fd, uint8_t *room, Chunk *chunk) {
+        ssize_t n = shipper_read(shipper, fd, room);
+        int more = n == (ssize_t)CHUNK_BYTES ? shipper_wait_for_data(fd) : 0;
+
+        if (n < 0 || more < 0)
+                return n < 0 ? (int)n : more;
+        chunk->data = room;
+        chunk->size = (size_t)n;
+        chunk->is_last = more == 0;
+        return 0;
 }
 
 /* Chunks before n_stored are stored already. */
@@ -232,7 +259,7 @@ static int shipper_send_chunk(Shipper *shipper,
         int r = 0;
 
         hash_make(shipper->hash, chunk->data, chunk->size, chunk->hash);
-        hash_add(shipper->file_hash, chunk->hash, HASH_DIGITS);
+        hash_add(shipper->file_hash, chunk->hash, strlen(chunk->hash));
         chunk->file_bytes += chunk->size;
         if (chunk->is_last) {
                 hash_finish(shipper->file_hash, chunk->file_hash);
@@ -245,31 +272,28 @@ static int shipper_send_chunk(Shipper *shipper,
 
 static int shipper_send(Shipper *shipper, const OutboxItem *item, int fd, Reason *reason) {
         Chunk chunk = shipper_make_chunk(shipper, item);
-        uint8_t *current = shipper->buffer, *next = shipper->buffer + CHUNK_BYTES;
+        _cleanup_free_ uint8_t *rooms = malloc(ROOM_CHUNKS * CHUNK_BYTES);
+        bool is_late = false;
         int r = 0;
 
+        if (!rooms)
+                return -ENOMEM;
         hash_reset(shipper->file_hash);
-        ssize_t n = shipper_read(shipper, fd, current);
-        while (r == 0 && n >= 0 && !chunk.is_last) {
-                ssize_t n_next = (size_t)n == CHUNK_BYTES ? shipper_read(shipper, fd, next) : 0;
+        while (r == 0 && !chunk.is_last) {
+                uint8_t *room = rooms + chunk.number % ROOM_CHUNKS * CHUNK_BYTES;
 
-                chunk.data = current;
-                chunk.size = (size_t)n;
-                chunk.is_last = n_next == 0;
-                r = n_next < 0 ? (int)n_next : shipper_send_chunk(shipper, item, &chunk, reason);
-                uint8_t *sent = current;
-                current = next;
-                next = sent;
-                n = n_next;
+                r = shipper_read_chunk(shipper, fd, room, &chunk);
+                is_late = r == -ETIMEDOUT;
+                r = r ?: shipper_send_chunk(shipper, item, &chunk, reason);
         }
-        if (n == -ETIMEDOUT)
+        if (is_late)
                 return reason_set(reason,
                                 KT_E_FAILED,
                                 "%s: %s: ktraced sends no data for %d s: trying again",
                                 item->id,
                                 item->file_name,
                                 READ_TIMEOUT_MSEC / 1000);
-        return r ?: n < 0 ? (int)n : shipper_flush(shipper, reason);
+        return r ?: shipper_flush(shipper, reason);
 }
 
 /* The end of a recording: what ktraced knows of it, without its files. */
@@ -297,6 +321,8 @@ static int shipper_send_file(Shipper *shipper, const OutboxItem *item, Reason *r
         int r = ktrace_open_spool(shipper->connection, item->id, item->file_name, &fd, &error);
         if (r < 0)
                 return reason_set(reason, KT_E_FAILED, "ktraced: %s", error.text);
+        /* The more fits into the pipe, the fewer wakeups a chunk takes. A refusal does no harm. */
+        (void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
         return shipper_send(shipper, item, fd, reason);
 }
 
@@ -412,12 +438,11 @@ int shipper_run(const ShipSettings *settings, const char *credentials_dir) {
         Shipper shipper = {
                 .settings = settings,
                 .credentials_dir = credentials_dir,
-                .buffer = malloc(2 * CHUNK_BYTES),
                 .rate = { .bytes_per_sec = settings->bytes_per_sec },
         };
 
-        int r = shipper.buffer ? hash_new(&shipper.hash) : -ENOMEM;
-        r = r ?: hash_new(&shipper.file_hash);
+        int r = hash_new(HASH_XXH3, &shipper.hash);
+        r = r ?: hash_new(HASH_XXH3, &shipper.file_hash);
         if (r < 0)
                 return r;
         (void)sd_notify(0, "READY=1");

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* publish-cost URL MACHINE-ID PASSWORD FILE...: publishes the files to the stream of the machine,
  * in chunks as large as those of ktrace-ship, with libnats alone: js_PublishMsgAsync, at most as
- * many chunks on their way, and no identities. It is what ktrace-ship is compared with. With
- * "--hash" before the URL, it also makes the SHA-256 of each chunk. Prints one JSON object: seconds
- * of CPU time and of the clock, and bytes. */
+ * many chunks on their way, no identities and no hashes. It is what ktrace-ship is compared with.
+ * Prints one JSON object: seconds of CPU time and of the clock, and bytes. */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "broker/hash.h"
+#include "broker/broker.h"
 #include "broker/nats-link.h"
-
-#define PENDING_MAX 16 /* as WINDOW_MAX of broker.c */
 
 static double now(void) {
         struct timespec ts;
@@ -55,14 +51,13 @@ static jsCtx *connect_stream(const char *url, const char *id, const char *passwo
         check(natsOptions_SetCustomInboxPrefix(options, inbox), "inbox");
         check(natsConnection_Connect(&connection, options), url);
         jsOptions_Init(&js);
-        js.PublishAsync.MaxPending = PENDING_MAX;
+        js.PublishAsync.MaxPending = BROKER_WINDOW;
         check(natsConnection_JetStream(&stream, connection, &js), "JetStream");
         return stream;
 }
 
-static size_t publish(jsCtx *stream, const char *subject, const char *path, Hash *hash) {
+static size_t publish(jsCtx *stream, const char *subject, const char *path) {
         static char data[CHUNK_BYTES];
-        char digits[HASH_DIGITS + 1];
         size_t all = 0;
         ssize_t n;
         int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -72,8 +67,6 @@ static size_t publish(jsCtx *stream, const char *subject, const char *path, Hash
                 exit(1);
         }
         while ((n = read(fd, data, sizeof(data))) > 0) {
-                if (hash)
-                        hash_make(hash, data, (size_t)n, digits);
                 check(js_PublishAsync(stream, subject, data, (int)n, NULL), "publish");
                 all += (size_t)n;
         }
@@ -84,21 +77,14 @@ static size_t publish(jsCtx *stream, const char *subject, const char *path, Hash
 int main(int argc, char **argv) {
         char subject[NATS_SUBJECT_MAX];
         size_t bytes = 0;
-        Hash *hash = NULL;
-        int first = 1;
 
-        if (argc > 1 && strcmp(argv[1], "--hash") == 0) {
-                first++;
-                if (hash_new(&hash) != 0)
-                        return 1;
-        }
-        if (argc < first + 4)
+        if (argc < 5)
                 return 2;
-        jsCtx *stream = connect_stream(argv[first], argv[first + 1], argv[first + 2]);
-        nats_link_print_subject(argv[first + 1], "0000000000000000", subject);
+        jsCtx *stream = connect_stream(argv[1], argv[2], argv[3]);
+        nats_link_print_subject(argv[2], "0000000000000000", subject);
         double began = now(), used_before = used();
-        for (int i = first + 3; i < argc; i++)
-                bytes += publish(stream, subject, argv[i], hash);
+        for (int i = 4; i < argc; i++)
+                bytes += publish(stream, subject, argv[i]);
         check(js_PublishAsyncComplete(stream, NULL), "answers");
         printf("{\"cpu\": %.6f, \"seconds\": %.6f, \"bytes\": %zu}\n",
                         used() - used_before,

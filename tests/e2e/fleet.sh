@@ -299,6 +299,29 @@ case_fleet_spoofed_duplicate() { # a chunk that a thief has stored under another
         same_content
 }
 
+case_fleet_collision() { # a chunk in whose place a thief has stored other data with the same hash is sent all the same
+        local file forged
+        fleet_begin
+        marked box
+        "$TARGET" calls 10000 1000
+        ended box
+        file=$(find "$SPOOL_DIR/$id" -name '*.kts' | sort | head -n 1)
+        spooled >spooled.json
+        forged=$(forge "$id" "$file" --collide --name box --uid "$(jq '.[0].uid' spooled.json)" \
+                --created "$(jq '.[0]["created-usec"]' spooled.json)")
+        [ "$forged" -ge 1 ] || fail "nothing was stored"
+        ship_starts
+        arrives
+        grep -q 'a duplicate, but has other data' ship.err || fail "it was no duplicate: the case tests nothing"
+        # The thief was first. The reader takes his data, and says that there is another version of each chunk.
+        expect 4 fleet fetch web1 "$id"
+        same "$forged" "$(grep -c 'two versions of chunk' err)" "reported versions"
+        ktracectl spool fetch "$id" -o here.kts
+        ! cmp -s here.kts out || fail "the data was not forged: the case tests nothing"
+        [ "$(stream_info "$MACHINE_ID" | jq .state.bytes)" -ge $((2 * $(stat -c %s "$file"))) ] ||
+                fail "the true data is not in the stream"
+}
+
 case_fleet_large_end() { # a machine that stores long texts breaks no list
         local n
         fleet_begin

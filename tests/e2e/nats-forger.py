@@ -1,11 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """nats-forger.py PORT ID PASSWORD SESSION FILE [OPTION...]: with the credential of the machine ID, stores a recording
-that the machine has never made. Its only file is FILE, with correct hashes. Prints how many messages were stored."""
+that the machine has never made. Its only file is FILE, with correct hashes: SHA-256, as an older machine, but with
+--claim or --collide as this one. Prints how many messages were stored."""
 import argparse
 import hashlib
 import json
 import socket
+import sys
+
+sys.dont_write_bytecode = True  # beside the sources
+import xxh3
 
 parser = argparse.ArgumentParser()
 parser.add_argument("port", type=int)
@@ -17,6 +22,8 @@ parser.add_argument("--name", default="forged")
 parser.add_argument("--reason", type=int, metavar="N", help="the end has a reason of N bytes")
 parser.add_argument("--spoof", metavar="KIND", help="one more message, before the second chunk")
 parser.add_argument("--claim", metavar="SESSION", help="no end; the messages claim to be those of SESSION")
+parser.add_argument("--collide", action="store_true", help="no end; the chunks are those that the machine will send, "
+                    "with the same ids, headers and hashes, but with other data")
 parser.add_argument("--fill", type=int, metavar="N", help="N recordings that have an end only")
 o = parser.parse_args()
 CHUNK = 512 * 1024
@@ -39,7 +46,7 @@ lines = server.makefile("rb")
 
 
 def digest(data):
-    return hashlib.sha256(data).hexdigest()
+    return xxh3.digest(data) if o.claim or o.collide else hashlib.sha256(data).hexdigest()
 
 
 def send(session, header, data):
@@ -60,8 +67,9 @@ def headers(data, **fields):
     fields = {"Ktrace-File": 1, "Ktrace-Previous-File": 0, "Ktrace-Hash": digest(data), "Ktrace-Uid": o.uid,
               "Ktrace-Created": o.created, "Ktrace-Name": o.name, **{f"Ktrace-{k}": v for k, v in fields.items()}}
     if o.claim:
-        fields |= {"Nats-Subject": f"ktrace.{o.machine}.{o.claim}",
-                   "Nats-Msg-Id": f"{o.claim}/1/{fields['Ktrace-Chunk']}/{digest(data)[:32]}/0"}
+        fields |= {"Nats-Subject": f"ktrace.{o.machine}.{o.claim}"}
+    if o.claim or o.collide:
+        fields |= {"Nats-Msg-Id": f"{o.claim or o.session}/1/{fields['Ktrace-Chunk']}/{digest(data)}/0"}
     return ("NATS/1.0\r\n" + "".join(f"{k}: {v}\r\n" for k, v in fields.items()) + "\r\n").encode()
 
 
@@ -88,7 +96,9 @@ else:
             send(o.session, SPOOFS[o.spoof], b"" if o.spoof == "status" else b"x")
             n += is_stored()
         last = {"File-Hash": digest("".join(map(digest, chunks)).encode()), "File-Bytes": len(content)}
+        if o.collide:
+            data = xxh3.collide(data, b"forged")
         n += store(data, Chunk=number, **({} if number < len(chunks) - 1 else last))
-    if not o.claim:
+    if not (o.claim or o.collide):
         n += store(end, Chunk=0, End=1, **{"Previous-File": 1})
 print(n)

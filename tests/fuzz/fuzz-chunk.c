@@ -67,7 +67,7 @@ static void take_chunk(Stream *stream, const char *line, bool is_last) {
                 hash_reset(stream->file_hash);
                 stream->bytes = 0;
         }
-        hash_add(stream->file_hash, chunk->hash, HASH_DIGITS);
+        hash_add(stream->file_hash, chunk->hash, strlen(chunk->hash));
         stream->bytes += chunk->size;
         if (is_last) {
                 hash_finish(stream->file_hash, chunk->file_hash);
@@ -90,7 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         FILE *out = tmpfile();
         struct stat status;
 
-        fuzz_check(out && hash_new(&stream.hash) == 0 && hash_new(&stream.file_hash) == 0);
+        fuzz_check(out && hash_new(HASH_XXH3, &stream.hash) == 0);
+        fuzz_check(hash_new(HASH_XXH3, &stream.file_hash) == 0);
         fuzz_check(reassembly_new(fileno(out), ignore_report, NULL, &stream.reassembly) == 0);
         for (size_t i = 0; i < size;) {
                 const uint8_t *end = memchr(data + i, '\n', size - i);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#define XXH_STATIC_LINKING_ONLY /* its secret */
+#include <xxhash.h>
 
 #include "fleet/reassembly.h"
 
@@ -15,6 +17,8 @@
 
 typedef struct Fixture {
         Reassembly *reassembly;
+        Hash *hashes[_HASH_KIND_N];
+        HashKind kind; /* that chunks are made with */
         FILE *out;
         GString *reports;
 } Fixture;
@@ -28,43 +32,41 @@ static void set_up(Fixture *f, gconstpointer data) {
         f->out = tmpfile();
         f->reports = g_string_new("");
         g_assert_cmpint(reassembly_new(fileno(f->out), on_report, f, &f->reassembly), ==, 0);
+        for (HashKind kind = 0; kind < _HASH_KIND_N; kind++)
+                g_assert_cmpint(hash_new(kind, &f->hashes[kind]), ==, 0);
 }
 
 static void tear_down(Fixture *f, gconstpointer data) {
         (void)data;
         reassembly_free(f->reassembly);
+        for (HashKind kind = 0; kind < _HASH_KIND_N; kind++)
+                hash_free(f->hashes[kind]);
         fclose(f->out);
         g_string_free(f->reports, TRUE);
 }
 
-static char *hash_of_text(const char *text) {
-        return g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
-}
-
-static char *hash_of(unsigned file) {
+static void make_file_hash(Fixture *f, unsigned file, char ret[static HASH_DIGITS_MAX + 1]) {
         g_autoptr(GString) hashes = g_string_new("");
 
         for (unsigned number = 0; number < 3; number++) {
                 g_autofree char *text = g_strdup_printf("%u.%u ", file, number);
-                g_autofree char *hash = hash_of_text(text);
+                char digits[HASH_DIGITS_MAX + 1];
 
-                g_string_append(hashes, hash);
+                hash_make(f->hashes[f->kind], text, strlen(text), digits);
+                g_string_append(hashes, digits);
         }
-        return hash_of_text(hashes->str);
+        hash_make(f->hashes[f->kind], hashes->str, hashes->len, ret);
 }
 
-static void set_hash(Chunk *chunk) {
-        g_autofree char *hash = hash_of_text(chunk->data);
-
-        memcpy(chunk->hash, hash, sizeof(chunk->hash));
+static void set_hash(Fixture *f, Chunk *chunk) {
+        hash_make(f->hashes[f->kind], chunk->data, chunk->size, chunk->hash);
 }
 
 /* A chunk of a file of three: its text is "FILE.NUMBER ". */
-static Chunk make(unsigned file, unsigned number) {
+static Chunk make(Fixture *f, unsigned file, unsigned number) {
         static _Thread_local char texts[64][32];
         static unsigned n;
         char *text = texts[n++ % G_N_ELEMENTS(texts)];
-        g_autofree char *hash = hash_of(file);
         Chunk chunk = {
                 .session = SESSION,
                 .file = file,
@@ -75,16 +77,16 @@ static Chunk make(unsigned file, unsigned number) {
                 .size = (size_t)sprintf(text, "%u.%u ", file, number),
         };
 
-        set_hash(&chunk);
+        set_hash(f, &chunk);
         if (chunk.is_last) {
                 chunk.file_bytes = 3 * chunk.size;
-                memcpy(chunk.file_hash, hash, sizeof(chunk.file_hash));
+                make_file_hash(f, file, chunk.file_hash);
         }
         return chunk;
 }
 
 static void add(Fixture *f, unsigned file, unsigned number) {
-        Chunk chunk = make(file, number);
+        Chunk chunk = make(f, file, number);
 
         g_assert_cmpint(reassembly_add(f->reassembly, &chunk), ==, 0);
 }
@@ -169,7 +171,7 @@ static void test_beginning(Fixture *f, gconstpointer data) {
 
 /* A crash has cut the last frame of a file: what is left of it is written, and reported. */
 static void test_cut(Fixture *f, gconstpointer data) {
-        Chunk last = make(1, 2);
+        Chunk last = make(f, 1, 2);
 
         (void)data;
         add(f, 1, 0);
@@ -184,12 +186,12 @@ static void test_cut(Fixture *f, gconstpointer data) {
 
 /* Another's data in the place of a chunk. */
 static void test_wrong(Fixture *f, gconstpointer data) {
-        Chunk chunk = make(1, 1);
+        Chunk chunk = make(f, 1, 1);
 
         (void)data;
         add(f, 1, 0);
         chunk.data = "x.x ";
-        set_hash(&chunk);
+        set_hash(f, &chunk);
         g_assert_cmpint(reassembly_add(f->reassembly, &chunk), ==, 0);
         add(f, 1, 1);
         add(f, 1, 2);
@@ -201,16 +203,79 @@ static void test_wrong(Fixture *f, gconstpointer data) {
                         "file 1 does not have its hash, and is left out\n");
 }
 
+/* A recording of an older version has SHA-256. */
+static void test_old(Fixture *f, gconstpointer data) {
+        (void)data;
+        f->kind = HASH_SHA256;
+        add_file(f, 1);
+        add_file(f, 2);
+        add_end(f, 2);
+        assert_written(f, "1.0 1.1 1.2 2.0 2.1 2.2 ", "");
+}
+
+/* ktrace-ship was upgraded in the middle of a file, and has sent it again. */
+static void test_upgraded(Fixture *f, gconstpointer data) {
+        (void)data;
+        f->kind = HASH_SHA256;
+        add_file(f, 1);
+        add(f, 2, 0);
+        add(f, 2, 1);
+        f->kind = HASH_XXH3;
+        add_file(f, 2);
+        add_file(f, 3);
+        add_end(f, 3);
+        assert_written(f, "1.0 1.1 1.2 2.0 2.1 2.2 3.0 3.1 3.2 ", "");
+        g_assert_cmpuint(reassembly_get_result(f->reassembly).n_repeated, ==, 2);
+}
+
+/* The hash of a file is of neither kind: none is made up for it. */
+static void test_no_kind(Fixture *f, gconstpointer data) {
+        Chunk last = make(f, 1, 2);
+
+        (void)data;
+        add(f, 1, 0);
+        add(f, 1, 1);
+        last.file_hash[0] = '\0';
+        g_assert_cmpint(reassembly_add(f->reassembly, &last), ==, 0);
+        assert_written(f, "", "file 1 does not have its hash, and is left out\n");
+}
+
+/* XXH3 adds up the words of the data, and products of their halves. Where the lower half of a word
+ * is that of its key, the product is 0. Then one word can be larger and another one smaller. */
+static void test_collision(Fixture *f, gconstpointer data) {
+        uint64_t secret[24], words[2][256] = {};
+        Chunk chunk = { .session = SESSION, .file = 1, .size = sizeof(words[0]) };
+        char digits[HASH_DIGITS_MAX + 1];
+
+        (void)data;
+        XXH3_generateSecret_fromSeed(secret, 0);
+        for (size_t i = 0; i < 2; i++) {
+                words[i][0] = secret[0] + (i << 32);
+                words[i][8] = secret[1] - (i << 32);
+        }
+        chunk.data = words[0];
+        set_hash(f, &chunk);
+        g_assert_cmpint(reassembly_add(f->reassembly, &chunk), ==, 0);
+        memcpy(digits, chunk.hash, sizeof(digits));
+        chunk.data = words[1];
+        set_hash(f, &chunk);
+        g_assert_cmpstr(chunk.hash, ==, digits);
+        g_assert_cmpint(reassembly_add(f->reassembly, &chunk), ==, 0);
+        assert_written(f,
+                        "",
+                        "file 1: the broker has two versions of chunk 0, the first was taken\n");
+}
+
 /* A thief has stored a file before the machine did: it has correct hashes, but there are two. */
 static void test_versions(Fixture *f, gconstpointer data) {
-        Chunk forged = make(2, 0);
+        Chunk forged = make(f, 2, 0);
 
         (void)data;
         add_file(f, 1);
         add_file(f, 2);
         add(f, 1, 2);
         forged.data = "2.x ";
-        set_hash(&forged);
+        set_hash(f, &forged);
         g_assert_cmpint(reassembly_add(f->reassembly, &forged), ==, 0);
         add_end(f, 2);
         assert_written(f,
@@ -233,7 +298,7 @@ static void test_after_end(Fixture *f, gconstpointer data) {
 
 /* A thief has skipped a file that was to come. */
 static void test_skipped(Fixture *f, gconstpointer data) {
-        Chunk forged = make(3, 0);
+        Chunk forged = make(f, 3, 0);
 
         (void)data;
         add_file(f, 1);
@@ -250,7 +315,7 @@ static void test_skipped(Fixture *f, gconstpointer data) {
 
 /* The machine has forgotten an acknowledgement, and does not have those files any more. */
 static void test_forgotten(Fixture *f, gconstpointer data) {
-        Chunk chunk = make(3, 0);
+        Chunk chunk = make(f, 3, 0);
 
         (void)data;
         add_file(f, 1);
@@ -277,7 +342,7 @@ static void test_many(Fixture *f, gconstpointer data) {
 
 /* A file without an end. The files after it are taken. */
 static void test_endless(Fixture *f, gconstpointer data) {
-        Chunk chunk = make(1, 0);
+        Chunk chunk = make(f, 1, 0);
 
         (void)data;
         for (chunk.number = 0; chunk.number < 70000; chunk.number++)
@@ -299,7 +364,7 @@ static void test_full(Fixture *f, gconstpointer data) {
         add(f, 1, 0);
         add(f, 1, 1);
         g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 8, before.rlim_max }), ==, 0);
-        Chunk last = make(1, 2);
+        Chunk last = make(f, 1, 2);
         int r = reassembly_add(f->reassembly, &last);
         g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &before), ==, 0);
         g_assert_cmpint(r, ==, -EFBIG);
@@ -317,6 +382,10 @@ int main(int argc, char **argv) {
                 { "/reassembly/beginning", test_beginning },
                 { "/reassembly/cut", test_cut },
                 { "/reassembly/wrong", test_wrong },
+                { "/reassembly/old", test_old },
+                { "/reassembly/upgraded", test_upgraded },
+                { "/reassembly/no-kind", test_no_kind },
+                { "/reassembly/collision", test_collision },
                 { "/reassembly/versions", test_versions },
                 { "/reassembly/after-end", test_after_end },
                 { "/reassembly/skipped", test_skipped },
