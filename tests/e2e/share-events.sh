@@ -52,16 +52,20 @@ stream_of() {
 }
 declare -A streams=()
 
+two_has() { ktracectl show --json=short two | jq -e ".statistics.recorded == $1"; }
 case_share_off() { # an event that is off for a session does not come, while another session of the instance has it on
-        viewer one -e raw_syscalls:sys_exit
+        local calls=(-f 'id == 1000') # so that the killed reader has nothing else in its hands
+        viewer one -e raw_syscalls:sys_exit "${calls[@]}"
         viewers[two]=0
-        ktracectl create two -a --share --lifetime linger -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit --off
+        ktracectl create two -a --share --lifetime linger -e raw_syscalls:sys_enter "${calls[@]}" \
+                -e raw_syscalls:sys_exit "${calls[@]}" --off
         stream_of two
         ktracectl start two
         "$TARGET" calls 100 1000
         ktracectl set two raw_syscalls:sys_exit on
         "$TARGET" calls 10 1000
         ktracectl set two raw_syscalls:sys_exit off
+        within 20 two_has 120 || fail "not passed on: $(ktracectl show two)"
         reader_killed
         "$TARGET" calls 100 1000
         ktracectl mark two last

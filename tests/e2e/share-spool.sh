@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Recordings on disk of sessions that share an instance.
+. "$here/share.sh"
 
 spool_share_end() {
         ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
@@ -11,6 +12,7 @@ spool_share_end() {
 }
 spooled() { ktracectl spool list --json=short; }
 all_over() { spooled | jq -e 'all(.state == "ended")'; }
+is_over() { spooled | jq -e --arg name "$1" '.[] | select(.name == $name) | .state == "ended"'; }
 # recorder NAME SPOOL WORD...: a session that shares and records on disk.
 recorder() {
         local name=$1
@@ -25,16 +27,14 @@ spool_share_begin() {
         jq '. + {"spool-keep-free-kb": 1024}' <before.json >"$CONFIG_DIR/ktraced.json"
         ktracectl policy reload
 }
-viewers_of_instances() { ktracectl status --json=short | jq -c '[.daemon.shares[].viewers]'; }
 # fetched NAME: ends the session, and has its recording in NAME.kts.
 fetched() {
         ktracectl stop "$1"
         ktracectl destroy "$1"
-        within 20 eval "spooled | jq -e '.[] | select(.name == \"$1\") | .state == \"ended\"'" || fail "$1 still records: $(spooled)"
-        same 0 "$(spooled | jq ".[] | select(.name == \"$1\") | .lost")" "lost events of $1"
+        within 20 is_over "$1" || fail "$1 still records: $(spooled)"
+        same 0 "$(spooled | jq --arg name "$1" '.[] | select(.name == $name) | .lost')" "lost events of $1"
         expect 0 ktracectl spool fetch "$1" -o "$1.kts"
 }
-calls_in() { count "$1" ".event == \"$2\" and .fields.id == 1000"; }
 
 case_share_spool() { # recordings on disk share an instance with a stream, and each has all its events
         spool_share_begin
