@@ -39,8 +39,9 @@ fetched() {
 case_share_spool() { # recordings on disk share an instance with a stream, and each has all its events
         spool_share_begin
         # Files that are smaller than what the reader of the instance passes on at once.
-        recorder small '{"rotate-bytes": 262144}' --compression none -e raw_syscalls:sys_enter -f 'id == 1000'
-        recorder packed '{"rotate-bytes": 262144}' -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit
+        recorder small '{"rotate-bytes": 262144}' -b 8192 --compression none -e raw_syscalls:sys_enter -f 'id == 1000'
+        recorder packed '{"rotate-bytes": 262144}' -e raw_syscalls:sys_enter -f 'id >= 1000' \
+                -e raw_syscalls:sys_exit -f 'id >= 1000'
         background ktracectl record -q -a --share -o stream.kts -e raw_syscalls:sys_exit -f 'id == 1000'
         within 30 eval '[ "$(viewers_of_instances)" = "[3]" ]' || fail "viewers: $(viewers_of_instances)"
         within 10 eval 'ktracectl list --json=short | jq -e "all(.state == \"running\")"'
