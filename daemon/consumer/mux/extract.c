@@ -24,7 +24,8 @@
 #include "interfaces/share.h"
 
 #define EXTEND_SIZE 8
-#define MARK_TEXT   16 /* offset of the text of ftrace:print */
+#define EXTEND_END  (UINT64_C(1) << 59) /* a time extension has 59 bits for a delta */
+#define MARK_TEXT   16                  /* offset of the text of ftrace:print */
 
 /* Records that are copied together: each one begins where the one before it ends. */
 typedef struct Run {
@@ -69,9 +70,9 @@ static void put_extend(Extract *extract, uint64_t delta) {
 static uint32_t extract_make_room(Extract *extract, size_t size, uint64_t nsec) {
         size_t room = extract->batch->subbuf_size - PAGE_HEADER_SIZE;
 
-        /* Times go back only where a program has changed the clock. */
-        if (extract->used > 0 &&
-                        (nsec < extract->last_nsec || extract->used + EXTEND_SIZE + size > room))
+        /* Times go back, or far ahead, only where a program has changed the clock. */
+        if (extract->used > 0 && (nsec - extract->last_nsec >= EXTEND_END ||
+                                                 extract->used + EXTEND_SIZE + size > room))
                 extract_next_page(extract);
         if (extract->used == 0) {
                 if (extract->page < extract->out_size)
