@@ -35,14 +35,23 @@ int share_new(const ShareOptions *options, const Trace *trace, Share **ret) {
         return r ?: share_make(options, trace->owner->uid, shared, ret);
 }
 
-/* A user who has no session in it yet pays for the whole buffer (share_add_kb()). */
+/* A user who has no session in it yet pays for the whole buffer (share_add_kb()), and for what the
+ * kernel records. So the kernel must have the filters that all sessions have: it does not get them
+ * back when a session with another filter has left. */
+static bool share_suits_user(const Share *share, uid_t uid, uint64_t most_kb) {
+        const Shared *shared = share->shared;
+
+        return share_count_user(share, uid) > 0 ||
+               (shared->buffer_kb <= most_kb && !shared_is_wide(shared));
+}
+
 static bool share_fits(const Share *share, const Trace *trace, uint64_t most_kb) {
         const Shared *shared = share->shared;
 
         return !share->has_failed && share->n_active > 0 && share->n_viewers < SHARE_VIEWERS_MAX &&
                strcmp(shared->clock, trace->spec->clock) == 0 &&
                shared->buffer_kb >= trace->spec->buffer_kb && !shared_is_stale(shared) &&
-               (shared->buffer_kb <= most_kb || share_count_user(share, trace->owner->uid) > 0);
+               share_suits_user(share, trace->owner->uid, most_kb);
 }
 
 Share *share_find(const struct ShareList *list, const Trace *trace, uint64_t most_kb) {

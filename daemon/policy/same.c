@@ -86,7 +86,7 @@ bool grant_is_same(const Grant *a, const Grant *b) {
 static bool event_records_same(const GrantEvent *a, const GrantEvent *b) {
         return strcmp(a->system, b->system) == 0 && strcmp(a->name, b->name) == 0 &&
                text_is_same(a->filter, b->filter) &&
-               text_is_same(a->policy_filter, b->policy_filter) && a->is_off == b->is_off &&
+               text_is_same(a->policy_filter, b->policy_filter) && !a->is_off && !b->is_off &&
                a->is_unrecorded == b->is_unrecorded;
 }
 

@@ -65,14 +65,16 @@ static void add_shares(const Registry *registry, uid_t uid, Usage *usage) {
 
 uint64_t registry_get_share_room(const Session *session) {
         const Registry *registry = session->registry;
-        uint64_t limit = session->grant->limits.max_buffer_kb_per_uid;
+        const Limits *limits = &session->grant->limits;
+        uint64_t limit = limits->max_buffer_kb_per_uid;
         Usage usage;
 
         if (session->owner.uid == 0)
                 return UINT64_MAX;
         registry_get_usage(registry, session->owner.uid, &usage);
         uint64_t others = usage.buffer_kb_uid - count_session_kb(session);
-        return others < limit ? (limit - others) / registry->n_cpus : 0;
+        uint64_t rest = others < limit ? (limit - others) / registry->n_cpus : 0;
+        return MIN_OF(rest, limits->max_buffer_kb);
 }
 
 bool registry_is_removing(const Registry *registry, uid_t uid) {

@@ -191,9 +191,19 @@ bool shared_has_filter(const Shared *shared,
         return event && text_is_same(event->filter, filter);
 }
 
-static int shared_widen(const Shared *shared, SharedEvent *event) {
+static void shared_note_wide(Shared *shared) {
+        __atomic_store_n(&shared->is_wide, true, __ATOMIC_RELAXED);
+}
+
+bool shared_is_wide(const Shared *shared) {
+        return __atomic_load_n(&shared->is_wide, __ATOMIC_RELAXED);
+}
+
+static int shared_widen(Shared *shared, SharedEvent *event) {
         char path[512];
 
+        if (event->n > 0 && event->filter)
+                shared_note_wide(shared);
         (void)snprintf(path, sizeof(path), "events/%s/%s/filter", event->system, event->name);
         int r = tracefs_write(shared->instance->fd, path, "0");
         if (r == 0 || r == -ENOENT) /* the event was removed */
@@ -201,7 +211,7 @@ static int shared_widen(const Shared *shared, SharedEvent *event) {
         return r == -ENOENT ? 0 : r;
 }
 
-int shared_widen_event(const Shared *shared, const char *system, const char *name) {
+int shared_widen_event(Shared *shared, const char *system, const char *name) {
         SharedEvent *event = shared_find(shared, system, name);
 
         return event ? shared_widen(shared, event) : 0;
@@ -219,14 +229,16 @@ int shared_adopt_event(Shared *shared, const char *system, const char *name, con
                 event->filter = strdup(filter);
                 if (!event->filter)
                         return -ENOMEM;
-        } else if (!text_is_same(event->filter, filter))
+        } else if (!text_is_same(event->filter, filter)) {
                 shared_forget_filter(event);
+                shared_note_wide(shared);
+        }
         event->n++;
         return 0;
 }
 
 /* Keeps the kernel's filter if all traces want it. */
-static int shared_check_filter(const Shared *shared, SharedEvent *event) {
+static int shared_check_filter(Shared *shared, SharedEvent *event) {
         _cleanup_free_ char *now = NULL;
         char path[512];
 
@@ -239,6 +251,8 @@ static int shared_check_filter(const Shared *shared, SharedEvent *event) {
                 return 0;
         if (strcmp(now, "none") != 0)
                 return shared_widen(shared, event);
+        if (event->filter)
+                shared_note_wide(shared);
         shared_forget_filter(event);
         return 0;
 }
@@ -309,12 +323,14 @@ int trace_reopen_shared(Trace *trace) {
 
 /* Chooses the kernel's filter before one more trace enables the event. If the kernel does not take
  * it, the event has none. */
-static int shared_choose_filter(const Shared *shared, SharedEvent *event, const char *wanted) {
+static int shared_choose_filter(Shared *shared, SharedEvent *event, const char *wanted) {
         Reason ignored;
 
         if (text_is_same(event->filter, wanted))
                 return 0;
         int r = event->filter ? shared_widen(shared, event) : 0;
+        if (event->n > 0)
+                shared_note_wide(shared);
         if (r < 0 || event->n > 0 || !wanted)
                 return r;
         if (instance_set_filter(shared->instance, event->system, event->name, wanted, &ignored) ==
@@ -322,6 +338,7 @@ static int shared_choose_filter(const Shared *shared, SharedEvent *event, const 
                 event->filter = strdup(wanted);
                 return event->filter ? 0 : shared_widen(shared, event);
         }
+        shared_note_wide(shared);
         return 0;
 }
 

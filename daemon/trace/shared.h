@@ -29,6 +29,7 @@ typedef struct Shared {
         bool is_adopted;   /* by trace_adopt_shared(); its instance is opened and checked later */
         bool is_gone;      /* it could not be adopted */
         bool is_stale;     /* atomic, see shared_is_stale() */
+        bool is_wide;      /* atomic, see shared_is_wide() */
         struct SharedChanges *changes; /* by other programs */
 } Shared;
 
@@ -67,6 +68,9 @@ bool trace_meets_stale_event(const Trace *trace, size_t i);
 void shared_note_stale(Shared *shared);
 /* Returns whether a trace has met one: a new trace would meet it too. Called by the event loop. */
 bool shared_is_stale(const Shared *shared);
+/* Returns whether the kernel has once recorded more of an event than the filter of one of its
+ * viewers lets through: it may still do so. Called by the event loop. */
+bool shared_is_wide(const Shared *shared);
 /* Opens the instance for an adopted trace. The first one makes the kernel agree with what all of
  * them want. Fails with -ENOENT if there is no such instance. */
 int trace_reopen_shared(Trace *trace);
@@ -78,7 +82,7 @@ bool shared_has_filter(const Shared *shared,
                 const char *name,
                 const char *filter);
 /* Removes the kernel's filter, whoever wrote it. */
-int shared_widen_event(const Shared *shared, const char *system, const char *name);
+int shared_widen_event(Shared *shared, const char *system, const char *name);
 /* Returns whether any viewer wants the event. */
 bool shared_has_event(const Shared *shared, const char *system, const char *name);
 /* The kernel has no such event any more. Returns whether its removal has emptied the ring; the next

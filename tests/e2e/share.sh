@@ -118,21 +118,51 @@ case_share_rules() { # users who record different events or filters do not share
         same '50 0 0' "$(for name in root one three; do addresses_in $name.kts; done | xargs)" "addresses"
 }
 
+case_share_users_wide() { # no user pays for events that only another user's filters or switches let in
+        users_rule
+        user_viewer one -e raw_syscalls:sys_enter -f 'id == 1000'
+        user_viewer wide -e raw_syscalls:sys_enter
+        viewer_ends wide
+        within 10 eval '[ "$(viewers_of_instances)" = "[1]" ]' || fail "viewers: $(viewers_of_instances)"
+        same none "$(cat "$(share_filter)")" "filter after a session without one"
+        viewer_of stranger two -e raw_syscalls:sys_enter -f 'id == 1000'
+        same '[1,1]' "$(viewers_of_instances)" "viewers of each instance"
+        grep -q 'id == 1000' "$(share_filter 1)" || fail "the stranger's instance has no filter"
+        "$TARGET" calls 50 1000
+        viewer_ends one
+        viewer_ends two
+        same '50 50' "$(calls_in one.kts sys_enter) $(calls_in two.kts sys_enter)" "calls"
+        within 10 eval '[ "$(viewers_of_instances)" = "[]" ]' || fail "viewers: $(viewers_of_instances)"
+        # One of them may turn on what is off at the beginning.
+        user_viewer three -e raw_syscalls:sys_exit --off -e raw_syscalls:sys_enter
+        viewer_of stranger four -e raw_syscalls:sys_exit --off -e raw_syscalls:sys_enter
+        same '[1,1]' "$(viewers_of_instances)" "viewers of each instance"
+        viewer_ends three
+        viewer_ends four
+}
+
 case_share_users_memory() { # a shared instance counts for each user in it, and one that is too large is not joined
         local cpus
         cpus=$(nproc)
-        users_rule "\"max-buffer-kb-per-uid\": $((cpus * 3000))"
+        users_rule "\"max-buffer-kb-per-uid\": $((cpus * 5000)), \"max-buffer-kb\": 3000"
         ktracectl create -q large -a --share --lifetime linger -b 4096 -e raw_syscalls:sys_enter
         user ktracectl create -q mine -a --share --lifetime linger -b 2048 -e raw_syscalls:sys_enter
         same '[1,1]' "$(viewers_of_instances)" "viewers of each instance"
         stranger ktracectl create -q theirs -a --share --lifetime linger -b 64 -e raw_syscalls:sys_enter
         same '[1,2]' "$(viewers_of_instances)" "viewers of each instance"
+        # It would fit into the limit of a session, but not into what is left for the user.
+        ktracectl create -q boot -a --share --clock boot --lifetime linger -b 2980 -e raw_syscalls:sys_enter
+        stranger ktracectl create -q other -a --share --clock boot --lifetime linger -b 64 -e raw_syscalls:sys_enter
+        same '[1,2,1,1]' "$(viewers_of_instances)" "viewers of each instance"
+        stranger ktracectl destroy other
+        ktracectl destroy boot
+        within 10 eval '[ "$(viewers_of_instances)" = "[1,2]" ]' || fail "viewers: $(viewers_of_instances)"
         user ktracectl destroy mine
         within 10 eval '[ "$(viewers_of_instances)" = "[1,1]" ]' || fail "viewers: $(viewers_of_instances)"
         same $((cpus * 2048)) "$(stranger ktracectl status --json=short | jq '.limits."buffer-kb"')" \
                 "kB of the user who is left"
         same 0 "$(user ktracectl status --json=short | jq '.limits."buffer-kb"')" "kB of the user who has left"
-        refused 1 'max-buffer-kb-per-uid' stranger ktracectl create boot -a --share --clock boot -b 2048 \
+        refused 1 'max-buffer-kb-per-uid' stranger ktracectl create boot -a --share --clock boot -b 3000 \
                 --lifetime linger -e raw_syscalls:sys_enter
         stranger ktracectl destroy theirs
         ktracectl destroy large
@@ -190,7 +220,7 @@ case_share_exclusive() { # what belongs to an instance as a whole gets an instan
 # ids_in FILE: how often each number was called.
 ids_in() { ktracectl report --json=short "$1" | jq 'select(.event == "sys_enter").fields.id' | sort | uniq -c | xargs; }
 share_id() { ktracectl status --json=short | jq -r ".daemon.shares[${1:-0}].id"; }
-share_filter() { echo "$TRACEFS/instances/ktrace-$(share_id)/events/raw_syscalls/sys_enter/filter"; }
+share_filter() { echo "$TRACEFS/instances/ktrace-$(share_id "${1:-0}")/events/raw_syscalls/sys_enter/filter"; }
 kernel_filter() { cat "$(share_filter)"; }
 case_share_filters() { # each session gets what its own filter lets through, whatever filters the others have
         viewer narrow -e raw_syscalls:sys_enter -f 'id == 1000'

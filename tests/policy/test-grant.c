@@ -560,6 +560,17 @@ static void test_in_parts(void) {
         g_assert_true(grant_is_same(whole, parts));
 }
 
+/* What is off at the beginning may be turned on by one of two sessions only. */
+static void test_records_off(void) {
+        _cleanup_(grant_free_cleanup) Grant *a = NULL, *b = NULL;
+
+        g_assert_cmpint(decide(&root, "system", EVENTS("sched:sched_switch"), &a, NULL), ==, 0);
+        g_assert_cmpint(decide(&root, "system", EVENTS("sched:sched_switch"), &b, NULL), ==, 0);
+        g_assert_true(grant_records_same(a, b));
+        a->events[0].is_off = b->events[0].is_off = true;
+        g_assert_false(grant_records_same(a, b));
+}
+
 static bool records_same(const char *const *a, const char *const *b) {
         _cleanup_(grant_free_cleanup) Grant *of_a = NULL, *of_b = NULL;
 
@@ -622,6 +633,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/grant/globs-have-a-limit", test_globs_have_a_limit);
         g_test_add_func("/grant/in-parts", test_in_parts);
         g_test_add_func("/grant/records-the-same", test_records_same);
+        g_test_add_func("/grant/records-off", test_records_off);
         g_test_add_func("/grant/no-rule", test_no_rule);
         g_test_add_func("/grant/may-see", test_may_see);
         int r = g_test_run();
