@@ -15,7 +15,9 @@
  * Whoever stole the credential of the host can store chunks with correct hashes, also those of
  * files that are to come. Then there are two versions of a chunk. This file cannot know which one
  * is true, so it takes the first, and reports the conflict. It does the same with chunks after the
- * end. The thief could make both versions have the same XXH3, so it compares their SHA-256. */
+ * end. The thief could make both versions have the same XXH3, so it compares their SHA-256. What a
+ * chunk says of its file is part of its version: else a thief who sends the true data first could
+ * hide that the file was cut by a crash. */
 
 #include "fleet/reassembly.h"
 
@@ -33,10 +35,11 @@
 #define CHUNKS_MAX   65536 /* of a file; ktrace-ship makes 8,192 of the largest */
 #define KNOWN_DIGITS 32    /* of the SHA-256 of each chunk that was taken */
 
-/* A chunk that was taken. 40 bytes for each 512 KiB of a recording. */
+/* A chunk that was taken. 56 bytes for each 512 KiB of a recording. */
 typedef struct Known {
         uint32_t file, number;
         char hash[KNOWN_DIGITS];
+        uint64_t file_bytes, listed_bytes; /* of the last chunk of a file */
 } Known;
 
 struct Reassembly {
@@ -134,7 +137,10 @@ static int reassembly_remember(Reassembly *reassembly, const Chunk *chunk, const
                 reassembly->room_known = room;
         }
         Known *known = &reassembly->known[reassembly->n_known++];
-        *known = (Known){ .file = chunk->file, .number = chunk->number };
+        *known = (Known){ .file = chunk->file,
+                .number = chunk->number,
+                .file_bytes = chunk->file_bytes,
+                .listed_bytes = chunk->listed_bytes };
         memcpy(known->hash, sha256, KNOWN_DIGITS);
         return 0;
 }
@@ -169,7 +175,9 @@ static void reassembly_repeat(Reassembly *reassembly, const Chunk *chunk) {
                 return;
         }
         reassembly_hash(reassembly, chunk, HASH_SHA256, sha256);
-        if (memcmp(known->hash, sha256, KNOWN_DIGITS) != 0)
+        if (memcmp(known->hash, sha256, KNOWN_DIGITS) != 0 ||
+                        known->file_bytes != chunk->file_bytes ||
+                        known->listed_bytes != chunk->listed_bytes)
                 reassembly_report(reassembly,
                                 "file %" PRIu32 ": the broker has two versions of chunk %" PRIu32
                                 ", the first was taken",

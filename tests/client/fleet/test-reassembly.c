@@ -284,6 +284,20 @@ static void test_versions(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(reassembly_get_result(f->reassembly).n_repeated, ==, 2);
 }
 
+/* A thief has stored the true data first, and hides that a crash has cut the file. */
+static void test_hidden_cut(Fixture *f, gconstpointer data) {
+        Chunk last = make(f, 1, 2);
+
+        (void)data;
+        add_file(f, 1);
+        last.listed_bytes = last.file_bytes + 100;
+        g_assert_cmpint(reassembly_add(f->reassembly, &last), ==, 0);
+        add_end(f, 1);
+        assert_written(f,
+                        "1.0 1.1 1.2 ",
+                        "file 1: the broker has two versions of chunk 2, the first was taken\n");
+}
+
 /* A thief has stored an end too early: the recording is not cut off in silence. */
 static void test_after_end(Fixture *f, gconstpointer data) {
         (void)data;
@@ -387,6 +401,7 @@ int main(int argc, char **argv) {
                 { "/reassembly/no-kind", test_no_kind },
                 { "/reassembly/collision", test_collision },
                 { "/reassembly/versions", test_versions },
+                { "/reassembly/hidden-cut", test_hidden_cut },
                 { "/reassembly/after-end", test_after_end },
                 { "/reassembly/skipped", test_skipped },
                 { "/reassembly/forgotten", test_forgotten },
