@@ -3,8 +3,8 @@
  * side what the verb must know about its output. Two sides understand each other when the ranges
  * of their protocols overlap; they use the newest that both speak. So an older and a newer side
  * work together, and the one that is too old can be named. A verb that older far sides do not run
- * needs a newer protocol: 2 has the clocks and starts of recordings, 3 the verbs top, verify and
- * metrics. Does no I/O. */
+ * needs a newer protocol: 2 has the clocks and starts of recordings, 3 the verbs top, verify,
+ * metrics and last. Does no I/O. */
 
 #include "remote/hello.h"
 

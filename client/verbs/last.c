@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ktracectl last: what the machine did just before now, from the black box (blackbox.c). Takes a
  * snapshot into a file without a name, and gives it to report, convert or summary, with the time
- * and the threads as their selection. The black box goes on, and loses nothing by it. */
+ * and the threads as their selection. The black box goes on, and loses nothing by it. With -H all
+ * of this happens on the host, and what it prints is printed here. */
 
 #include <errno.h>
 #include <string.h>
@@ -40,6 +41,27 @@ static bool last_is_whole(const LastOptions *o) {
         return !export_format_can(format, EXPORT_CAN_CUT);
 }
 
+/* An unknown format is refused later. */
+static bool last_needs_file(const char *to) {
+        ExportFormat format;
+
+        return export_format_from_string(to, &format) == 0 &&
+               (format == EXPORT_DAT || format == EXPORT_DAT_WALL ||
+                               export_format_can(format, EXPORT_CAN_FILL));
+}
+
+/* Returns NULL, or what is wrong. */
+static const char *last_check_hosts(const LastOptions *o, const Context *context) {
+        if (o->out_path && (context->host || context->far))
+                return "-H: -o would write on that machine: use --to FORMAT and '> FILE'";
+        if (o->to && context_has_many_hosts(context))
+                return "-H: --to writes one output: expected one machine";
+        if (o->to && (context->host || context->far) && last_needs_file(o->to))
+                return "-H: --to: this format is no single stream: use '--to kts > FILE.kts', "
+                       "and 'ktracectl convert' here";
+        return NULL;
+}
+
 static int last_check(LastOptions *o, const Context *context, int argc, char **argv, int *ret) {
         int n = argc - optind;
         const char *text = NULL;
@@ -53,6 +75,8 @@ static int last_check(LastOptions *o, const Context *context, int argc, char **a
                 text = "dat and kts have the whole black box: without --since, --pid and --unit";
         else if (o->is_summary && (o->to || o->out_path))
                 text = "summary is printed: without --to and -o";
+        else
+                text = last_check_hosts(o, context);
         if (!text)
                 return OPTIONS_END;
         *ret = message_show_usage(context, "%s", text);
@@ -135,6 +159,8 @@ static int last_run(Context *context, int argc, char **argv) {
 
         if (last_parse(&o, context, argc, argv, &status) != OPTIONS_END)
                 return status;
+        if (context->host)
+                return context->run_there(context);
         int r = last_select_time(&selection, &o, &reason);
         r = r ?: input_open_temporary(&fd);
         r = r ?: last_copy(context, fd, &reason);
@@ -163,7 +189,10 @@ const Verb verb_last = {
                 "                       last main process, also after its end\n"
                 "  --to FORMAT          write it in a format of 'convert'; default: by OUT's suffix.\n"
                 "                       dat and kts have the whole black box\n"
-                "  -o, --output OUT     write it to this file; '-': standard output\n",
-        .at_home = "it reads the black box of this machine: run it there with ssh",
+                "  -o, --output OUT     write it to this file; '-': standard output. Not with -H: use\n"
+                "                       --to FORMAT and '> FILE'\n",
+        .carries = true,
+        .carries_many = true,
+        .far_protocol = 3,
         .run = last_run,
 };

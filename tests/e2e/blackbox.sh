@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The black box: what root can read of the last seconds, and that others get no more than their own.
 
+. "$here/machines.sh"
+
 # box_begin: begins a case with directories of its own for the black box. Without systemd, a program takes systemctl's
 # place: it runs the saved session as ktrace-session@.service does.
 box_begin() {
@@ -76,6 +78,17 @@ case_blackbox() { # [guest] what a program did is read afterwards, within the ti
         expect 0 ktracectl last -o whole.dat
         same 6 "$(ktracectl report --pid "$PID" whole.dat | grep -c ' sys_enter_write: ')" "writes in all of it"
         refused 2 'dat and kts have the whole black box' ktracectl last --since 1s -o whole.dat
+        # Of another machine, which is this one.
+        use_ssh 'exec ktracectl serve'
+        expect 0 ktracectl -H web1 last -p "$PID"
+        same 6 "$(grep -c ' sys_enter_write: ' out)" "writes that -H prints"
+        ktracectl -H web1 last --to kts >there.kts
+        same 6 "$(ktracectl report --pid "$PID" there.kts | grep -c ' sys_enter_write: ')" "writes in the file of -H"
+        expect 0 ktracectl last summary -H web1,web2
+        same 'web1 web2' "$(cut -d: -f1 out | sort -u | xargs)" "machines of the summary"
+        refused 2 "use --to FORMAT and '> FILE'" ktracectl -H web1 last -o none.dat
+        refused 2 'use .--to kts > FILE.kts' ktracectl -H web1 last --to dat
+        refused 2 'expected one machine' ktracectl -H web1,web2 last --to json
         expect 0 ktracectl last summary
         grep -q '^black box: ' out && grep -qE '^write +[0-9]+ ' out || fail "$(cat out)"
         blackbox status >status || fail "status $?"
