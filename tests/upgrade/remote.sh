@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # -H between this ktracectl and those of earlier commits, which $UPGRADES has (../native/upgrade.sh): before-hosts has
-# no -H, protocol-1 has the first one, and protocol-2 runs neither top nor verify. All use the ktraced of this build.
+# no -H, protocol-1 has the first one, and protocol-2 runs neither top nor last. All use the ktraced of this build.
 
 . "$here/machines.sh"
 
@@ -48,7 +48,7 @@ case_upgrade_remote_host() { # [deep] -H works with hosts of earlier versions, o
         works_with ktracectl protocol-2
         user ktracectl -H protocol-2 record -q -e raw_syscalls:sys_enter -o t.kts -- true
         clocks_agree t.kts
-        for verb in verify metrics 'top -b'; do
+        for verb in verify metrics last 'top -b'; do
                 # shellcheck disable=SC2086 # two words
                 refused 1 '^ktracectl: protocol-[12]: .*: the one there is too old' user ktracectl -H protocol-2 $verb
         done
