@@ -485,11 +485,68 @@ static int on_view(Consumer *c, int *fds) {
         return r;
 }
 
+/* Another daemon has taken the session over. */
+static int consumer_on_adopt(Consumer *c, const ControlMessage *message) {
+        if (c->pump.fence.is_on)
+                fence_add_marker(&c->pump.fence, message->adopt.marker_tid);
+        if (c->queue.spool)
+                consumer_answer_spool(c);
+        if (c->is_released) /* the last daemon may not have received it */
+                consumer_report(c, CONTROL_RELEASED, 0, "");
+        else if (c->pump.counts && !c->has_sink && c->client_fd < 0)
+                consumer_report(c, CONTROL_DETACHED, 0, "");
+        return 0;
+}
+
+/* A descriptor that a callee keeps is -1 afterwards. The caller closes the others. */
+static int consumer_on_message(Consumer *c, const ControlMessage *message, int *fds, size_t n_fds) {
+        int r;
+
+        switch (message->type) {
+        case CONTROL_SETUP:
+                return on_setup(c, message, fds, n_fds);
+        case CONTROL_RINGS:
+                return on_rings(c, message, fds, n_fds);
+        case CONTROL_VIEW:
+                return n_fds == SHARE_VIEW_FDS ? on_view(c, fds) : -EBADMSG;
+        case CONTROL_FLUSH:
+                c->is_flushing = !c->pump.window.is_on;
+                return flush(c);
+        case CONTROL_FINISH:
+                return consumer_on_finish(c, message, fds, n_fds);
+        case CONTROL_MEMBERS:
+                return n_fds == 1 ? on_members(c, message, fds[0]) : -EBADMSG;
+        case CONTROL_INNER_PIDS:
+                if (n_fds > 0)
+                        return n_fds == 1 ? inner_list_take(&c->inner, message, fds[0]) : -EBADMSG;
+                inner_list_end(&c->inner); /* a message without a list withdraws it */
+                return 0;
+        case CONTROL_GUARD:
+                return c->pump.fence.is_on ? rings_take_guard(&c->pump.rings, fds, n_fds)
+                                           : -EBADMSG;
+        case CONTROL_ADOPT:
+                return consumer_on_adopt(c, message);
+        case CONTROL_SINK:
+                if (n_fds != 1 || !may_detach(c))
+                        return -EBADMSG;
+                consumer_report(c, CONTROL_READY, 0, "");
+                return take_sink(c, message->sink.kind, &fds[0]);
+        case CONTROL_COUNTS:
+                r = consumer_on_counts(c, message, fds, n_fds);
+                return r == -ECANCELED ? consumer_finish(c) : r; /* the guard has fired */
+        case CONTROL_SPOOL_FILE:
+                return consumer_on_spool_file(c, message, fds, n_fds);
+        case CONTROL_WINDOW:
+                return n_fds == 2 ? pump_open_window(&c->pump, fds[0], TAKE_FD(fds[1])) : -EBADMSG;
+        default:
+                return -EBADMSG;
+        }
+}
+
 static int on_control(Consumer *c) {
         int fds[FD_SEND_MAX];
         size_t n_fds = 0;
         ControlMessage message;
-        int r;
 
         ssize_t n = fd_receive(CONTROL_FD, &message, sizeof(message), fds, ELEMENTSOF(fds), &n_fds);
         if (n == -EAGAIN)
@@ -500,50 +557,9 @@ static int on_control(Consumer *c) {
                 c->is_left = !c->is_finishing;
                 return consumer_finish(c);
         }
-        if (n != sizeof(message) || message.version != CONTROL_VERSION)
-                r = -EBADMSG;
-        else if (message.type == CONTROL_SETUP)
-                r = on_setup(c, &message, fds, n_fds);
-        else if (message.type == CONTROL_RINGS)
-                r = on_rings(c, &message, fds, n_fds);
-        else if (message.type == CONTROL_VIEW && n_fds == SHARE_VIEW_FDS)
-                r = on_view(c, fds);
-        else if (message.type == CONTROL_FLUSH) {
-                c->is_flushing = !c->pump.window.is_on;
-                r = flush(c);
-        } else if (message.type == CONTROL_FINISH)
-                r = consumer_on_finish(c, &message, fds, n_fds);
-        else if (message.type == CONTROL_MEMBERS && n_fds == 1)
-                r = on_members(c, &message, fds[0]);
-        else if (message.type == CONTROL_INNER_PIDS && n_fds == 0)
-                inner_list_end(&c->inner);
-        else if (message.type == CONTROL_INNER_PIDS && n_fds == 1)
-                r = inner_list_take(&c->inner, &message, fds[0]);
-        else if (message.type == CONTROL_GUARD && c->pump.fence.is_on)
-                r = rings_take_guard(&c->pump.rings, fds, n_fds);
-        else if (message.type == CONTROL_ADOPT) {
-                if (c->pump.fence.is_on)
-                        fence_add_marker(&c->pump.fence, message.adopt.marker_tid);
-                r = 0;
-                if (c->queue.spool)
-                        consumer_answer_spool(c);
-                if (c->is_released) /* the last daemon may not have received it */
-                        consumer_report(c, CONTROL_RELEASED, 0, "");
-                else if (c->pump.counts && !c->has_sink && c->client_fd < 0)
-                        consumer_report(c, CONTROL_DETACHED, 0, "");
-        } else if (message.type == CONTROL_SINK && n_fds == 1 && may_detach(c)) {
-                consumer_report(c, CONTROL_READY, 0, "");
-                r = take_sink(c, message.sink.kind, &fds[0]);
-        } else if (message.type == CONTROL_COUNTS) {
-                r = consumer_on_counts(c, &message, fds, n_fds);
-                if (r == -ECANCELED) /* the guard has fired */
-                        r = consumer_finish(c);
-        } else if (message.type == CONTROL_SPOOL_FILE)
-                r = consumer_on_spool_file(c, &message, fds, n_fds);
-        else if (message.type == CONTROL_WINDOW && n_fds == 2)
-                r = pump_open_window(&c->pump, fds[0], TAKE_FD(fds[1]));
-        else
-                r = -EBADMSG;
+        int r = n == sizeof(message) && message.version == CONTROL_VERSION
+                                ? consumer_on_message(c, &message, fds, n_fds)
+                                : -EBADMSG;
         for (size_t i = 0; i < n_fds; i++)
                 close_cleanup(&fds[i]);
         return r;

@@ -107,6 +107,24 @@ static void test_fence(void) {
         rig_free(&rig);
 }
 
+/* The daemon takes the pids of containers back. The stream continues. */
+static void test_inner_pids_withdrawn(void) {
+        uint8_t page[PAGE_SIZE_TEST];
+        Rig rig;
+        size_t n;
+
+        rig_run(&rig, 1, false);
+        rig_send_type(&rig, CONTROL_INNER_PIDS);
+        rig_make_page(page, 12, 0, false);
+        g_assert_true(rig_feed(&rig, 0, page));
+        rig_finish(&rig, "12 a name\n");
+        g_autofree Frame *frames = read_all(&rig, &n);
+        frames_assert_numbers(frames, 0, 1);
+        rig_await(&rig, CONTROL_RELEASED, NULL);
+        assert_ends_well(&rig);
+        rig_free(&rig);
+}
+
 static void assert_packed(const Frame *frame, const uint8_t *page, uint64_t n_records) {
         uint8_t data[PAGE_SIZE_TEST];
         PackedHeader header;
@@ -440,6 +458,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/consumer/discards", test_discards);
         g_test_add_func("/consumer/stream", test_stream);
         g_test_add_func("/consumer/fence", test_fence);
+        g_test_add_func("/consumer/inner-pids-withdrawn", test_inner_pids_withdrawn);
         g_test_add_func("/consumer/loss", test_loss);
         g_test_add_func("/consumer/modes", test_modes);
         g_test_add_func("/consumer/flush", test_flush);
