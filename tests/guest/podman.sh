@@ -79,6 +79,7 @@ rootless_end() {
 }
 podman_end() {
         podman rm --force --time 1 web || true
+        within 10 rm -rf "$T"/store* || true # what conmon starts at the end may still write there
         leave_case
 }
 pids_of() { ktracectl convert "$1" --to json | jq -n '[inputs | select(.event) | .pid] | unique[]'; }
