@@ -102,7 +102,7 @@ case_blackbox() { # [guest] what a program did is read afterwards, within the ti
 
 case_blackbox_processes() { # the past of one process, and of a unit, also after its end
         box_begin
-        expect 0 blackbox enable --preset calls
+        expect 0 blackbox enable --preset calls --memory 32M # other programs must not push the writes out
         requests 5
         expect 0 ktracectl last -p "$PID" -o one.json
         same 5 "$(writes one.json "$PID")" "writes of the process"
