@@ -111,7 +111,9 @@ static void count_members(Pump *pump) {
         pump->fence.hold.judge.names = counts_get_names(pump->counts);
 }
 
-static size_t choose_frame_size(const ControlMessage *setup) {
+static size_t choose_batch_size(const ControlMessage *setup) {
+        if (setup->setup.shared)
+                return SHARE_ENTRY_MAX;
         bool is_large = setup->setup.compressed && setup->setup.sink != CONTROL_SINK_SPOOL;
         size_t size = is_large ? PACKED_BATCH_SIZE : BATCH_SIZE;
 
@@ -119,10 +121,6 @@ static size_t choose_frame_size(const ControlMessage *setup) {
                         setup->setup.snapshot == CONTROL_SNAPSHOT_NONE
                                         ? (size_t)setup->setup.subbuf_size
                                         : 2 * (size_t)setup->setup.subbuf_size);
-}
-
-static size_t choose_batch_size(const ControlMessage *setup) {
-        return setup->setup.shared ? SHARE_ENTRY_MAX : choose_frame_size(setup);
 }
 
 int pump_init(Pump *pump,
@@ -139,7 +137,9 @@ int pump_init(Pump *pump,
         pump->watchdog = watchdog;
         pump->subbuf_size = subbuf_size;
         pump->batch_size = choose_batch_size(setup);
-        pump->frame_size = choose_frame_size(setup);
+        pump->frame_size = setup->setup.sink == CONTROL_SINK_SPOOL
+                                           ? MAX_OF(BATCH_SIZE, (size_t)subbuf_size)
+                                           : pump->batch_size;
         /* The kernel rounds up, and has sub-buffers besides those of the ring. */
         pump->ring_bytes = setup->setup.buffer_bytes + 4 * pump->subbuf_size;
         pump->window.buffer_bytes = setup->setup.buffer_bytes;
@@ -352,7 +352,7 @@ static void pump_take_entry(Pump *pump, const ShareEntry *entry, HoldData *data)
 static int put_frames(Pump *pump, const HoldData *data) {
         int r = 0;
 
-        if (pump->queue->spool == NULL || data->size <= pump->frame_size)
+        if (data->size <= pump->frame_size)
                 return MIN_OF(pump_put_data(data, pump), 0);
         for (size_t at = 0; r == 0 && at < data->size; at += pump->frame_size) {
                 HoldData part = {
