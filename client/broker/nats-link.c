@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "interfaces/ascii.h"
 #include "interfaces/quote.h"
 
 #define TLS_SCHEME   "tls://"
@@ -232,8 +233,7 @@ static bool nats_link_is_optional(ChunkProperty property) {
 static int nats_link_read_subject(const char *subject, Chunk *chunk) {
         const char *session = subject ? strrchr(subject, '.') : NULL;
 
-        if (!session || strlen(session + 1) != KT_ID_DIGITS ||
-                        strspn(session + 1, "0123456789abcdef") != KT_ID_DIGITS)
+        if (!session || !ascii_is_hex(session + 1, KT_ID_DIGITS))
                 return -EBADMSG;
         memcpy(chunk->session, session + 1, sizeof(chunk->session));
         return 0;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "fleet/stored-message.h"
+#include "interfaces/ascii.h"
 #include "interfaces/quote.h"
 #include "interfaces/utf8.h"
 
@@ -163,8 +164,7 @@ static bool archive_is_machine(const char *stream) {
         const char *id = stream + strlen(STREAM_PREFIX);
 
         return strncmp(stream, STREAM_PREFIX, strlen(STREAM_PREFIX)) == 0 &&
-               strlen(id) == MACHINE_ID_DIGITS &&
-               strspn(id, "0123456789abcdef") == MACHINE_ID_DIGITS;
+               ascii_is_hex(id, MACHINE_ID_DIGITS);
 }
 
 /* The name that an administrator has given to the machine. */
@@ -329,8 +329,7 @@ int archive_resolve(Archive *archive,
         ArchiveSearch search = { .host = host };
         int r = 0;
 
-        if (strlen(host) == MACHINE_ID_DIGITS &&
-                        strspn(host, "0123456789abcdef") == MACHINE_ID_DIGITS)
+        if (ascii_is_hex(host, MACHINE_ID_DIGITS))
                 (void)snprintf(search.id, sizeof(search.id), "%s", host);
         else
                 r = archive_find(archive, &search, reason);
@@ -456,8 +455,7 @@ static int archive_make_row(Archive *archive,
 static bool archive_is_session(const char *subject) {
         const char *session = strrchr(subject, '.');
 
-        return session && strlen(session + 1) == KT_ID_DIGITS &&
-               strspn(session + 1, "0123456789abcdef") == KT_ID_DIGITS;
+        return session && ascii_is_hex(session + 1, KT_ID_DIGITS);
 }
 
 static void archive_report_limit(const ArchiveListener *listener, const char *machine_id, int n) {

@@ -17,6 +17,7 @@
 #include "fleet/archive.h"
 #include "fleet/confinement.h"
 #include "fleet/reassembly.h"
+#include "interfaces/ascii.h"
 #include "interfaces/duration.h"
 #include "interfaces/names.h"
 
@@ -201,8 +202,7 @@ static int fleet_refuse_write(const FleetFetch *fetch, int r, Reason *reason) {
 static int fleet_fetch(Archive *archive, FleetFetch *fetch, const char *host, bool follows) {
         Reason reason = {};
 
-        if (strlen(fetch->session) != KT_ID_DIGITS ||
-                        strspn(fetch->session, "0123456789abcdef") != KT_ID_DIGITS) {
+        if (!ascii_is_hex(fetch->session, KT_ID_DIGITS)) {
                 fleet_say("expected the id of a session, 16 digits");
                 return KT_EXIT_USAGE;
         }
@@ -222,8 +222,7 @@ static int fleet_add(Archive *archive, const FleetOptions *o, char **arguments, 
                 .max_age_nsec = o->max_age_nsec,
         };
 
-        if (strlen(stream.machine_id) != MACHINE_ID_DIGITS ||
-                        strspn(stream.machine_id, "0123456789abcdef") != MACHINE_ID_DIGITS) {
+        if (!ascii_is_hex(stream.machine_id, MACHINE_ID_DIGITS)) {
                 fleet_say("expected a machine id, 32 digits: see /etc/machine-id there");
                 return KT_EXIT_USAGE;
         }

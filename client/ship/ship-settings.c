@@ -11,6 +11,7 @@
 #include <systemd/sd-id128.h>
 
 #include "broker/nats-link.h"
+#include "interfaces/ascii.h"
 #include "interfaces/duration.h"
 #include "interfaces/json-file.h"
 #include "interfaces/json.h"
@@ -53,9 +54,7 @@ static int ship_settings_read_machine(void *target, json_object *o, const Place 
         ShipSettings *settings = target;
 
         int r = place_read_copy(place, o, MACHINE_ID_DIGITS, &settings->machine_id);
-        if (r == 0 && (strlen(settings->machine_id) != MACHINE_ID_DIGITS ||
-                                      strspn(settings->machine_id, "0123456789abcdef") !=
-                                                      MACHINE_ID_DIGITS))
+        if (r == 0 && !ascii_is_hex(settings->machine_id, MACHINE_ID_DIGITS))
                 r = place_refuse_value(place, o, "32 digits of 0-9 and a-f");
         return r;
 }

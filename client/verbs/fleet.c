@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "export/export.h"
+#include "interfaces/ascii.h"
 #include "recording/input.h"
 #include "recording/output.h"
 #include "terminal/message.h"
@@ -269,8 +270,7 @@ static int fleet_choose_status(int a, int b) {
 }
 
 static bool fleet_is_id(const char *session) {
-        return session && strlen(session) == KT_ID_DIGITS &&
-               strspn(session, "0123456789abcdef") == KT_ID_DIGITS;
+        return session && ascii_is_hex(session, KT_ID_DIGITS);
 }
 
 /* One recording of a window. A failure does not end the others. */

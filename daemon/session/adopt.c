@@ -27,6 +27,7 @@
 #include "base/describe.h"
 #include "base/log.h"
 #include "feed/share-adopt.h"
+#include "interfaces/ascii.h"
 #include "interfaces/spec-json.h"
 #include "probes/probe-events.h"
 #include "probes/probe-keep.h"
@@ -532,7 +533,7 @@ static void adopt_fds(Session *session, json_object *object) {
 }
 
 static int new_session(Registry *registry, const char *id, Session **ret) {
-        if (strlen(id) != KT_ID_DIGITS || strspn(id, "0123456789abcdef") != KT_ID_DIGITS)
+        if (!ascii_is_hex(id, KT_ID_DIGITS))
                 return -EBADMSG;
         return session_new(registry, id, ret);
 }

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "feed/share-adopt.h"
+#include "interfaces/ascii.h"
 #include "interfaces/boot-mark.h"
 #include "kernel/cred-guard.h"
 #include "kernel/pair.h"
@@ -92,7 +93,7 @@ static int end_orphan(const Tracefs *tracefs, const char *name) {
 static bool is_session_instance(const char *name) {
         const char *id = name + strlen(KT_INSTANCE_PREFIX);
 
-        return strlen(id) == KT_ID_DIGITS && strspn(id, "0123456789abcdef") == KT_ID_DIGITS;
+        return ascii_is_hex(id, KT_ID_DIGITS);
 }
 
 static bool is_owned(const Registry *registry, const char *name) {

@@ -16,6 +16,7 @@
 
 #include "base/describe.h"
 #include "feed/share-adopt.h"
+#include "interfaces/ascii.h"
 #include "interfaces/control.h"
 #include "policy/grant-share.h"
 #include "session/quota.h"
@@ -97,8 +98,7 @@ static int session_read_kept(json_object *values, ShareKept *ret) {
                         !session_read_number(values, "viewer", &viewer) ||
                         viewer >= SHARE_VIEWERS_MAX ||
                         !session_read_number(values, "class", &class) ||
-                        class >= SHARE_VIEWERS_MAX || !id || strlen(id) != KT_ID_DIGITS ||
-                        strspn(id, "0123456789abcdef") != KT_ID_DIGITS)
+                        class >= SHARE_VIEWERS_MAX || !id || !ascii_is_hex(id, KT_ID_DIGITS))
                 return -EBADMSG;
         memcpy(ret->id, id, sizeof(ret->id));
         ret->viewer = (uint32_t)viewer;

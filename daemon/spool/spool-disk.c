@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "interfaces/ascii.h"
 #include "interfaces/json-file.h"
 
 #define SPOOL_JSON_NEW "session.json.new"
@@ -54,7 +55,7 @@ int spool_disk_get_free(const SpoolDisk *disk, uint64_t *ret_bytes) {
 }
 
 static bool is_id(const char *name) {
-        return strlen(name) == KT_ID_DIGITS && strspn(name, "0123456789abcdef") == KT_ID_DIGITS;
+        return ascii_is_hex(name, KT_ID_DIGITS);
 }
 
 /* Consumes fd. */
