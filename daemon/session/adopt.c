@@ -392,7 +392,7 @@ static int adopt_fill(Session *session, json_object *object, Reason *reason) {
                 return r;
         session_bind(session);
         r = read_trace(session, object);
-        r = r ?: session_adopt_share(session, object, &session_share_handlers);
+        r = r ?: session_adopt_share(session, object);
         if (r == 0 || !json_object_object_get(object, "shared"))
                 return r;
         return reason_set(reason,

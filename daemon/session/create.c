@@ -141,7 +141,7 @@ static int creation_submit(Creation *creation,
                         sizeof(session->trace.policy_digest),
                         "%s",
                         policy_get_digest(creation->registry->options.policy));
-        int r = session_choose_share(session, &session_share_handlers);
+        int r = session_choose_share(session);
         if (r < 0) {
                 creation->request = TAKE_PTR(session->request);
                 session_free(session);

@@ -21,6 +21,7 @@
 #include "policy/grant-share.h"
 #include "session/quota.h"
 #include "session/registry.h"
+#include "session/session-end.h"
 
 static ShareOptions session_get_share_options(Registry *registry) {
         return (ShareOptions){
@@ -51,7 +52,7 @@ static const char *session_find_exclusive(const Session *session) {
         return exclusive;
 }
 
-int session_choose_share(Session *session, const ShareHandlers *handlers) {
+int session_choose_share(Session *session) {
         Registry *registry = session->registry;
         Trace *trace = &session->trace;
 
@@ -62,7 +63,7 @@ int session_choose_share(Session *session, const ShareHandlers *handlers) {
         uint64_t most_kb = registry_get_share_room(session);
         Share *share = share_find(&registry->shares, trace, most_kb);
         int r = share ? 0 : share_new(&options, trace, &share);
-        return r ?: share_take(share, trace, handlers, session, &session->share);
+        return r ?: share_take(share, trace, &session_share_handlers, session, &session->share);
 }
 
 int session_keep_share(const Session *session, json_object *object) {
@@ -106,7 +107,7 @@ static int session_read_kept(json_object *values, ShareKept *ret) {
         return 0;
 }
 
-int session_adopt_share(Session *session, json_object *object, const ShareHandlers *handlers) {
+int session_adopt_share(Session *session, json_object *object) {
         json_object *values = json_object_object_get(object, "shared");
         const ShareOptions options = session_get_share_options(session->registry);
         ShareKept kept = {};
@@ -119,7 +120,7 @@ int session_adopt_share(Session *session, json_object *object, const ShareHandle
                                ?: share_adopt(&options,
                                                   &kept,
                                                   &session->trace,
-                                                  handlers,
+                                                  &session_share_handlers,
                                                   session,
                                                   &session->share);
 }

@@ -5,13 +5,12 @@
 #include "session/session.h"
 
 /* Lets a new session share an instance, if its spec asks for it and nothing speaks against it. The
- * trace is bound and not in the kernel yet. handlers: with the session as userdata. Returns -errno
- * on failure. */
-int session_choose_share(Session *session, const ShareHandlers *handlers);
+ * trace is bound and not in the kernel yet. Returns -errno on failure. */
+int session_choose_share(Session *session);
 /* Puts a session of the last daemon into its shared instance again, if it had one: what
  * session_keep_share() has stored. Its trace is read. Returns -ENOENT or another error if something
  * is missing. */
-int session_adopt_share(Session *session, json_object *kept, const ShareHandlers *handlers);
+int session_adopt_share(Session *session, json_object *kept);
 int session_keep_share(const Session *session, json_object *object);
 /* The instance is there. Without a share it does nothing and returns 0. */
 int session_begin_share(Session *session, Reason *reason);
