@@ -114,21 +114,14 @@ void feed_link_send_guard(FeedLink *link, const Trace *trace) {
 }
 
 void feed_link_send_rings(FeedLink *link, unsigned n_cpus, const int *fds) {
-        size_t at = 0;
+        ControlMessage message;
+        unsigned cpu = 0;
+        size_t n_fds;
 
-        for (unsigned cpu = 0; cpu < n_cpus;) {
-                size_t n_fds = cpu == 0 ? 1 : 0;
-                unsigned n = MIN_OF(n_cpus - cpu, (unsigned)(FD_SEND_MAX - n_fds) / 2);
-                ControlMessage message = {
-                        .type = CONTROL_RINGS,
-                        .version = CONTROL_VERSION,
-                        .rings = { .first_cpu = cpu, .n = n },
-                };
-
-                n_fds += 2 * (size_t)n;
-                feed_link_send(link, &message, fds + at, n_fds);
-                at += n_fds;
-                cpu += n;
+        while ((n_fds = consumer_prepare_rings(cpu, n_cpus, &message)) > 0) {
+                feed_link_send(link, &message, fds, n_fds);
+                fds += n_fds;
+                cpu += message.rings.n;
         }
 }
 

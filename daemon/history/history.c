@@ -338,23 +338,17 @@ static int history_add_watch(History *h) {
 }
 
 static int history_send_rings(History *h) {
-        unsigned n_cpus = h->setup.history.n_cpus;
-        size_t at = 0;
+        const unsigned n_cpus = h->setup.history.n_cpus;
+        const int *fds = h->fds;
+        ControlMessage message;
+        unsigned cpu = 0;
+        size_t n_fds;
         int r = 0;
 
-        for (unsigned cpu = 0; r == 0 && cpu < n_cpus;) {
-                size_t n_fds = cpu == 0 ? 1 : 0;
-                unsigned n = MIN_OF(n_cpus - cpu, (unsigned)(FD_SEND_MAX - n_fds) / 2);
-                const ControlMessage message = {
-                        .type = CONTROL_RINGS,
-                        .version = CONTROL_VERSION,
-                        .rings = { .first_cpu = cpu, .n = n },
-                };
-
-                n_fds += 2 * (size_t)n;
-                r = consumer_send(h->consumer, &message, h->fds + at, n_fds);
-                at += n_fds;
-                cpu += n;
+        while (r == 0 && (n_fds = consumer_prepare_rings(cpu, n_cpus, &message)) > 0) {
+                r = consumer_send(h->consumer, &message, fds, n_fds);
+                fds += n_fds;
+                cpu += message.rings.n;
         }
         history_close_files(h);
         return r;

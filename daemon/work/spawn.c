@@ -343,6 +343,18 @@ int consumer_send_later(Consumer *consumer,
         return r < 0 ? r : sd_event_source_set_io_events(consumer->source, EPOLLIN | EPOLLOUT);
 }
 
+size_t consumer_prepare_rings(unsigned first_cpu, unsigned n_cpus, ControlMessage *ret) {
+        size_t n_fds = first_cpu == 0 ? 1 : 0;
+        unsigned n = MIN_OF(n_cpus - first_cpu, (unsigned)(FD_SEND_MAX - n_fds) / 2);
+
+        *ret = (ControlMessage){
+                .type = CONTROL_RINGS,
+                .version = CONTROL_VERSION,
+                .rings = { .first_cpu = first_cpu, .n = n },
+        };
+        return n > 0 ? n_fds + 2 * (size_t)n : 0;
+}
+
 void consumer_expect_fd(Consumer *consumer) {
         consumer->expects_fd = true;
 }

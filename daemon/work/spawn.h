@@ -51,6 +51,10 @@ int consumer_send_later(Consumer *consumer,
                 const ControlMessage *message,
                 const int *fds,
                 size_t n_fds);
+/* Prepares the message with the rings of the next CPUs, starting with first_cpu. Its descriptors
+ * are those of these CPUs, two for each; those of CPU 0 follow the one of buffer_percent. Returns
+ * how many they are, and 0 after the last CPU. */
+size_t consumer_prepare_rings(unsigned first_cpu, unsigned n_cpus, ControlMessage *ret);
 /* Allows one later message to contain a descriptor. on_message may take it (-1: there was no
  * descriptor). A descriptor that is not taken is closed with the Consumer, so it may be expected
  * only if its close(2) cannot block. Descriptors in other messages never reach the daemon. */
