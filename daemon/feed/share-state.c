@@ -41,9 +41,9 @@ unsigned share_count_user(const Share *share, uid_t uid) {
         return n;
 }
 
-static bool share_suits(const Share *share, const ShareViewer *viewer, const Trace *trace) {
+static bool share_viewer_allows(const ShareViewer *viewer, const Trace *trace) {
         uid_t uid = viewer->trace->owner->uid;
-        unsigned n = share_count_user(share, uid) + (trace->owner->uid == uid);
+        unsigned n = share_count_user(viewer->share, uid) + (trace->owner->uid == uid);
 
         return n <= SHARE_OF_USER_MAX && grant_records_same(viewer->trace->grant, trace->grant);
 }
@@ -57,7 +57,7 @@ bool share_is_for(const Share *share, const Trace *trace) {
                         !defence_is_on("share-users"))
                 return true;
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
-                if (share->viewers[i] && !share_suits(share, share->viewers[i], trace))
+                if (share->viewers[i] && !share_viewer_allows(share->viewers[i], trace))
                         return false;
         return true;
 }

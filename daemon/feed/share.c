@@ -38,27 +38,27 @@ int share_new(const ShareOptions *options, const Trace *trace, Share **ret) {
 /* A user who has no session in it yet pays for the whole buffer (share_add_kb()), and for what the
  * kernel records. So the kernel must have the filters that all sessions have: it does not get them
  * back when a session with another filter has left. */
-static bool share_suits_user(const Share *share, uid_t uid, uint64_t most_kb) {
+static bool share_admits_user(const Share *share, uid_t uid, uint64_t most_kb) {
         const Shared *shared = share->shared;
 
         return share_count_user(share, uid) > 0 ||
                (shared->buffer_kb <= most_kb && !shared_is_wide(shared));
 }
 
-static bool share_fits(const Share *share, const Trace *trace, uint64_t most_kb) {
+static bool share_has_place(const Share *share, const Trace *trace, uint64_t most_kb) {
         const Shared *shared = share->shared;
 
         return !share->has_failed && share->n_active > 0 && share->n_viewers < SHARE_VIEWERS_MAX &&
                strcmp(shared->clock, trace->spec->clock) == 0 &&
                shared->buffer_kb >= trace->spec->buffer_kb && !shared_is_stale(shared) &&
-               share_suits_user(share, trace->owner->uid, most_kb);
+               share_admits_user(share, trace->owner->uid, most_kb);
 }
 
 Share *share_find(const struct ShareList *list, const Trace *trace, uint64_t most_kb) {
         Share *share;
 
         TAILQ_FOREACH(share, list, shares)
-                if (share_fits(share, trace, most_kb) && share_is_for(share, trace))
+                if (share_has_place(share, trace, most_kb) && share_is_for(share, trace))
                         return share;
         return NULL;
 }

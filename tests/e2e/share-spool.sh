@@ -1,17 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Recordings on disk of sessions that share an instance.
 . "$here/share.sh"
+. "$here/spool.sh"
 
-spool_share_end() {
-        ktracectl list --json=short | jq -r '.[].id' | xargs -rn 1 ktracectl destroy || true
-        within 10 all_over || true
-        spooled | jq -r '.[].id' | xargs -r ktracectl spool remove || true
-        [ ! -f before.json ] || cat before.json >"$CONFIG_DIR/ktraced.json"
-        ktracectl policy reload || true
-        leave_case
-}
-spooled() { ktracectl spool list --json=short; }
-all_over() { spooled | jq -e 'all(.state == "ended")'; }
 is_over() { spooled | jq -e --arg name "$1" '.[] | select(.name == $name) | .state == "ended"'; }
 # recorder NAME SPOOL WORD...: a session that shares and records on disk.
 recorder() {
@@ -20,12 +11,6 @@ recorder() {
         shift 2
         ktracectl create -q "$name" --spec spec.json --lifetime linger -a --share "$@"
         ktracectl start "$name"
-}
-spool_share_begin() {
-        trap spool_share_end EXIT
-        cp "$CONFIG_DIR/ktraced.json" before.json
-        jq '. + {"spool-keep-free-kb": 1024}' <before.json >"$CONFIG_DIR/ktraced.json"
-        ktracectl policy reload
 }
 # fetched NAME: ends the session, and has its recording in NAME.kts.
 fetched() {
@@ -37,7 +22,7 @@ fetched() {
 }
 
 case_share_spool() { # recordings on disk share an instance with a stream, and each has all its events
-        spool_share_begin
+        spool_begin
         # Files that are smaller than what the reader of the instance passes on at once.
         recorder small '{"rotate-bytes": 262144}' -b 8192 --compression none -e raw_syscalls:sys_enter -f 'id == 1000'
         recorder packed '{"rotate-bytes": 262144}' -e raw_syscalls:sys_enter -f 'id >= 1000' \
@@ -60,7 +45,7 @@ $(calls_in packed.kts sys_exit) $(calls_in stream.kts sys_exit)" "calls"
 }
 
 case_share_spool_restart() { # kills of ktraced cost shared recordings on disk no event
-        spool_share_begin
+        spool_begin
         kept
         recorder one '{"rotate-bytes": 262144}' --compression none -e raw_syscalls:sys_enter -f 'id == 1000'
         recorder two '{"rotate-bytes": 262144}' -e raw_syscalls:sys_enter -f 'id >= 1000'
