@@ -62,9 +62,13 @@ def within(seconds, holds):
     return True
 
 
+def state(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0]
+
+
 def is_gone(pid):
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0] == "Z"
+        return state(pid) == "Z"
     except OSError:
         return True
 
@@ -141,6 +145,7 @@ finish(process)
 
 process, verb = waiting()
 os.kill(verb, signal.SIGSTOP)
+assert within(10, lambda: state(verb) == "T")  # until then it may still read
 for size in (65536, 65536, 65536, 65536):
     process.stdin.write(packet(INPUT, b" " * size))
 process.stdin.write(packet(PING))
