@@ -233,22 +233,26 @@ static int blackbox_make_path(const BlackBox *box, char **ret) {
 }
 
 static int blackbox_make_folder(const char *path, Reason *reason) {
-        _cleanup_free_ char *folder = strndup(path, (size_t)(strrchr(path, '/') - path));
-
-        if (!folder)
-                return -ENOMEM;
-        if (mkdir(folder, 0755) == 0 || errno == EEXIST)
+        if (mkdir(path, 0755) == 0 || errno == EEXIST)
                 return 0;
-        return reason_set(
-                        reason, KT_E_FAILED, "%s: cannot be created: %s", folder, strerror(errno));
+        return reason_set(reason, KT_E_FAILED, "%s: cannot be created: %s", path, strerror(errno));
+}
+
+/* A new installation has no /etc/ktrace. */
+static int blackbox_make_folders(const BlackBox *box, Reason *reason) {
+        _cleanup_free_ char *sessions = NULL;
+
+        if (asprintf(&sessions, "%s/sessions.d", box->dirs.config_dir) < 0)
+                return -ENOMEM;
+        int r = blackbox_make_folder(box->dirs.config_dir, reason);
+        return r ?: blackbox_make_folder(sessions, reason);
 }
 
 static int blackbox_write(const char *path, json_object *spec, Reason *reason) {
         _cleanup_(target_free_cleanup) Target *target = NULL;
         _cleanup_fclose_ FILE *out = NULL;
 
-        int r = blackbox_make_folder(path, reason);
-        r = r ?: target_open(path, O_WRONLY, &target, reason);
+        int r = target_open(path, O_WRONLY, &target, reason);
         r = r ?: target_open_stdio(target, &out);
         if (r != 0)
                 return r;
@@ -303,7 +307,8 @@ static int blackbox_enable(BlackBox *box, Reason *reason) {
                 (void)fflush(stdout);
         }
         if (!box->is_dry_run) {
-                r = blackbox_write(path, spec, reason);
+                r = blackbox_make_folders(box, reason);
+                r = r ?: blackbox_write(path, spec, reason);
                 r = r ?: blackbox_turn_on(path, reason);
         }
         if (r == 0 && words)

@@ -191,4 +191,7 @@ case_blackbox_sizes() { # the size follows from the memory or the seconds, and m
         service_manager || : >"$T.door/broken"
         service_manager || expect 1 blackbox enable
         within 20 is_off || fail "a start that fails leaves something"
+        # A new installation has no /etc/ktrace: the verb makes it.
+        service_manager || expect 1 ktracectl blackbox enable --config-dir=new --lib-dir="$LIB_DIR"
+        service_manager || [ -d new/sessions.d ] || fail "$(cat err)"
 }
