@@ -51,6 +51,7 @@ welcome() { # UID
         echo "# ktracectl is in PATH, 'man ktracectl' shows its page. Everything here is removed at 'exit'."
         if [ "$1" = 0 ]; then
                 echo "# You are root, who may record everything:  ktracectl record -a -e sched:sched_switch -- sleep 1"
+                echo "# Only 'ktracectl blackbox' needs an installation, because systemd runs it."
         else
                 echo "# You are an ordinary user, who may record their own processes. Try:"
                 echo "#   ktracectl record -e openat -- ls        # which suggests names of events"

@@ -172,7 +172,7 @@ static void blackbox_print_cost(uint64_t buffer_kb, const BlackBoxLoad *load) {
                         table_format_bytes(all, buffer_kb * load->n_cpus * 1024),
                         table_format_bytes(each, buffer_kb * 1024),
                         load->n_cpus);
-        printf("History: %s more and some kprobes record which user each task belongs to, for users other than root\n",
+        printf("History: %s more and some kprobes, with which users other than root can read their own records\n",
                         table_format_bytes(history, KT_HISTORY_KB * load->n_cpus * 1024UL));
         printf("Load: %s events in the last second\n",
                         table_format_number(rate, (uint64_t)load->events));

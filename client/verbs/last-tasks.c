@@ -151,7 +151,7 @@ int last_tasks_add_unit(Selection *selection, const char *unit, Reason *reason) 
                 return r;
         return reason_set(reason,
                         KT_E_INVALID_SPEC,
-                        "--unit %s: no process of it is known: expected a unit of the system that "
-                        "runs or has failed, with its suffix, such as app.service",
+                        "--unit %s: no process found: expected a unit of the system that runs or "
+                        "has failed, with its suffix, such as app.service",
                         quote(unit).text);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ktracectl last: what the machine did just before now, from the black box (blackbox.c). Takes a
  * snapshot into a file without a name, and gives it to report, convert or summary, with the time
- * and the threads as their selection. The black box goes on, and loses nothing by it. With -H all
- * of this happens on the host, and what it prints is printed here. */
+ * and the threads as their selection. The black box continues, and loses no record. With -H all of
+ * this happens on the host, and its output is printed here. */
 
 #include <errno.h>
 #include <string.h>
@@ -57,8 +57,8 @@ static const char *last_check_hosts(const LastOptions *o, const Context *context
         if (o->to && context_has_many_hosts(context))
                 return "-H: --to writes one output: expected one machine";
         if (o->to && (context->host || context->far) && last_needs_file(o->to))
-                return "-H: --to: this format is no single stream: use '--to kts > FILE.kts', "
-                       "and 'ktracectl convert' here";
+                return "-H: --to: this format cannot be sent from a host: use '--to kts > "
+                       "FILE.kts', and 'ktracectl convert' here";
         return NULL;
 }
 
@@ -72,9 +72,10 @@ static int last_check(LastOptions *o, const Context *context, int argc, char **a
         else if (o->pids && o->unit)
                 text = "--pid and --unit: expected one of them";
         else if (last_is_whole(o) && (o->since || o->pids || o->unit))
-                text = "dat and kts have the whole black box: without --since, --pid and --unit";
+                text = "dat and kts have the whole black box: leave out --since, --pid and --unit, "
+                       "or use another format";
         else if (o->is_summary && (o->to || o->out_path))
-                text = "summary is printed: without --to and -o";
+                text = "summary is only printed: leave out --to and -o";
         else
                 text = last_check_hosts(o, context);
         if (!text)
@@ -177,7 +178,7 @@ const Verb verb_last = {
         .summary = "Show what the machine did in the last seconds, from the black box",
         .help = "Nothing needs to be started before, if root has enabled the black box\n"
                 "('ktracectl blackbox'). Root sees what all processes did, other users what their\n"
-                "own processes did. Reading changes nothing: the black box goes on, and the next\n"
+                "own processes did. Reading changes nothing: the black box continues, and the next\n"
                 "'last' shows the same events again. They are printed as by 'report', converted, or\n"
                 "with the word summary as by 'summary'.\n"
                 "\n"

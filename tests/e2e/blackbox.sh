@@ -107,7 +107,7 @@ case_blackbox_processes() { # the past of one process, and of a unit, also after
         expect 0 ktracectl last -p "$PID" -o one.json
         same 5 "$(writes one.json "$PID")" "writes of the process"
         same 0 "$(count_events ".event == \"sys_enter_write\" and .pid != $PID" <one.json)" "writes of others"
-        refused 2 '--unit .no.service.: no process of it is known' ktracectl last -u no.service
+        refused 2 '--unit .no.service.: no process found' ktracectl last -u no.service
         lives_in box-live.service "$USER_UID" sleep 100
         within 10 has_become "$BACKGROUND"
         expect 0 ktracectl last -u box-live.service -o live.json
