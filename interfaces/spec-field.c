@@ -199,11 +199,10 @@ const SpecField spec_fields[] = {
                         1,
                         SHARE_MAX,
                         NULL,
-                        "Whether the session may share an instance with other sessions of its "
-                        "owner, in scope system. 'auto': it does if nothing that it requests needs an "
-                        "instance of its own. An event then costs a traced process the same for "
-                        "one session as for many. Such a session ends when ktraced is restarted. "
-                        "'never': it does not. Default: never." },
+                        "Whether the session may share an instance with other sessions, in scope "
+                        "system. 'auto': it does if nothing that it requests needs an instance of "
+                        "its own. An event then costs a traced process the same for one session as "
+                        "for many. 'never': it does not. Default: never." },
         { "unredacted",
                         SPEC_BOOLEAN,
                         0,
