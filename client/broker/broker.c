@@ -13,9 +13,9 @@
  * publisher has given it. A message with two of them, or with headers that cannot be read, is not
  * accepted.
  *
- * The server does not check the subject for an answer that a message names. So a stolen credential
- * can let the server answer one of its own messages on any subject. A chunk's subject has a random
- * token, which others see only together with the answer, and then it counts no more.
+ * The server does not check the subject for an answer that a message names. So a thief of the
+ * credential can make the server answer the thief's message on any subject. A chunk's subject has a
+ * random token. Others see it only together with the answer, and then it is no longer valid.
  *
  * Answers may be hostile: their size, their number and their form are checked. Answers that belong
  * to no chunk are ignored, and do not count as progress. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a hostile broker finds if it takes over ktrace-fleet. Only root can read the credentials, so
- * the program runs as root, and it must keep them: a connection that breaks is made again. main.c
- * calls this before the first connection.
+/* Limits what a hostile broker can do if it takes over ktrace-fleet. Only root can read the
+ * credentials, so the program runs as root, and it must keep them: a connection that breaks is made
+ * again. main.c calls this before the first connection. From then on:
  *
  * - It has no capabilities, and gets none by a program.
  * - It can open no file except those below, and those only to read (Landlock, since Linux 5.13;

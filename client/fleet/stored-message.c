@@ -8,9 +8,9 @@
  * replica that is late says that there is no message.
  *
  * STREAM.MSG.GET is the safe way: the leader answers, in JSON, where position and subject stand
- * beside the message. It costs a third more bytes. So stored_message_get_next() asks for
- * everything but a plain message, also "none", a second time in this way. A hostile message can
- * then neither hide those after it nor stop a reader. */
+ * beside the message. It costs a third more bytes. So stored_message_get_next() asks a second time
+ * in this way if the first answer is no plain message, also if it is "there is no message". A
+ * hostile message can then neither hide those after it nor stop a reader. */
 
 #include "fleet/stored-message.h"
 

@@ -12,10 +12,10 @@
  * only added to the hash of the file. That is a hash of the hashes of its chunks, so that each byte
  * is hashed once.
  *
- * The watchdog of systemd gets a sign of life before each step that may wait, but not more than one
- * a second, which costs a socket and a message. So what is between two of them is one call. The
- * longest is a connection to the broker, which libnats tries with each of its servers. WatchdogSec=
- * of the unit is longer. */
+ * The watchdog of systemd is notified before each step that may wait, but at most once a second:
+ * each notification costs a socket and a message. So the longest time between two of them is that
+ * of one call. The longest call connects to the broker: libnats tries each of the servers.
+ * WatchdogSec= of the unit is longer. */
 
 #include "ship/shipper.h"
 

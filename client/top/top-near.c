@@ -6,8 +6,8 @@
  * the connection ends the session there. near-link.c is the connection.
  *
  * The host may be hostile: an object is limited and checked (top-answer.c), and no byte of it
- * controls the terminal. What the host and ssh print is kept until the screen is given back. ssh
- * may read a password before, so the terminal is taken over with the first object. Owns the link,
+ * controls the terminal. What the host and ssh print is kept until the terminal is restored. ssh
+ * may read a password at first, so the terminal is taken over with the first object. Owns the link,
  * the loop and the screen. */
 
 #include "top/top-near.h"

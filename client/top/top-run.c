@@ -2,12 +2,12 @@
 
 /* Runs `top` on this machine: a session with a stream, and a loop that counts its records and
  * refreshes the screen (top-screen.h). Read top_run() first: it contains the steps in order. The
- * event loop is that of watch.h. While the terminal does not accept a refresh, it is left out, and
- * its numbers are part of the next one: the stream is read on.
+ * event loop is that of watch.h. A refresh that the terminal does not accept is left out, and its
+ * numbers are part of the next one. The stream is read all the time.
  *
  * On the far side of -H, for a screen on the near side, each refresh is an object of JSON, the
- * first one at once. A line of standard input is an interval in microseconds: it counts from now
- * on, and asks for a refresh now. Owns the session and the stream. */
+ * first one at once. A line of standard input is a new interval in microseconds, which also asks
+ * for a refresh now. Owns the session and the stream. */
 
 #include "top/top-run.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A role of ktrace-consumer: a process that keeps which task was plainly whose, and when
+/* A role of ktrace-consumer: a process that keeps which user owned each task, and when
  * (history-table.c), as long as the black box runs. It reads an instance with the births, ends and
- * changes of credentials of all tasks, and writes the lives of one user into a memfd when the
- * daemon asks. The records have texts that any task has chosen, so a process without privileges
- * reads them.
+ * changes of credentials of all tasks. When the daemon asks, it writes the lives of one user's
+ * tasks into a memfd. The records have texts that any task has chosen, so a process without
+ * privileges reads them.
  *
- * An answer is complete up to the time of the question: all rings were read beyond it. A record
- * that the kernel could not keep, or a probe that it could not run, makes all tasks unknown from
- * the last time on at which nothing was missing.
+ * An answer is complete up to the time of the question: all rings were read beyond it. If the
+ * kernel lost a record or could not run a probe, no task has an owner from the last time on at
+ * which nothing was missing.
  *
  * The process sleeps until a ring is as full as the instance's buffer_percent says, and reads at
  * least every TICK_MSEC. */
@@ -78,7 +78,7 @@ static bool history_is_dumpable(uint64_t flags) {
         return (flags & 3) == 1 || !defence_is_on("history-dumpable");
 }
 
-/* Without all fields the task is nobody's. */
+/* Without all fields the task has no owner. */
 static void history_read_state(const uint8_t *record,
                 size_t size,
                 const ControlState *at,

@@ -10,10 +10,10 @@
  * of a stream worker (consumer.c): by fill level while there is much data, by the first event when
  * there was none.
  *
- * A viewer that joins or leaves does so between two batches: first all records that the rings hold
- * are passed to those that are viewers until then. So a join shows no earlier record, a leave loses
- * none, and the other viewers notice neither. What the kernel lost is counted for all viewers of
- * that time, because it is unknown of which event it was.
+ * Viewers join and leave between two batches. First, all records that the rings hold are passed to
+ * the viewers of that time. So a join shows no earlier record, a leave loses none, and the other
+ * viewers notice neither. Events that the kernel lost are counted for all viewers of that time,
+ * because the kernel does not report which events they were.
  *
  * If this process is killed, the daemon starts another one, which gets the viewers before the rings
  * and continues (viewer.c). */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The pipes and the memory of a viewer of a shared instance. share.c makes them, and keeps them as
- * long as the viewer exists. share-reader.c hands the reader its ends, and feed.c the stream
- * worker. So each of the two can be replaced: the other one neither gets the end of a pipe nor an
- * error. The service manager keeps them over a restart of the daemon.
+ * long as the viewer exists. share-reader.c passes the reader its ends, and feed.c passes the
+ * stream worker the others. So each of the two can be replaced, and the other one sees neither the
+ * end of a pipe nor an error. The service manager keeps them over a restart of the daemon.
  *
  * Two readers at a time would destroy each other's work. So the memory that a reader gets is locked
  * (flock(2)) until it has ended.

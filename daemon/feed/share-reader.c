@@ -2,12 +2,13 @@
 
 /* The process that reads a shared instance for all its viewers (consumer/mux.c), and the messages
  * to and from it. It gets the viewers when it has closed its sandbox, then the rings, then the
- * questions.
+ * requests to join and to leave.
  *
  * When it ends by itself, another one takes its place, with the same pipes and memory
- * (consumer/mux/viewer.c), and the questions that were not answered are asked again. The earlier
- * one must be gone (share-ends.c), so one that only does not answer is not replaced. If readers end
- * again and again, the sessions of all viewers end. */
+ * (consumer/mux/viewer.c), and gets the requests that were not answered. The earlier reader must
+ * have ended before (share-ends.c), so a reader that does not answer is not replaced: the sessions
+ * of all viewers end. They also end if more than LOST_READERS_MAX readers end in
+ * LOST_READERS_SEC. */
 
 #include "feed/share-reader.h"
 
@@ -18,7 +19,7 @@
 #include "trace/shared.h"
 
 #define ANSWER_TIMEOUT_USEC 10000000
-/* So many readers may end by themselves in this time. */
+/* This many readers may end by themselves in this time. */
 #define LOST_READERS_MAX 5
 #define LOST_READERS_SEC 60
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The memory of a share: its viewers and their classes. share-reader.c has the process that reads
+/* The state of a share: its viewers and their classes. share-reader.c has the process that reads
  * the instance, share.c what sessions do, and share-adopt.c the restart of the daemon. */
 
 #include "feed/share-state.h"
@@ -49,9 +49,9 @@ static bool share_viewer_allows(const ShareViewer *viewer, const Trace *trace) {
 }
 
 /* A viewer with many events fills the ring for all viewers, and each viewer costs the reader time,
- * so one viewer could cost another one records. Between sessions of one user that is the user's own
- * affair. Users share only if all of them record the same: then the ring holds nothing that one of
- * them would not have in an instance of its own. */
+ * so one viewer could cause losses for another one. Sessions of one user may do this to each other.
+ * Users share only if all of them record the same: then the ring holds nothing that one of them
+ * would not have in an instance of its own. */
 bool share_is_for(const Share *share, const Trace *trace) {
         if (share_count_user(share, trace->owner->uid) == share->n_viewers ||
                         !defence_is_on("share-users"))

@@ -35,9 +35,9 @@ int share_new(const ShareOptions *options, const Trace *trace, Share **ret) {
         return r ?: share_make(options, trace->owner->uid, shared, ret);
 }
 
-/* A user who has no session in it yet pays for the whole buffer (share_add_kb()), and for what the
- * kernel records. So the kernel must have the filters that all sessions have: it does not get them
- * back when a session with another filter has left. */
+/* For a user who has no session in it yet, the whole buffer counts (share_add_kb()), and what the
+ * kernel records. So the kernel must still have the filters that all sessions have: it does not get
+ * them back when a session with another filter has left. */
 static bool share_admits_user(const Share *share, uid_t uid, uint64_t most_kb) {
         const Shared *shared = share->shared;
 
@@ -262,7 +262,7 @@ static unsigned share_take_left(Share *share, const ControlMessage *message, ssi
         return n;
 }
 
-/* A reader that was taken over sends what it likes. Only the time ends the wait then. */
+/* A reader that was taken over may send anything. Then only the time ends the wait. */
 static void share_await_left(Share *share, uint64_t until_msec) {
         struct pollfd wait = { .fd = consumer_get_fd(share->link.consumer), .events = POLLIN };
         ControlMessage message = {};

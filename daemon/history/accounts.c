@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Notices when the machine's users change. A uid that was deleted and created again belongs to
- * another user, who must not read what the first one did. The history asks for each question.
+ * another user, who must not read what the first one did. history.c asks before each question.
  *
  * Two versions of /etc/passwd with the same users do not show whether a user was deleted and
- * created again between them. The programs that do this also change /etc/shadow. Those with which a
- * user changes the own name or shell do not, and that a user changes the password does not change
- * /etc/passwd. So a change counts, for all uids, if the users in /etc/passwd differ, or if both
- * files have changed since the last look.
+ * created again between them. The programs that do this also change /etc/shadow. Programs with
+ * which users change their own name or shell do not change it, and a change of a password does not
+ * change /etc/passwd. So a change counts, for all uids, if the users in /etc/passwd differ, or if
+ * both files have changed since the last look.
  *
- * The change is dated when it is noticed, which is later than when it was made. inotify notices it
- * soon, so that little is cut, and changes of different users are seen one at a time. The files are
- * also looked at for each question, so nothing depends on inotify. Users of other sources, such as
- * LDAP, are not watched. */
+ * The time of the change is when it is noticed, which is later than when it was made. inotify
+ * notices it soon. So few records are cut, and changes of different users are seen one at a time.
+ * The files are also examined for each question, so the protection does not depend on inotify.
+ * Users of other sources, such as LDAP, are not watched. */
 
 #include "history/accounts.h"
 

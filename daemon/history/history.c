@@ -9,11 +9,11 @@
  * nothing from before. Its consumer ends with the control socket, and the next daemon removes its
  * instance as an orphan.
  *
- * After its begin, and whenever the consumer has lost records, the worker reads all tasks in /proc
+ * After its start, and whenever the consumer has lost records, the worker reads all tasks in /proc
  * (scope/census.c), twice: the consumer needs two records of the same task that are apart in
- * time. If the consumer or a plan fails, or another program uses the instance, all is removed and
- * begun again after a pause: events that are off for a moment are a gap that nothing else shows. A
- * trial every few seconds proves that the probes run. */
+ * time. If the consumer or a plan fails, or another program uses the instance, the history is
+ * removed and started again after a pause: another program may have turned events off for a moment,
+ * and no record would show this gap. A trial every few seconds proves that the probes run. */
 
 #include "history/history.h"
 

@@ -2,13 +2,13 @@
 
 /* Decides whether a session can share an instance with others. Pure. Called by session/create.c.
  *
- * All records of a shared instance are read by one process and passed to all viewers. So a session
- * shares only if nothing of what it wants belongs to an instance as a whole, and if no record would
- * be missing for the others: a trigger or a tracer affects every viewer, and the removal of a probe
- * empties the ring of all (session/session-share.c knows which events are probes). The process that
- * reads the instance evaluates the filters of each viewer, but only the kernel knows what is not in
- * the record, such as the name of the task. The fence of a trace of own processes stands in its own
- * instance, always. */
+ * One process reads all records of a shared instance, and passes them to all viewers. So a session
+ * shares only if it wants nothing that affects the whole instance, and causes no loss for the
+ * others: a trigger or a tracer affects every viewer, and the removal of a probe empties the ring
+ * of all (session/session-share.c knows which events are probes). The process that reads the
+ * instance evaluates the filters of each viewer, but only the kernel knows what is not in the
+ * record, such as the name of the task. A trace of own processes has a fence, and always its own
+ * instance. */
 
 #include "policy/grant-share.h"
 

@@ -10,8 +10,8 @@
  * 3. the history of tasks says which tasks were the user's, and when.
  * 4. a snapshot is taken. Records that are newer than the answer of the history are cut.
  *
- * Without an answer at any step the user gets nothing. A user has one call at a time, and a number
- * of them in a minute: a snapshot reads the whole buffer. */
+ * If any step has no answer, the user gets nothing. A user has one call at a time, and
+ * CALLS_PER_MINUTE: a snapshot reads the whole buffer. */
 
 #include "session/black-box-call.h"
 
@@ -225,8 +225,8 @@ static int black_box_check_grant(const Grant *grant, Reason *reason) {
         if (!grant->fenced)
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "the black box: it shows users only their own processes, but rule "
-                                "%s lets you trace all: create a session",
+                                "the black box shows users only their own processes, but rule %s "
+                                "lets you trace all: use 'ktracectl record -a' or 'create'",
                                 grant->rule);
         return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Sessions that share an instance: who may, and the way in and out. The doors and the other verbs
- * of a session call it in the event loop. feed/share-reader.c has the process that reads it.
+/* Sessions that share an instance: which sessions may, and how they join and leave. The doors and
+ * the other verbs of a session call it in the event loop. feed/share-reader.c has the process that
+ * reads the instance.
  *
  * A start joins when the events are on, so that a start that fails shows nothing of the others. It
  * is answered afterwards. A stop leaves after the events are off for this session. So from the

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Changes by other programs to a shared instance. Each viewer has a ledger of its own (ledger.c),
- * and a change wakes them all. The first one puts the value back, so that the others find nothing
- * wrong, although their records are missing, too. So it leaves a note here. On the worker thread.
+ * and a change wakes them all. The first ledger puts the value back. Then the others find nothing
+ * wrong, although their records are missing, too. So the first one leaves a note here. Called on
+ * the worker thread.
  *
  * A repair writes to the instance, and so wakes the ledgers again. The removal of an event does
  * not: the other viewers learn of it at their next look, within 10 s while something is recorded.

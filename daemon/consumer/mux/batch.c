@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the reader of a shared instance has read at once, and the list of its records. mux.c fills
- * it, and all classes of viewers choose from the list (extract.c). So a batch is walked once: the
- * place of a record is known only after the one before it, and waiting for that costs more than
- * most filters. The walk trusts no byte: see page.c. */
+/* A batch: what the reader of a shared instance has read at once, and the list of its records.
+ * mux.c fills it, and all classes of viewers select from the list (extract.c). So a batch is walked
+ * only once. A walk costs more than most filters, because the place of a record is known only after
+ * the record before it. The walk trusts no byte: see page.c. */
 
 #include "consumer/mux/batch.h"
 

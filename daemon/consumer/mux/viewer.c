@@ -4,17 +4,17 @@
  * drops those that the worker has finished. A viewer that does not keep up loses records, which are
  * counted. It never delays the reader, and never holds more than its share of the pool.
  *
- * The worker handles data of its client, so nothing that it sends is trusted. It can only say how
- * many entries it has finished. A number that cannot be true ends its viewer; whatever it says,
- * only its own pieces are dropped.
+ * The worker handles data of its client, so nothing that it sends is trusted. It only sends how
+ * many entries it has finished. A number that cannot be true ends its viewer. Any other number
+ * drops only pieces of this viewer.
  *
  * This process may be killed at any point, and another one continues with the same memory
- * (share.h). Each change that says that records were passed on or lost is first
- * written down as a step. The next reader repeats a
- * step that was under way: it sends the entry again, and the worker ignores it if it had got it.
- * What the killed reader had taken from a ring and had not passed on is missing between the
- * viewer's place in the ring and the kernel's, and is counted as lost. A process that is killed has
- * executed its stores in the order of the program, so only the compiler must keep that order. */
+ * (share.h). Before it notes that records were passed on or lost, it writes the change down as a
+ * step. The next reader repeats a step that was under way: it sends the entry again, and the worker
+ * ignores an entry that it already has. Records that the killed reader had taken from a ring, but
+ * had not passed on, are between the viewer's place in the ring and the kernel's. They are counted
+ * as lost. A process that is killed has executed its stores in the order of the program, so only
+ * the compiler must keep that order. */
 
 #include "consumer/mux/viewer.h"
 

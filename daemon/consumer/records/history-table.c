@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Keeps which task was plainly whose, and when: all four uids are the same, so are all four gids,
- * it has no capability, it is in the first user namespace, and it is dumpable. All other time is
- * nobody's. history.c fills it from an instance that records the births, ends and changes of all
- * tasks, and asks it for the lives of one user. The black box shows a user the records of these
- * lives only. So a fact that is missing must always mean "nobody's".
+/* Keeps which user owned each task, and when. A task has an owner while all four uids are the same,
+ * so are all four gids, it has no capability, it is in the first user namespace, and it is
+ * dumpable. history.c fills the table from an instance that records the births, ends and changes of
+ * all tasks, and asks it for the lives of one user. The black box shows a user the records of these
+ * lives only. So a task must have no owner whenever a fact is missing.
  *
  * A task becomes a user's in three ways:
  * - it ends an exec: that record has the complete state (HISTORY_DONE);
@@ -12,9 +12,9 @@
  * - the daemon reads it in /proc twice (HISTORY_SEEN), the records have the same state, and between
  *   them is no event that changes it. They are a second apart: a change that was recorded before
  *   the first one, and made after it, has shown in the second one.
- * It stops to be one with other credentials, when its memory is no longer dumpable, when it execs
- * a program that it may not read or that changes credentials, and by a loss. Credentials that a
- * task sets without an exec do not make it a user's by themselves, because it may still hold
+ * It loses its owner when it gets other credentials, when its memory is no longer dumpable, when it
+ * execs a program that it may not read or that changes credentials, and by a loss. Credentials that
+ * a task sets without an exec do not make it a user's by themselves, because it may still hold
  * another user's secrets.
  *
  * Whether memory is dumpable is a property of the memory, which several tasks may share. The
