@@ -172,7 +172,7 @@ static int fleet_conclude(const FleetFetch *fetch) {
         ReassemblyResult result = reassembly_get_result(fetch->reassembly);
 
         if (fetch->n_strange > 0)
-                fleet_say("%s: %" PRIu32 " messages are no chunks of a recording, and are left out",
+                fleet_say("%s: %" PRIu32 " messages are not part of a recording, and are left out",
                                 fetch->session,
                                 fetch->n_strange);
         if (fetch->is_empty) {
@@ -203,7 +203,7 @@ static int fleet_fetch(Archive *archive, FleetFetch *fetch, const char *host, bo
         Reason reason = {};
 
         if (!ascii_is_hex(fetch->session, KT_ID_DIGITS)) {
-                fleet_say("expected the id of a session, 16 digits");
+                fleet_say("expected the id of a session, 16 hexadecimal digits");
                 return KT_EXIT_USAGE;
         }
         int r = archive_resolve(archive, host, fetch->machine_id, &reason);

@@ -82,8 +82,7 @@ static int host_check_port(const char *text, const char *port, Reason *reason) {
         for (const char *p = port; *p; p++) {
                 if (*p < '0' || *p > '9' ||
                                 (number = number * 10 + (unsigned)(*p - '0')) > PORT_MAX)
-                        return host_refuse(
-                                        text, p, "a port from 1 to 65535 does not go on", reason);
+                        return host_refuse(text, p, "no port from 1 to 65535", reason);
         }
         return number > 0 ? 0 : host_refuse(text, port, "no port from 1 to 65535", reason);
 }

@@ -155,7 +155,8 @@ static int blackbox_choose_size(const BlackBox *box,
         if (kb * load->n_cpus > all_kb / MEMORY_SHARE)
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
-                                "--seconds %" PRIu64 ": with the load of now this requires %" PRIu64
+                                "--seconds %" PRIu64
+                                ": with the present load this requires %" PRIu64
                                 " MB, expected at most a quarter of the memory: give fewer "
                                 "seconds, --memory, or a smaller preset",
                                 box->seconds,

@@ -351,9 +351,9 @@ static const struct {
         const char *missing;
 } words[] = {
         { "list", 0, 1, "" },
-        { "fetch", 1, 2, "HOST is" },
-        { "follow", 2, 2, "HOST and SESSION are" },
-        { "add", 1, 2, "the machine id is" },
+        { "fetch", 1, 2, "expected HOST and SESSION: 'ktracectl fleet list' shows them" },
+        { "follow", 2, 2, "expected HOST and SESSION: 'ktracectl fleet list' shows them" },
+        { "add", 1, 2, "expected the machine id: /etc/machine-id of the machine has it" },
 };
 
 /* `fetch` names one recording, or a window of time and a directory. */
@@ -366,10 +366,10 @@ static int fleet_check_window(Context *context, const FleetOptions *o, int n) {
                                 "fleet fetch: SESSION names one recording: leave out --from and --until");
         if (n == 1 && !has_window)
                 return message_show_usage(context,
-                                "fleet fetch: SESSION is missing, or --from, --until and -o DIR: 'ktracectl fleet list' shows what there is");
+                                "fleet fetch: expected SESSION, or --from or --until with -o DIR: 'ktracectl fleet list' shows the sessions");
         if (n == 1 && (!o->output || strcmp(o->output, "-") == 0 || o->format))
                 return message_show_usage(context,
-                                "fleet fetch: with --from or --until, -o DIR is needed; each recording becomes a .kts file in it");
+                                "fleet fetch: --from and --until require -o DIR, without --to: each recording becomes a .kts file in it");
         return KT_EXIT_OK;
 }
 
@@ -383,10 +383,7 @@ static int fleet_execute(Context *context, FleetOptions *o, int n, char **argume
                                 "fleet: expected list, fetch, follow or add, got \"%s\"",
                                 arguments[0]);
         if (n - 1 < words[i].min)
-                return message_show_usage(context,
-                                "fleet %s: %s missing, 'ktracectl fleet list' shows what there is",
-                                arguments[0],
-                                words[i].missing);
+                return message_show_usage(context, "fleet %s: %s", arguments[0], words[i].missing);
         if (n - 1 > words[i].max)
                 return message_show_usage(context,
                                 "fleet %s: %s: one argument too many",
@@ -402,7 +399,7 @@ static int fleet_execute(Context *context, FleetOptions *o, int n, char **argume
         if (strcmp(arguments[0], "follow") == 0) {
                 if (o->output || o->format)
                         return message_show_usage(context,
-                                        "fleet follow: it writes to standard output: without -o and --to");
+                                        "fleet follow: it writes to standard output: leave out -o and --to");
                 fleet_add_word(o, "--follow");
         }
         fleet_add_word(o, "--");

@@ -130,7 +130,7 @@ static void record_set_defaults(RecordOptions *record, const Context *context) {
 static int record_set_output(RecordOptions *record, const Spec *spec, const Context *context) {
         if (spec->spool.is_on && (record->path || record->format)) {
                 (void)message_show_usage(context,
-                                "--spool records onto the machine's disk, without -o and --to: 'ktracectl spool fetch' gets it");
+                                "--spool records onto the machine's disk: leave out -o and --to; 'ktracectl spool fetch' gets it");
                 return -EINVAL;
         }
         if (spec->spool.is_on) {

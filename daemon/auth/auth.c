@@ -568,7 +568,7 @@ int auth_ask_polkit(const Auth *auth,
         if (entry->container) /* polkit knows nothing of the users of a container */
                 return reason_set(reason,
                                 KT_E_ACCESS_DENIED,
-                                "nobody can be asked for a password inside a container");
+                                "a process inside a container cannot be asked for a password");
         whole.uid = entry->peer.subject.uid;
         if (!entry->is_socket)
                 return polkit_ask(auth->polkit, &whole, handler, userdata, reason);

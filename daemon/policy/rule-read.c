@@ -317,7 +317,7 @@ static int check_containers(const Rule *rule, const Place *place) {
         else if (rule->ships.n > 0)
                 what = "ship: leave it out";
         else if (rule->polkit_action)
-                what = "polkit: nobody can be asked, leave it out";
+                what = "polkit: no password can be asked for, leave it out";
         return what ? place_refuse(place, "in a rule for containers: %s", what) : 0;
 }
 

@@ -136,9 +136,9 @@ case_fleet_arrives() { # [asan] a marked recording arrives once, in order and un
         cmp here.kts "window/$id.kts" || fail "the recording of the window differs"
         refused 1 'no recording of this time' fleet_verb fetch web1 --config fleet.json --until 2020-01-01T00:00:00 \
                 -o none
-        refused 2 'SESSION is missing, or --from' fleet_verb fetch web1
-        refused 2 'without -o and --to' fleet_verb follow web1 "$id" -o x.kts
-        refused 2 '-o DIR is needed' fleet_verb fetch web1 --from 2020-01-01T00:00:00
+        refused 2 'expected SESSION, or --from' fleet_verb fetch web1
+        refused 2 'leave out -o and --to' fleet_verb follow web1 "$id" -o x.kts
+        refused 2 'require -o DIR' fleet_verb fetch web1 --from 2020-01-01T00:00:00
         refused 2 'SESSION names one recording' fleet_verb fetch web1 "$id" --from 2020-01-01T00:00:00
         refused 2 'expected list, fetch, follow or add, got "frob"' fleet_verb frob
         refused 2 'expected a date such as' fleet_verb list --from frob
@@ -695,8 +695,8 @@ case_fleet_reader_lies() { # a hostile broker gets no memory, no file and no con
         kill "$NATS"
         wait "$NATS" || true
         reads_lies names 0 '"host"' list
-        reads_lies hash 1 'no chunks of a recording' fetch "$MACHINE_ID" 0123456789abcdef
-        reads_lies huge 1 'no chunks of a recording' fetch "$MACHINE_ID" 0123456789abcdef
+        reads_lies hash 1 'not part of a recording' fetch "$MACHINE_ID" 0123456789abcdef
+        reads_lies huge 1 'not part of a recording' fetch "$MACHINE_ID" 0123456789abcdef
         reads_lies backwards 1 'goes back in its stream' fetch "$MACHINE_ID" 0123456789abcdef
         reads_lies garbage 1 'ktracectl: ' list
 }
