@@ -182,7 +182,7 @@ bool text_names_print(const Decode *decode,
         return true;
 }
 
-/* The bits of TASK_REPORT in include/linux/sched.h, and the one behind them, since Linux 4.14. */
+/* The bits of TASK_REPORT in include/linux/sched.h, and the next one, since Linux 4.14. */
 static const char *text_names_state(uint64_t state) {
         static const struct {
                 uint64_t bit;

@@ -7,8 +7,9 @@
  * The main thread handles signals: SIGTERM and SIGINT end the service, SIGHUP reads the settings
  * again. The collector's thread counts, and each output has a thread, see outputs.c.
  *
- * The main thread also tells systemd's watchdog that the service works. It does so only while the
- * collector's thread works: without it, the outputs would serve the same old numbers for ever. */
+ * The main thread also reports to systemd's watchdog that the service works. It does so only while
+ * the collector's thread works: without it, the outputs would serve the same old numbers for ever.
+ */
 
 #include <errno.h>
 #include <getopt.h>

@@ -57,7 +57,7 @@ int archive_resolve(Archive *archive,
                 const char *host,
                 char ret[static MACHINE_ID_DIGITS + 1],
                 Reason *reason);
-/* Gets the next chunk of the session at or after *position, and sets *position to the one behind.
+/* Gets the next chunk of the session at or after *position, and sets *position to the next one.
  * The data belongs to the archive until the next call. 0; -ENOENT: none yet; -EBADMSG: this message
  * is no chunk; -ENOTCONN with a reason: try again after archive_reconnect(); KT_E_FAILED with a
  * reason. */

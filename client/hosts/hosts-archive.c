@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `ktracectl convert DIRECTORY --to perfetto`: one archive that Perfetto (v58 and newer) opens as
- * one time line. It has a trace for each machine, and the file perfetto_manifest.json, which tells
+ * one time line. It has a trace for each machine, and the file perfetto_manifest.json, which gives
  * Perfetto the names of the machines and that their clocks are the same: the times of all traces
  * are those of the machine that collected the recordings.
  *

@@ -28,7 +28,7 @@ static bool outbox_get_flag(json_object *object, const char *key) {
         return json_object_get_boolean(json_object_object_get(object, key));
 }
 
-/* Returns true if nobody writes the file, it has data, and it was not acknowledged. */
+/* Returns true if the file is complete, has data, and was not acknowledged. */
 static bool outbox_fill_file(OutboxItem *item, json_object *file) {
         const char *name = outbox_get_text(file, "name"), *state = outbox_get_text(file, "state");
 

@@ -158,7 +158,7 @@ static int compile_uuid(Compiler *compiler, const char **format, struct tep_prin
         return 0;
 }
 
-/* *format stands behind the p. */
+/* *format points to the character after the p. */
 static int compile_pointer(Compiler *compiler, const char **format, struct tep_print_arg *arg) {
         PrintKind kind = PRINT_POINTER;
         char c = **format;

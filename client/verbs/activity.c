@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Chooses the events of the verbs that record without being told which: calls, summary and top. */
+/* Chooses the events of the verbs that need no option -e: calls, summary and top. */
 
 #include "verbs/activity.h"
 

@@ -3,5 +3,5 @@
 
 #include "interfaces/names.h"
 
-/* Makes the id of a session, or another name that nobody can guess. Returns 0 or -errno. */
+/* Makes the id of a session, or another name that cannot be guessed. Returns 0 or -errno. */
 int random_id_make(char id[static KT_ID_DIGITS + 1]);

@@ -657,7 +657,7 @@ static int consumer_on_tick(Consumer *c) {
 }
 
 /* The reader of the shared instance decides when there is enough data. Only the files of a spool
- * need ticks meanwhile. */
+ * need ticks. */
 static int on_entries(Consumer *c) {
         if (c->queue.spool && !c->is_active)
                 set_active(c, true);

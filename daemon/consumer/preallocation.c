@@ -6,7 +6,7 @@
  *
  * Only on ext4, where this was measured: btrfs does not compress allocated blocks, and xfs
  * allocates in advance by itself. When it fails, which is no error, the file is written as usual. A
- * consumer that is killed leaves the blocks of one step behind, until the file is truncated or
+ * consumer that is killed leaves the blocks of one step allocated, until the file is truncated or
  * removed. */
 
 #include "consumer/preallocation.h"

@@ -301,7 +301,7 @@ static void feed_on_released(Feed *feed, const ControlMessage *message) {
         feed_on_status(feed, message);
         if (feed->is_released)
                 return;
-        /* The callee may hand the feed on, and nobody waits for READY then. */
+        /* The callee may pass the feed on, and then READY is not awaited. */
         feed_settle_ready(feed);
         feed->is_released = true;
         feed_end_turn(feed, message->status.error == 0);

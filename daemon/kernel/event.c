@@ -8,8 +8,8 @@
  * the removal of an instance; the formats of the top directory apply to every instance.
  *
  * The kernel writes a page of available_events at a time and then continues by position. When an
- * event before that goes away meanwhile, because a probe is removed, another event is missing in
- * the text: with probes that come and go all the time, in nearly each text (measured with
+ * event before that is removed during the read, with its probe, another event is missing in the
+ * text: with probes that come and go all the time, in nearly each text (measured with
  * Linux 6.18). The directories below events/ are not read instead. Reading one while something in
  * it is removed can end the process in the kernel, with a lock held (seen with Linux 6.18:
  * eventfs_iterate() follows a list whose entries are not protected).

@@ -34,8 +34,9 @@ int tracefs_write(int dirfd, const char *path, const char *text);
 int tracefs_write_truncate(int dirfd, const char *path, const char *text);
 int tracefs_read(int dirfd, const char *path, char **ret, size_t *ret_size);
 /* Reads a list of events or probes. The kernel writes a page of it at a time and then continues by
- * position: when an entry before that goes away meanwhile, another one is missing in the text. A
- * text of more than a page is therefore read until two texts are the same, 128 times at most. */
+ * position: when an entry before that is removed during the read, another one is missing in the
+ * text. A text of more than a page is therefore read until two texts are the same, 128 times at
+ * most. */
 int tracefs_read_list(int dirfd, const char *path, char **ret);
 /* Opens a file for repeated reads from its beginning. */
 int tracefs_open_file(int dirfd, const char *path);

@@ -13,11 +13,11 @@
  *   kernel memory, or from the process's memory with .ustring after the name;
  * - a glob that starts with a digit is compared literally, one that starts with '!' is negated;
  * - "*x" is compared with the end of the whole char array, not of its string, so it never holds;
- * - "*x*" is also searched for behind the end of the string, where the ring may have bytes of older
+ * - "*x*" is also searched for after the end of the string, where the ring may have bytes of older
  *   records, which can be those of others. With any other special character in it, a glob is
  *   compared with the string only;
  * - before Linux 6.12, a set such as [!a] also matches the end of the string, and the comparison
- *   goes on behind it;
+ *   goes on after it;
  * - a string has 255 bytes at most.
  *
  * If callers could make the kernel follow pointers, they could read kernel memory byte by byte, by

@@ -11,7 +11,7 @@
 typedef struct Rule Rule;
 
 /* uids that stand for containers, so that sessions, limits and time are counted for each of them
- * as for a user. systemd's UIDS-GIDS document leaves this range to nobody, and auth refuses users
+ * as for a user. systemd's UIDS-GIDS document gives this range to no user, and auth refuses users
  * that have such a uid. */
 #define CONTAINER_UID_FIRST ((uid_t)0xFFFF0000)
 #define CONTAINERS_MAX      256

@@ -88,7 +88,7 @@ int spool_copy(SpoolEntry *entry,
 void spool_forget(Spool *spool, const void *userdata);
 /* Replaces the limits. */
 void spool_set_limits(Spool *spool, const Limits *limits);
-/* Replaces the rules, which decide who may ship what. Borrowed; NULL: nobody ships. */
+/* Replaces the rules, which decide who may ship what. Borrowed; NULL: nothing is shipped. */
 void spool_set_policy(Spool *spool, const Policy *policy);
 /* Returns the bytes that the uid uses on disk, including promised bytes, and its number of entries.
  */

@@ -25,8 +25,8 @@ extern const TraceNameSource trace_name_sources[TRACE_NAME_SOURCES];
 /* Rejects histograms that a session of the user's own processes cannot have. Runs in the event loop
  * before anything is created. */
 int trace_check_counts(const Spec *spec, const Grant *grant, Reason *reason);
-/* Rejects a histogram that would be counted by someone, the kernel or the consumer, whom the rule
- * does not name as a sink. spec, grant and tracefs are sufficient. */
+/* Rejects a histogram if its counter, the kernel or the consumer, is no sink of the rule. spec,
+ * grant and tracefs are sufficient. */
 int trace_check_sink(const Trace *trace, size_t trigger, Reason *reason);
 /* Rejects what only the kernel can count, on a kernel that has no histograms. */
 int trace_check_counted(const Trace *trace, size_t trigger, Reason *reason);

@@ -7,7 +7,7 @@
  *
  * Users take turns (plan-queue.c). There is a limit for the time that the calls of one user may
  * take. The steps of a user who has reached it wait until time is available again. A step that
- * needs a result of the worker thread waits as well, and the user's other plans wait behind it.
+ * needs a result of the worker thread waits as well, and the user's other plans wait for it.
  *
  * The wake-up is an eventfd, not a source of sd_event_add_defer: sd-event serves the source that
  * has waited longest, and a source that is always ready would come first in every turn. */

@@ -10,7 +10,7 @@
 
 #include "consumer/records/condition-glob.h"
 
-/* A set that begins behind its [. Returns the glob behind its ], or NULL if it has none. */
+/* A set that begins after its [. Returns the glob after its ], or NULL if it has none. */
 static const char *match_set(const char *set, unsigned char c, bool *ret_match) {
         bool is_inverted = *set == '!', is_found = false;
         const char *p = set + is_inverted;
@@ -32,7 +32,7 @@ static const char *match_set(const char *set, unsigned char c, bool *ret_match) 
         return p + 1;
 }
 
-/* Returns the glob behind its first character, which is no star, or NULL if that does not match. */
+/* Returns the glob after its first character, which is no star, or NULL if that does not match. */
 static const char *match_one(const char *glob, unsigned char c) {
         bool is_match;
 

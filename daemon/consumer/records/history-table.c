@@ -297,7 +297,7 @@ static int history_end(HistoryTable *table, HistoryTask *task, uint64_t to, uint
         return is_life ? past_lives_keep(table->pasts, &past, nsec) : 0;
 }
 
-/* The task is nobody's from that time on. */
+/* The task has no owner from that time on. */
 static int history_disown(HistoryTable *table, HistoryTask *task, uint64_t nsec) {
         return task ? history_end(table, task, nsec - MIN_OF(nsec, UINT64_C(1)), nsec) : 0;
 }
@@ -371,7 +371,7 @@ static int history_apply_undumpable(HistoryTable *table, const HistoryEvent *eve
         return r;
 }
 
-/* A task with other credentials than before is nobody's since its exec: the program began before
+/* A task with other credentials than before has no owner since its exec: the program began before
  * this record. */
 static int history_apply_done(HistoryTable *table, const HistoryEvent *event) {
         HistoryTask *task = history_find(table, event->tid);

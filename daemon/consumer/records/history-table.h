@@ -7,10 +7,10 @@
 #include "interfaces/cleanup.h"
 #include "interfaces/control.h"
 
-/* When which task was plainly whose, for all tasks of the machine. */
+/* Which user owned each task of the machine, and when. */
 typedef struct HistoryTable HistoryTable;
 
-/* The user of a task. A task that is not plainly one user's has none. */
+/* The user of a task. A task for which this is not certain has none. */
 typedef struct HistoryOwner {
         bool is_known;
         uint32_t uid, gid;
