@@ -46,7 +46,7 @@ as_root() {
         ktracectl verify
 }
 
-# What a newcomer would miss without being told.
+# Prints what a new user must know.
 welcome() { # UID
         echo "# ktracectl is in PATH, 'man ktracectl' shows its page. Everything here is removed at 'exit'."
         if [ "$1" = 0 ]; then
@@ -86,7 +86,7 @@ play() { # UID
         done
 }
 
-# Is there a tracefs that may be written? Told in a mount namespace that goes away with the answer.
+# Is there a tracefs that may be written? Tried in a mount namespace that ends with the answer.
 tracefs_usable() {
         unshare -m --propagation private sh -c '
                 mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing || exit 1
