@@ -196,19 +196,11 @@ static int call_pair_get(CallPair *pair, int tid, CallThread **ret) {
 }
 
 static const EventLayoutField *call_event_find(const EventLayout *layout, const char *name) {
-        for (size_t i = 0; i < layout->n_fields; i++)
-                if (layout->fields[i].kind == EVENT_LAYOUT_NUMBER &&
-                                strcmp(layout->fields[i].name, name) == 0)
-                        return &layout->fields[i];
-        return NULL;
+        return event_layout_find_kind(layout, name, EVENT_LAYOUT_NUMBER);
 }
 
 static const EventLayoutField *call_event_find_path(const EventLayout *layout) {
-        for (size_t i = 0; i < layout->n_fields; i++)
-                if (layout->fields[i].kind == EVENT_LAYOUT_STRING &&
-                                strcmp(layout->fields[i].name, "filename") == 0)
-                        return &layout->fields[i];
-        return NULL;
+        return event_layout_find_kind(layout, "filename", EVENT_LAYOUT_STRING);
 }
 
 static void call_event_init_call(CallEvent *event, const EventLayout *layout) {

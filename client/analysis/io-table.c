@@ -35,24 +35,15 @@ typedef struct IoEvent {
         const EventLayoutField *name, *length;                      /* network */
 } IoEvent;
 
-static const EventLayoutField *io_find_field(const EventLayout *layout,
-                const char *name,
-                EventLayoutKind kind) {
-        for (size_t i = 0; i < layout->n_fields; i++)
-                if (strcmp(layout->fields[i].name, name) == 0)
-                        return layout->fields[i].kind == kind ? &layout->fields[i] : NULL;
-        return NULL;
-}
-
 static void io_event_init_block(IoEvent *event, const EventLayout *layout) {
         bool is_issue = strcmp(layout->event->name, "block_rq_issue") == 0;
 
         if (!is_issue && strcmp(layout->event->name, "block_rq_complete") != 0)
                 return;
-        event->device = io_find_field(layout, "dev", EVENT_LAYOUT_NUMBER);
-        event->sector = io_find_field(layout, "sector", EVENT_LAYOUT_NUMBER);
-        event->n_sectors = io_find_field(layout, "nr_sector", EVENT_LAYOUT_NUMBER);
-        event->rwbs = io_find_field(layout, "rwbs", EVENT_LAYOUT_STRING);
+        event->device = event_layout_find_kind(layout, "dev", EVENT_LAYOUT_NUMBER);
+        event->sector = event_layout_find_kind(layout, "sector", EVENT_LAYOUT_NUMBER);
+        event->n_sectors = event_layout_find_kind(layout, "nr_sector", EVENT_LAYOUT_NUMBER);
+        event->rwbs = event_layout_find_kind(layout, "rwbs", EVENT_LAYOUT_STRING);
         if (event->device && event->sector && event->n_sectors && event->rwbs)
                 event->kind = is_issue ? IO_EVENT_ISSUE : IO_EVENT_COMPLETE;
 }
@@ -62,8 +53,8 @@ static void io_event_init_net(IoEvent *event, const EventLayout *layout) {
 
         if (!is_send && strcmp(layout->event->name, "netif_receive_skb") != 0)
                 return;
-        event->name = io_find_field(layout, "name", EVENT_LAYOUT_STRING);
-        event->length = io_find_field(layout, "len", EVENT_LAYOUT_NUMBER);
+        event->name = event_layout_find_kind(layout, "name", EVENT_LAYOUT_STRING);
+        event->length = event_layout_find_kind(layout, "len", EVENT_LAYOUT_NUMBER);
         if (event->name && event->length)
                 event->kind = is_send ? IO_EVENT_SEND : IO_EVENT_RECEIVE;
 }

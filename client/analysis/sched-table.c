@@ -44,13 +44,6 @@ typedef struct SchedEvent {
         const EventLayoutField *tid, *name;
 } SchedEvent;
 
-static const EventLayoutField *sched_find_field(const EventLayout *layout, const char *name) {
-        for (size_t i = 0; i < layout->n_fields; i++)
-                if (strcmp(layout->fields[i].name, name) == 0)
-                        return &layout->fields[i];
-        return NULL;
-}
-
 static bool is_number(const EventLayoutField *field) {
         return field && field->kind == EVENT_LAYOUT_NUMBER;
 }
@@ -62,18 +55,18 @@ static void sched_event_init(SchedEvent *event, const EventLayout *layout) {
         if (strcmp(layout->event->system, "sched") != 0)
                 return;
         if (strcmp(name, "sched_switch") == 0) {
-                event->prev_tid = sched_find_field(layout, "prev_pid");
-                event->prev_name = sched_find_field(layout, "prev_comm");
-                event->prev_state = sched_find_field(layout, "prev_state");
-                event->tid = sched_find_field(layout, "next_pid");
-                event->name = sched_find_field(layout, "next_comm");
+                event->prev_tid = event_layout_find_field(layout, "prev_pid");
+                event->prev_name = event_layout_find_field(layout, "prev_comm");
+                event->prev_state = event_layout_find_field(layout, "prev_state");
+                event->tid = event_layout_find_field(layout, "next_pid");
+                event->name = event_layout_find_field(layout, "next_comm");
                 if (is_number(event->prev_tid) && is_number(event->prev_state) &&
                                 is_number(event->tid))
                         event->kind = SCHED_EVENT_SWITCH;
                 return;
         }
-        event->tid = sched_find_field(layout, "pid");
-        event->name = sched_find_field(layout, "comm");
+        event->tid = event_layout_find_field(layout, "pid");
+        event->name = event_layout_find_field(layout, "comm");
         if (is_number(event->tid) && strcmp(name, SCHED_EXIT) == 0)
                 event->kind = SCHED_EVENT_EXIT;
         else if (is_number(event->tid) &&

@@ -211,15 +211,11 @@ static int stack_count_get_thread(StackCount *count, int64_t tid, OpenStack **re
 }
 
 static int64_t stack_count_read(const EventLayout *layout, const char *name, const Record *record) {
-        for (size_t i = 0; i < layout->n_fields; i++) {
-                const EventLayoutField *field = &layout->fields[i];
+        const EventLayoutField *field = event_layout_find_kind(layout, name, EVENT_LAYOUT_NUMBER);
 
-                if (field->kind == EVENT_LAYOUT_NUMBER && strcmp(field->name, name) == 0)
-                        return (int64_t)event_layout_number(record->data + field->offset,
-                                        field->size,
-                                        field->is_signed);
-        }
-        return -1;
+        return field ? (int64_t)event_layout_number(
+                                       record->data + field->offset, field->size, field->is_signed)
+                     : -1;
 }
 
 /* Ends the time of the next thread, and begins the one of the previous thread. */

@@ -68,14 +68,6 @@ static ChromeTrack chrome_choose_track(Chrome *chrome, int tid, uint32_t cpu) {
         return (ChromeTrack){ CHROME_THREADS, tid };
 }
 
-static const EventLayoutField *chrome_find_number(const EventLayout *layout, const char *name) {
-        for (size_t i = 0; i < layout->n_fields; i++)
-                if (layout->fields[i].kind == EVENT_LAYOUT_NUMBER &&
-                                strcmp(layout->fields[i].name, name) == 0)
-                        return &layout->fields[i];
-        return NULL;
-}
-
 static bool chrome_is_event(const EventLayout *layout, const char *system, const char *name) {
         return strcmp(layout->event->name, name) == 0 && strcmp(layout->event->system, system) == 0;
 }
@@ -83,7 +75,7 @@ static bool chrome_is_event(const EventLayout *layout, const char *system, const
 static int64_t chrome_read_number(const EventLayout *layout,
                 const char *name,
                 const Record *record) {
-        const EventLayoutField *field = chrome_find_number(layout, name);
+        const EventLayoutField *field = event_layout_find_kind(layout, name, EVENT_LAYOUT_NUMBER);
 
         return field ? (int64_t)event_layout_number(
                                        record->data + field->offset, field->size, field->is_signed)
@@ -121,18 +113,18 @@ static void chrome_switch(Chrome *chrome, const ExporterItem *item) {
                         sizeof(running->comm),
                         "%s",
                         decode_command(chrome->trace->decode, running->tid));
-        for (size_t i = 0; i < layout->n_fields; i++)
-                if (strcmp(layout->fields[i].name, "next_comm") == 0 &&
-                                layout->fields[i].kind == EVENT_LAYOUT_STRING) {
-                        const char *text;
-                        size_t size = field_value_get_text(&layout->fields[i], record, &text);
+        const EventLayoutField *comm =
+                        event_layout_find_kind(layout, "next_comm", EVENT_LAYOUT_STRING);
+        if (comm) {
+                const char *text;
+                size_t size = field_value_get_text(comm, record, &text);
 
-                        (void)snprintf(running->comm,
-                                        sizeof(running->comm),
-                                        "%.*s",
-                                        (int)MIN_OF(size, sizeof(running->comm)),
-                                        text);
-                }
+                (void)snprintf(running->comm,
+                                sizeof(running->comm),
+                                "%.*s",
+                                (int)MIN_OF(size, sizeof(running->comm)),
+                                text);
+        }
         /* The idle task has a name. Without one, the next thread may not be shown. */
         running->is_known = running->tid != 0 || running->comm[0];
 }

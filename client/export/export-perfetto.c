@@ -46,28 +46,20 @@ typedef struct Perfetto {
         TextBlock block;
 } Perfetto;
 
-static const EventLayoutField *perfetto_find(const EventLayout *layout,
-                const char *name,
-                EventLayoutKind kind) {
-        for (size_t i = 0; i < layout->n_fields; i++)
-                if (layout->fields[i].kind == kind && strcmp(layout->fields[i].name, name) == 0)
-                        return &layout->fields[i];
-        return NULL;
-}
-
 static void perfetto_choose_role(PerfettoKind *kind, const EventLayout *layout) {
         const char *system = layout->event->system, *name = layout->event->name;
 
         if (strcmp(name, "task_newtask") == 0 || strcmp(name, "sched_process_exec") == 0)
                 kind->role = ROLE_TASK;
         else if (strcmp(system, "ftrace") == 0 && strcmp(name, "print") == 0) {
-                kind->field = perfetto_find(layout, "buf", EVENT_LAYOUT_STRING);
+                kind->field = event_layout_find_kind(layout, "buf", EVENT_LAYOUT_STRING);
                 kind->role = kind->field ? ROLE_MARK : ROLE_NONE;
         } else if (strncmp(system, "ktrace", 6) == 0) {
-                bool is_usec = perfetto_find(layout, PAIR_START_USEC, EVENT_LAYOUT_NUMBER) != NULL;
+                const EventLayoutField *usec = event_layout_find_kind(
+                                layout, PAIR_START_USEC, EVENT_LAYOUT_NUMBER);
 
-                kind->field = perfetto_find(layout, "latency", EVENT_LAYOUT_NUMBER);
-                kind->unit_ns = is_usec ? 1000 : 1;
+                kind->field = event_layout_find_kind(layout, "latency", EVENT_LAYOUT_NUMBER);
+                kind->unit_ns = usec ? 1000 : 1;
                 kind->role = kind->field ? ROLE_PAIR : ROLE_NONE;
         }
 }

@@ -18,13 +18,6 @@
 #include "names/argument.h"
 #include "names/flags.h"
 
-static const EventLayoutField *text_names_find(const EventLayout *layout, const char *name) {
-        for (size_t i = 0; i < layout->n_fields; i++)
-                if (strcmp(layout->fields[i].name, name) == 0)
-                        return &layout->fields[i];
-        return NULL;
-}
-
 static uint64_t text_names_number(const EventLayoutField *field, const Record *record) {
         return event_layout_number(record->data + field->offset, field->size, field->is_signed);
 }
@@ -126,9 +119,9 @@ static bool text_names_print_raw(const Decode *decode,
                 const EventLayout *layout,
                 const Record *record,
                 TextBlock *block) {
-        const EventLayoutField *id = text_names_find(layout, "id"),
-                               *args = text_names_find(layout, "args"),
-                               *result = text_names_find(layout, "ret");
+        const EventLayoutField *id = event_layout_find_field(layout, "id"),
+                               *args = event_layout_find_field(layout, "args"),
+                               *result = event_layout_find_field(layout, "ret");
 
         if (!id || !is_number(id))
                 return false;
@@ -174,7 +167,7 @@ bool text_names_print(const Decode *decode,
                                 block);
                 return true;
         }
-        result = text_names_find(layout, "ret");
+        result = event_layout_find_field(layout, "ret");
         if (strncmp(name, "sys_exit_", 9) != 0 || !result || !is_number(result))
                 return false;
         text_block_add(block, name + 9, strlen(name + 9));
@@ -211,13 +204,13 @@ void text_names_explain(const EventLayout *layout, const Record *record, TextBlo
         char text[ARGUMENT_TEXT_MAX];
 
         if (strcmp(system, "signal") == 0) {
-                field = text_names_find(layout, "sig");
+                field = event_layout_find_field(layout, "sig");
                 if (!field || !is_number(field))
                         return;
                 flags_print(FLAG_SET_SIGNAL, text_names_number(field, record), text, sizeof(text));
                 text_block_add_format(block, " [sig %s]", text);
         } else if (strcmp(system, "sched") == 0 && strcmp(name, "sched_switch") == 0) {
-                field = text_names_find(layout, "prev_state");
+                field = event_layout_find_field(layout, "prev_state");
                 state = field && is_number(field)
                                         ? text_names_state(text_names_number(field, record))
                                         : NULL;

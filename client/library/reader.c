@@ -384,10 +384,9 @@ int ktrace_reader_find_field(ktrace_reader *reader,
         const ktrace_field *fields = reader_get_fields(reader, layout);
         if (!fields)
                 return -ENOMEM;
-        for (size_t i = 0; i < layout->n_fields; i++)
-                if (strcmp(layout->fields[i].name, field) == 0) {
-                        *ret = &fields[i];
-                        return 0;
-                }
-        return -ENOENT;
+        const EventLayoutField *found = event_layout_find_field(layout, field);
+        if (!found)
+                return -ENOENT;
+        *ret = &fields[found - layout->fields];
+        return 0;
 }

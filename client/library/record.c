@@ -108,10 +108,10 @@ const ktrace_field *ktrace_record_get_field(const ktrace_record *record, size_t 
 }
 
 const ktrace_field *ktrace_record_find_field(const ktrace_record *record, const char *name) {
-        for (size_t i = 0; i < ktrace_record_count_fields(record); i++)
-                if (strcmp(record->layout->fields[i].name, name) == 0)
-                        return ktrace_record_get_field(record, i);
-        return NULL;
+        const EventLayout *layout = record->layout;
+        const EventLayoutField *field = layout ? event_layout_find_field(layout, name) : NULL;
+
+        return field ? ktrace_record_get_field(record, (size_t)(field - layout->fields)) : NULL;
 }
 
 const char *ktrace_field_get_name(const ktrace_field *field) {

@@ -75,13 +75,11 @@ static bool perfetto_tasks_read(const EventLayout *layout,
                 const Record *record,
                 const char *name,
                 uint64_t *ret) {
-        for (size_t i = 0; i < layout->n_fields; i++)
-                if (layout->fields[i].kind == EVENT_LAYOUT_NUMBER &&
-                                strcmp(layout->fields[i].name, name) == 0) {
-                        *ret = field_value_get_number(&layout->fields[i], record);
-                        return true;
-                }
-        return false;
+        const EventLayoutField *field = event_layout_find_kind(layout, name, EVENT_LAYOUT_NUMBER);
+
+        if (field)
+                *ret = field_value_get_number(field, record);
+        return field != NULL;
 }
 
 int perfetto_tasks_learn(PerfettoTasks *tasks, const EventLayout *layout, const Record *record) {

@@ -13,14 +13,6 @@
 
 #define COMM_SIZE 16 /* TASK_COMM_LEN */
 
-static const EventLayoutField *find_string(const EventLayout *layout, const char *name) {
-        for (size_t i = 0; i < layout->n_fields; i++)
-                if (layout->fields[i].kind == EVENT_LAYOUT_STRING &&
-                                strcmp(layout->fields[i].name, name) == 0)
-                        return &layout->fields[i];
-        return NULL;
-}
-
 static void comm_set(Decode *decode, int pid, const char *text, size_t size) {
         char name[COMM_SIZE] = { 0 };
 
@@ -32,7 +24,8 @@ static void comm_set(Decode *decode, int pid, const char *text, size_t size) {
 
 /* An exec sets the task's name to the cut name of the file: begin_new_exec() in fs/exec.c. */
 static void learn_exec(Decode *decode, const EventLayout *layout, const Record *record) {
-        const EventLayoutField *file = find_string(layout, "filename");
+        const EventLayoutField *file =
+                        event_layout_find_kind(layout, "filename", EVENT_LAYOUT_STRING);
         uint32_t offset, size;
         const char *path, *slash;
 

@@ -3,8 +3,8 @@
 /* Checks records against the fields of their event. An EventLayout describes the fields of one
  * event and is made once. Each record is checked against it before it is printed, because
  * libtraceevent 1.7 reads fields beyond a record's end. It also contains the field list of the
- * JSON export. (print-guard.c checks print formats.) Called by decode. Borrows the tep_event, owns
- * the rest. */
+ * JSON export. (print-guard.c checks print formats.) Called by decode; exporters and analyses look
+ * for fields in it. Borrows the tep_event, owns the rest. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -126,13 +126,19 @@ insane:
                         layout->event->name);
 }
 
-static const EventLayoutField *event_layout_find_field(const EventLayout *layout,
-                const char *name,
-                EventLayoutKind kind) {
+const EventLayoutField *event_layout_find_field(const EventLayout *layout, const char *name) {
         for (size_t i = 0; i < layout->n_fields; i++)
-                if (layout->fields[i].kind == kind && strcmp(layout->fields[i].name, name) == 0)
+                if (strcmp(layout->fields[i].name, name) == 0)
                         return &layout->fields[i];
         return NULL;
+}
+
+const EventLayoutField *event_layout_find_kind(const EventLayout *layout,
+                const char *name,
+                EventLayoutKind kind) {
+        const EventLayoutField *field = event_layout_find_field(layout, name);
+
+        return field && field->kind == kind ? field : NULL;
 }
 
 static void collect_names(EventLayout *layout) {
@@ -147,8 +153,8 @@ static void collect_names(EventLayout *layout) {
         for (size_t i = 0; i < ELEMENTSOF(pairs) && layout->n_names < EVENT_LAYOUT_NAMES_MAX; i++) {
                 EventLayoutName *name = &layout->names[layout->n_names];
 
-                name->name = event_layout_find_field(layout, pairs[i][0], EVENT_LAYOUT_STRING);
-                name->pid = event_layout_find_field(layout, pairs[i][1], EVENT_LAYOUT_NUMBER);
+                name->name = event_layout_find_kind(layout, pairs[i][0], EVENT_LAYOUT_STRING);
+                name->pid = event_layout_find_kind(layout, pairs[i][1], EVENT_LAYOUT_NUMBER);
                 if (name->name && name->pid)
                         layout->n_names++;
         }

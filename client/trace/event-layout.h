@@ -58,6 +58,12 @@ int event_layout_new(struct tep_event *event, EventLayout **ret, Reason *reason)
 EventLayout *event_layout_free(EventLayout *layout);
 DEFINE_CLEANUP(EventLayout, event_layout_free);
 
+/* Returns the first field of that name, or NULL. */
+const EventLayoutField *event_layout_find_field(const EventLayout *layout, const char *name);
+/* The same, but NULL if the field is of another kind. */
+const EventLayoutField *event_layout_find_kind(const EventLayout *layout,
+                const char *name,
+                EventLayoutKind kind);
 /* Whether all fields lie inside the record. */
 bool event_layout_fits(const EventLayout *layout, const uint8_t *data, uint32_t size);
 /* Gets the place of a field. The record must fit. */

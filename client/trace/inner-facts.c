@@ -117,12 +117,9 @@ static int facts_take_seen(InnerFacts *facts, const Trace *trace, json_object *l
 }
 
 static const EventLayoutField *find_number(const EventLayout *layout, const char *name) {
-        for (size_t i = 0; i < layout->n_fields; i++)
-                if (layout->fields[i].kind == EVENT_LAYOUT_NUMBER &&
-                                !layout->fields[i].is_swapped &&
-                                strcmp(layout->fields[i].name, name) == 0)
-                        return &layout->fields[i];
-        return NULL;
+        const EventLayoutField *field = event_layout_find_kind(layout, name, EVENT_LAYOUT_NUMBER);
+
+        return field && !field->is_swapped ? field : NULL;
 }
 
 /* Fails with -ENODATA if the trace has no births or no exits. A cut field of another event only

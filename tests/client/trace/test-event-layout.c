@@ -38,6 +38,25 @@ static void test_fits(void) {
         g_assert_false(event_layout_fits(layout, record, 60));
 }
 
+static void test_find(void) {
+        _cleanup_(decode_free_cleanup) Decode *decode = NULL;
+        const EventLayout *layout;
+
+        g_assert_cmpint(decode_new(false, &decode), ==, 0);
+        layout = layout_of(decode, fixture_hello_format);
+        g_assert_nonnull(layout);
+        for (size_t i = 0; i < layout->n_fields; i++) {
+                const EventLayoutField *field = &layout->fields[i];
+                EventLayoutKind other = field->kind == EVENT_LAYOUT_NUMBER ? EVENT_LAYOUT_STRING
+                                                                           : EVENT_LAYOUT_NUMBER;
+
+                g_assert_true(event_layout_find_field(layout, field->name) == field);
+                g_assert_true(event_layout_find_kind(layout, field->name, field->kind) == field);
+                g_assert_null(event_layout_find_kind(layout, field->name, other));
+        }
+        g_assert_null(event_layout_find_field(layout, "absent"));
+}
+
 static void test_insane_field(void) {
         static const char *const fields[] = {
                 "\tfield:int a;\toffset:100000;\tsize:4;\tsigned:1;\n",
@@ -84,6 +103,7 @@ static void test_number(void) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/event-layout/fits", test_fits);
+        g_test_add_func("/event-layout/find", test_find);
         g_test_add_func("/event-layout/insane-field", test_insane_field);
         g_test_add_func("/event-layout/dynamic-number", test_dynamic_number);
         g_test_add_func("/event-layout/number", test_number);
