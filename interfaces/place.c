@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "interfaces/array.h"
 #include "interfaces/json-place.h"
 #include "interfaces/nearest.h"
 #include "interfaces/quote.h"
@@ -204,17 +205,6 @@ int place_read_list(const Place *place,
         return 0;
 }
 
-int place_grow(void *list, size_t n, size_t element) {
-        void **at = list;
-        char *grown = reallocarray(*at, n + 1, element);
-
-        if (!grown)
-                return -ENOMEM;
-        memset(grown + n * element, 0, element);
-        *at = grown;
-        return 0;
-}
-
 typedef struct Strings {
         PlaceStrings *list;
         size_t max_size;
@@ -226,7 +216,7 @@ static int read_one(void *target, json_object *o, const Place *place) {
         const char *text;
 
         int r = place_read_string(place, o, strings->max_size, &text);
-        r = r ?: place_grow(&list->strings, list->n, sizeof(char *));
+        r = r ?: array_grow(&list->strings, list->n, sizeof(char *));
         if (r != 0)
                 return r;
         list->strings[list->n] = strdup(text);

@@ -52,8 +52,6 @@ int place_read_number(const Place *place,
 typedef int (*PlaceReader)(void *target, json_object *o, const Place *place);
 /* Reads each entry of a list of 1 to max entries. */
 int place_read_list(const Place *place, json_object *o, size_t max, PlaceReader read, void *target);
-/* Adds room for one zeroed element to *list. Returns 0 or -ENOMEM. */
-int place_grow(void *list, size_t n, size_t element);
 
 /* Strings of 1 to max_size bytes. On failure the list may contain some of them. */
 typedef struct PlaceStrings {

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interfaces/array.h"
 #include "interfaces/ascii.h"
 #include "interfaces/quote.h"
 #include "interfaces/spec.h"
@@ -92,7 +93,7 @@ static int read_label_names(void *target, json_object *o, const Place *place) {
                         return place_refuse(&at,
                                         "expected a number such as \"5\" or \"0x10\", got %s",
                                         quote(key).text);
-                int r = place_grow(&label->names, label->n_names, sizeof(SetName));
+                int r = array_grow(&label->names, label->n_names, sizeof(SetName));
                 if (r < 0)
                         return r;
                 SetName *name = &label->names[label->n_names++];

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interfaces/array.h"
 #include "interfaces/utf8.h"
 
 #define REPLACEMENT      "\xef\xbf\xbd" /* U+FFFD */
@@ -23,18 +24,6 @@ const char *metric_type_to_string(MetricType type) {
         };
 
         return names[type];
-}
-
-int metric_grow(void *list, size_t n, size_t size) {
-        void **array = list;
-
-        if (n & (n - 1))
-                return 0;
-        void *grown = reallocarray(*array, n ? n * 2 : 1, size);
-        if (!grown)
-                return -ENOMEM;
-        *array = grown;
-        return 0;
 }
 
 static void point_clear(MetricPoint *point) {
@@ -79,7 +68,7 @@ MetricSnapshot *metric_snapshot_unref(MetricSnapshot *snapshot) {
 }
 
 int metric_snapshot_add(MetricSnapshot *snapshot, const MetricHead *head, MetricFamily **ret) {
-        int r = metric_grow(&snapshot->families, snapshot->n_families, sizeof(MetricFamily));
+        int r = array_grow(&snapshot->families, snapshot->n_families, sizeof(MetricFamily));
 
         if (r < 0)
                 return r;
@@ -133,7 +122,7 @@ char *metric_make_value(const char *text) {
 }
 
 int metric_family_add(MetricFamily *family, const char *const *labels, MetricPoint **ret) {
-        int r = metric_grow(&family->points, family->n_points, sizeof(MetricPoint));
+        int r = array_grow(&family->points, family->n_points, sizeof(MetricPoint));
 
         if (r < 0)
                 return r;
@@ -149,7 +138,7 @@ int metric_family_add(MetricFamily *family, const char *const *labels, MetricPoi
 }
 
 int metric_point_add_bucket(MetricPoint *point, uint64_t last, uint64_t count) {
-        int r = metric_grow(&point->buckets, point->n_buckets, sizeof(MetricBucket));
+        int r = array_grow(&point->buckets, point->n_buckets, sizeof(MetricBucket));
 
         if (r < 0)
                 return r;

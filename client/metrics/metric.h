@@ -84,6 +84,3 @@ int metric_family_add(MetricFamily *family, const char *const *labels, MetricPoi
 char *metric_make_value(const char *text);
 /* The caller adds buckets in the order of `last`. */
 int metric_point_add_bucket(MetricPoint *point, uint64_t last, uint64_t count);
-/* Makes room for one more entry in a list of n. It grows at the powers of two. Returns 0 or
- * -ENOMEM. */
-int metric_grow(void *list, size_t n, size_t size);

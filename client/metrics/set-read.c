@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "interfaces/array.h"
 #include "interfaces/json-place.h"
 #include "interfaces/json.h"
 #include "interfaces/place.h"
@@ -427,7 +428,7 @@ static int set_read_metric(void *target, json_object *o, const Place *place) {
         SetReading *reading = target;
         Set *set = reading->set;
 
-        int r = place_grow(&set->metrics, set->n_metrics, sizeof(SetMetric));
+        int r = array_grow(&set->metrics, set->n_metrics, sizeof(SetMetric));
         if (r < 0)
                 return r;
         SetMetric *metric = &set->metrics[set->n_metrics++];

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "interfaces/array.h"
 #include "interfaces/json-file.h"
 #include "interfaces/json.h"
 #include "interfaces/names.h"
@@ -175,7 +176,7 @@ static int settings_read_set(void *target, json_object *o, const Place *place) {
                         return place_refuse(place,
                                         "expected each set once, got %s twice",
                                         quote(search.name).text);
-        r = place_grow(&settings->sets, settings->n_sets, sizeof(Set *));
+        r = array_grow(&settings->sets, settings->n_sets, sizeof(Set *));
         r = r
                             ?: override_visit(reading->lib_dir,
                                                reading->config_dir,

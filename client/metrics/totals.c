@@ -22,6 +22,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "interfaces/array.h"
+
 #define NONE UINT32_MAX
 
 typedef struct TotalsNumbers {
@@ -145,7 +147,7 @@ static uint32_t point_find(const Totals *totals, char *const *labels) {
 
 /* Takes the labels on success. */
 static int point_append(Totals *totals, char **labels, uint32_t *ret) {
-        int r = metric_grow(&totals->points, totals->n_points, sizeof(TotalsPoint));
+        int r = array_grow(&totals->points, totals->n_points, sizeof(TotalsPoint));
 
         r = r ?: totals_index_grow(&totals->point_index, totals->n_points);
         if (r < 0)
@@ -250,7 +252,7 @@ static TotalsTableRow *row_find(const Totals *totals, const TotalsTableRow *want
 static int row_append(Totals *totals, const TotalsTableRow *wanted, TotalsTableRow **ret) {
         if (totals->n_rows == SET_ROWS_MAX)
                 return -E2BIG;
-        int r = metric_grow(&totals->rows, totals->n_rows, sizeof(TotalsTableRow));
+        int r = array_grow(&totals->rows, totals->n_rows, sizeof(TotalsTableRow));
         r = r ?: totals_index_grow(&totals->row_index, totals->n_rows);
         if (r < 0)
                 return r;
@@ -312,7 +314,7 @@ static int point_add_bucket(TotalsPoint *point, uint64_t last, uint64_t count) {
         while (i > 0 && point->buckets[i - 1].last >= last)
                 i--;
         if (i == point->n_buckets || point->buckets[i].last != last) {
-                int r = metric_grow(&point->buckets, point->n_buckets, sizeof(MetricBucket));
+                int r = array_grow(&point->buckets, point->n_buckets, sizeof(MetricBucket));
 
                 if (r < 0)
                         return r;

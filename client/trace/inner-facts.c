@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interfaces/array.h"
+
 #define FACTS_MAX  (4U * 1024 * 1024)
 #define LOSSES_MAX 65536U
 
@@ -30,18 +32,6 @@ void inner_facts_clear(InnerFacts *facts) {
         free(facts->losses);
 }
 
-int inner_facts_grow(void **items, size_t n, size_t size) {
-        void *bigger;
-
-        if (n > 0 && (n & (n - 1)) != 0)
-                return 0;
-        bigger = reallocarray(*items, n > 0 ? 2 * n : 1, size);
-        if (!bigger)
-                return -ENOMEM;
-        *items = bigger;
-        return 0;
-}
-
 static int facts_add_loss(InnerFacts *facts, uint64_t from, uint64_t until) {
         InnerLoss *last = facts->n_losses > 0 ? &facts->losses[facts->n_losses - 1] : NULL;
         int r;
@@ -51,7 +41,7 @@ static int facts_add_loss(InnerFacts *facts, uint64_t from, uint64_t until) {
                 last->until = INNER_NEVER;
                 return 0;
         }
-        r = inner_facts_grow((void **)&facts->losses, facts->n_losses, sizeof(InnerLoss));
+        r = array_grow(&facts->losses, facts->n_losses, sizeof(InnerLoss));
         if (r == 0)
                 facts->losses[facts->n_losses++] = (InnerLoss){ from, until };
         return r;
@@ -66,7 +56,7 @@ static int facts_add(InnerFacts *facts,
 
         if (facts->n_facts == FACTS_MAX)
                 return facts_add_loss(facts, ts, INNER_NEVER);
-        r = inner_facts_grow((void **)&facts->facts, facts->n_facts, sizeof(InnerFact));
+        r = array_grow(&facts->facts, facts->n_facts, sizeof(InnerFact));
         if (r == 0) {
                 facts->facts[facts->n_facts] = (InnerFact){ ts, tid, value, 0, kind };
                 facts->facts[facts->n_facts].order = (uint32_t)facts->n_facts;

@@ -51,5 +51,3 @@ int inner_facts_read(InnerFacts *facts, Trace *trace, json_object *list);
 void inner_facts_clear(InnerFacts *facts);
 /* Returns the first loss that ends at or after that time, or NULL. */
 const InnerLoss *inner_facts_find_loss(const InnerFacts *facts, uint64_t ts);
-/* Makes room for one more item: at each power of two, for twice as many. */
-int inner_facts_grow(void **items, size_t n, size_t size);

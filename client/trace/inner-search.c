@@ -30,6 +30,7 @@
 #include <json-c/json.h>
 #include <stdlib.h>
 
+#include "interfaces/array.h"
 #include "trace/inner-facts.h"
 #include "trace/inner-pids.h"
 
@@ -68,7 +69,7 @@ static int search_add_pair(Search *search, const InnerFact *fork, const InnerFac
 
         if (result->value == 0)
                 return 0;
-        r = inner_facts_grow((void **)&search->pairs, search->n_pairs, sizeof(Pair));
+        r = array_grow(&search->pairs, search->n_pairs, sizeof(Pair));
         if (r == 0)
                 search->pairs[search->n_pairs++] =
                                 (Pair){ fork->ts, fork->tid, fork->value, result->value };
@@ -76,7 +77,7 @@ static int search_add_pair(Search *search, const InnerFact *fork, const InnerFac
 }
 
 static int search_add_life(Search *search, Life life) {
-        int r = inner_facts_grow((void **)&search->lives, search->n_lives, sizeof(Life));
+        int r = array_grow(&search->lives, search->n_lives, sizeof(Life));
 
         if (r == 0)
                 search->lives[search->n_lives++] = life;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interfaces/array.h"
 #include "policy/filter.h"
 #include "policy/rule.h"
 
@@ -84,7 +85,7 @@ static int rule_event_read_members(void *target, json_object *o, const Place *pl
         json_object_object_foreach(o, key, value) {
                 Place at = place_of_key(place, key);
 
-                r = place_grow(&event->members, event->n_members, sizeof(GrantMember));
+                r = array_grow(&event->members, event->n_members, sizeof(GrantMember));
                 if (r < 0)
                         return r;
                 GrantMember *member = &event->members[event->n_members++];
@@ -139,7 +140,7 @@ int rule_read_event(void *target, json_object *o, const Place *place) {
         };
         Rule *rule = target;
 
-        int r = place_grow(&rule->events, rule->n_events, sizeof(RuleEvent));
+        int r = array_grow(&rule->events, rule->n_events, sizeof(RuleEvent));
         if (r < 0)
                 return r;
         RuleEvent *event = &rule->events[rule->n_events++];

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interfaces/array.h"
 #include "interfaces/glob.h"
 #include "interfaces/quote.h"
 #include "policy/rule.h"
@@ -107,7 +108,7 @@ static int rule_probes_read_keys(void *target, json_object *o, const Place *plac
         json_object_object_foreach(o, key, value) {
                 Place at = place_of_key(place, key);
 
-                r = r ?: place_grow(&probes->keys, probes->n_keys, sizeof(RuleProbeKeys));
+                r = r ?: array_grow(&probes->keys, probes->n_keys, sizeof(RuleProbeKeys));
                 if (r != 0)
                         return r;
                 RuleProbeKeys *keys = &probes->keys[probes->n_keys++];

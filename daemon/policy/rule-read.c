@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "interfaces/array.h"
 #include "interfaces/spec-scope.h"
 #include "policy/grant-sink.h"
 #include "policy/rule-event.h"
@@ -196,7 +197,7 @@ static int rule_read_limit(Rule *rule, const char *key, json_object *o, const Pl
         if (!field->is_for_rules)
                 return place_refuse(place, "is for all users together: set it in ktraced.json");
         int r = place_read_number(place, o, field->min, field->max, &value);
-        r = r ?: place_grow(&rule->limits, rule->n_limits, sizeof(RuleLimit));
+        r = r ?: array_grow(&rule->limits, rule->n_limits, sizeof(RuleLimit));
         if (r == 0)
                 rule->limits[rule->n_limits++] = (RuleLimit){ field, value };
         return r;
@@ -374,7 +375,7 @@ static int read_rule(void *target, json_object *o, const Place *place) {
 
         if (list->n_rules == RULES_MAX)
                 return place_refuse(place, "there are more than %d rules in all files", RULES_MAX);
-        int r = place_grow(&list->rules, list->n_rules, sizeof(Rule));
+        int r = array_grow(&list->rules, list->n_rules, sizeof(Rule));
         if (r < 0)
                 return r;
         Rule *rule = &list->rules[list->n_rules++];

@@ -13,6 +13,7 @@
 #include <pwd.h>
 #include <string.h>
 
+#include "interfaces/array.h"
 #include "policy/rule.h"
 
 #define NAME_LENGTH_MAX 256
@@ -104,7 +105,7 @@ int rule_read_subject(void *target, json_object *o, const Place *place) {
         };
         Rule *rule = target;
 
-        int r = place_grow(&rule->subjects, rule->n_subjects, sizeof(RuleSubject));
+        int r = array_grow(&rule->subjects, rule->n_subjects, sizeof(RuleSubject));
         if (r < 0)
                 return r;
         RuleSubject *subject = &rule->subjects[rule->n_subjects++];

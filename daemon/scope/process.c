@@ -19,6 +19,7 @@
 
 #include "base/fd.h"
 #include "base/in-cgroup.h"
+#include "interfaces/array.h"
 #include "interfaces/defence.h"
 
 #define PROC_FILE_MAX       16384
@@ -45,19 +46,6 @@ static bool parse_pid(const char *text, pid_t *ret) {
                 return false;
         *ret = (pid_t)value;
         return true;
-}
-
-/* Appends to a growing array; `*n` elements of `size` bytes. */
-static int process_grow(void **array, size_t n, size_t size, size_t max) {
-        if (n >= max)
-                return -E2BIG;
-        if (n & (n - 1)) /* the size was doubled at the last power of two */
-                return 0;
-        void *bigger = reallocarray(*array, n ? 2 * n : 1, size);
-        if (!bigger)
-                return -ENOMEM;
-        *array = bigger;
-        return 0;
 }
 
 int process_read_stat(pid_t pid, pid_t tid, TaskStat *ret) {
@@ -140,7 +128,7 @@ int process_list_threads(pid_t pid, Task **ret, size_t *ret_n) {
                         return r;
                 task.start_time = stat.start_time;
                 memcpy(task.comm, stat.comm, sizeof(task.comm));
-                r = process_grow((void **)&tasks, n, sizeof(Task), PROCESS_THREADS_MAX);
+                r = n < PROCESS_THREADS_MAX ? array_grow(&tasks, n, sizeof(Task)) : -E2BIG;
                 if (r < 0)
                         return r;
                 tasks[n++] = task;
@@ -278,7 +266,7 @@ int process_list_all(pid_t **ret, size_t *ret_n) {
 
                 if (!parse_pid(entry->d_name, &pid))
                         continue;
-                r = process_grow((void **)&pids, n, sizeof(pid_t), PROCESSES_MAX);
+                r = n < PROCESSES_MAX ? array_grow(&pids, n, sizeof(pid_t)) : -E2BIG;
                 if (r < 0)
                         return r;
                 pids[n++] = pid;
