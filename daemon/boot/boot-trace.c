@@ -23,6 +23,7 @@
 #include "kernel/buffer.h"
 #include "kernel/path.h"
 #include "kernel/probe-group.h"
+#include "kernel/statistics-total.h"
 #include "kernel/top.h"
 #include "policy/grant.h"
 #include "trace/metadata.h"
@@ -151,16 +152,12 @@ static int look_for_last_boot(BootTrace *boot) {
 }
 
 static int boot_trace_count(BootTrace *boot) {
-        bool has_records = false;
+        CpuStatistics total;
 
-        for (unsigned cpu = 0; cpu < boot->trace.n_cpus; cpu++) {
-                CpuStatistics s;
-                int r = instance_read_statistics(boot->trace.instance, cpu, &s);
-
-                if (r < 0 && r != -ENOENT)
-                        return r;
-                has_records = has_records || (r == 0 && s.entries > 0);
-        }
+        int r = statistics_total_read(boot->trace.instance, boot->trace.n_cpus, &total);
+        if (r < 0)
+                return r;
+        bool has_records = total.entries > 0;
         boot->is_empty = boot->is_empty && !has_records;
         boot->is_of_crash = boot->is_of_crash && has_records;
         return 0;

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Resizes, swaps and clears the ring buffer of an instance, reads its counters, and waits until its
- * writers have finished. Called by session and by instance.c.
+/* Resizes, swaps and clears the ring buffer of an instance, and waits until its writers have
+ * finished. Called by session and by instance.c.
  *
  * It relies on these behaviours of the kernel:
  * - a task that writes buffer_size_kb is the first victim of the OOM killer while the kernel
  *   allocates (set_current_oom_origin), so a child process with no other work does the write;
  * - per_cpu/ has a directory for every possible CPU, also for one that is off;
- * - per_cpu/cpuN/stats names its counters "entries", "overrun", "commit overrun", "bytes", "dropped
- *   events" and "read events", and has "oldest event ts" and "now ts" in seconds with six decimals
- *   where the clock counts nanoseconds, else as the bare number;
  * - buffer_size_kb changes only the ring, and keeps the records that fit the new size. The next
  *   write of 1 to snapshot gives the second buffer the same size, in the memory of the writer.
  *   Since 6.1.69 events are neither recorded nor counted as lost while the size changes;
@@ -33,6 +30,7 @@
 
 #include "base/fd.h"
 #include "kernel/buffer.h"
+#include "kernel/statistics-total.h"
 
 /* A handler runs with preemption off, so it takes microseconds; a virtual CPU that its host
  * descheduled may pause for some milliseconds. Four checks without a change are 20 ms of
@@ -155,101 +153,20 @@ int instance_n_cpus(const Instance *instance, unsigned *ret) {
         return 0;
 }
 
-static const struct {
-        const char *name;
-        size_t offset;
-} counters[] = {
-        { "entries", offsetof(CpuStatistics, entries) },
-        { "overrun", offsetof(CpuStatistics, overrun) },
-        { "commit overrun", offsetof(CpuStatistics, commit_overrun) },
-        { "bytes", offsetof(CpuStatistics, bytes) },
-        { "dropped events", offsetof(CpuStatistics, dropped) },
-        { "read events", offsetof(CpuStatistics, read) },
-};
-
-/* "oldest event ts: 17.000123". If the clock does not count time, the number has no dot. */
-static uint64_t parse_time(const char *text, const char *name) {
-        uint64_t sec, usec;
-        const char *line = strstr(text, name);
-
-        if (!line || sscanf(line + strlen(name), ": %" SCNu64 ".%6" SCNu64, &sec, &usec) != 2)
-                return 0;
-        return sec * 1000000000 + usec * 1000;
-}
-
-static int parse_statistics(const char *text, CpuStatistics *ret) {
-        CpuStatistics statistics = {};
-        size_t n_found = 0;
-
-        for (const char *line = text; *line;) {
-                size_t size = strcspn(line, "\n");
-                size_t name_size = strcspn(line, ":\n");
-                for (size_t i = 0; i < ELEMENTSOF(counters); i++) {
-                        if (strlen(counters[i].name) != name_size ||
-                                        memcmp(counters[i].name, line, name_size) != 0)
-                                continue;
-                        uint64_t *value = (uint64_t *)((char *)&statistics + counters[i].offset);
-                        if (sscanf(line + name_size, ": %" SCNu64, value) != 1)
-                                return -EBADMSG;
-                        n_found++;
-                }
-                line += size + (line[size] == '\n');
-        }
-
-        if (n_found != ELEMENTSOF(counters))
-                return -EBADMSG;
-        if (statistics.entries > 0)
-                statistics.oldest_nsec = parse_time(text, "oldest event ts");
-        statistics.now_nsec = parse_time(text, "now ts");
-        *ret = statistics;
-        return 0;
-}
-
-int instance_read_statistics(const Instance *instance, unsigned cpu, CpuStatistics *ret) {
-        _cleanup_free_ char *text = NULL;
-        char path[40];
-
-        snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", cpu);
-        int r = tracefs_read(instance->fd, path, &text, NULL);
-        if (r < 0)
-                return r;
-        return parse_statistics(text, ret);
-}
-
-int instance_read_statistics_fd(int stats_fd, CpuStatistics *ret) {
-        char text[1024];
-        ssize_t n;
-
-        /* Each read at offset 0 makes the kernel read the counters again. */
-        do
-                n = pread(stats_fd, text, sizeof(text) - 1, 0);
-        while (n < 0 && errno == EINTR);
-        if (n < 0)
-                return -errno;
-        text[n] = '\0';
-        return parse_statistics(text, ret);
-}
-
 int instance_clear(const Instance *instance) {
         _cleanup_close_ int fd = openat(instance->fd, "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
         return fd < 0 ? -errno : 0;
 }
 
-/* Sum of all records ever offered to the ring. Reading moves records between two counters, so a
- * consumer does not change the sum. */
-static int sum_offered(const Instance *instance, unsigned n_cpus, uint64_t *ret) {
-        uint64_t sum = 0;
+/* All records ever offered to the ring. Reading moves records between two counters, so a consumer
+ * does not change the sum. */
+static int buffer_count_offered(const Instance *instance, unsigned n_cpus, uint64_t *ret) {
+        CpuStatistics total;
 
-        for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
-                CpuStatistics s;
-                int r = instance_read_statistics(instance, cpu, &s);
-                if (r == -ENOENT) /* CPU numbers may have gaps */
-                        continue;
-                if (r < 0)
-                        return r;
-                sum += s.entries + s.overrun + s.dropped + s.read;
-        }
-        *ret = sum;
+        int r = statistics_total_read(instance, n_cpus, &total);
+        if (r < 0)
+                return r;
+        *ret = total.entries + total.overrun + total.dropped + total.read;
         return 0;
 }
 
@@ -262,7 +179,7 @@ int buffer_wait_quiet(const Instance *instance) {
                 return r;
         for (unsigned i = 0; i < QUIET_STEPS_MAX; i++) {
                 uint64_t now;
-                r = sum_offered(instance, n_cpus, &now);
+                r = buffer_count_offered(instance, n_cpus, &now);
                 if (r < 0)
                         return r;
                 n_same = i > 0 && now == before ? n_same + 1 : 0;

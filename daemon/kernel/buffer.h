@@ -16,10 +16,6 @@ int instance_set_subbuf_kb(const Instance *instance, uint64_t kb);
 /* Bytes of one sub-buffer including its header. */
 int instance_get_subbuf_size(const Instance *instance, size_t *ret);
 int instance_n_cpus(const Instance *instance, unsigned *ret);
-/* Does not block. */
-int instance_read_statistics(const Instance *instance, unsigned cpu, CpuStatistics *ret);
-/* The same from an open per_cpu/cpuN/stats, for repeated reads without a path lookup. */
-int instance_read_statistics_fd(int stats_fd, CpuStatistics *ret);
 /* Allocates a second buffer of the same size for instance_swap(), in a child process as
  * instance_set_buffer_kb() does. -EOPNOTSUPP: this kernel has no snapshots. */
 int instance_allocate_snapshot(const Instance *instance);

@@ -9,11 +9,10 @@
 
 #include "session/black-box-window.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 #include "interfaces/window.h"
-#include "kernel/buffer.h"
+#include "kernel/statistics-total.h"
 
 /* A consumer writes at least a sub-buffer at once. */
 #define BATCHES_MAX 262144
@@ -42,19 +41,12 @@ static bool black_box_find_in_window(int fd, uint64_t *ret) {
 }
 
 int black_box_find_oldest(const Instance *instance, unsigned n_cpus, int window_fd, uint64_t *ret) {
-        uint64_t oldest = UINT64_MAX;
+        CpuStatistics total;
 
-        for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
-                CpuStatistics s;
-
-                int r = instance_read_statistics(instance, cpu, &s);
-                if (r == -ENOENT) /* CPU numbers may have gaps */
-                        continue;
-                if (r < 0)
-                        return r;
-                if (s.oldest_nsec > 0)
-                        oldest = MIN_OF(oldest, s.oldest_nsec);
-        }
+        int r = statistics_total_read(instance, n_cpus, &total);
+        if (r < 0)
+                return r;
+        uint64_t oldest = total.oldest_nsec ?: UINT64_MAX;
         if (window_fd >= 0 && !black_box_find_in_window(window_fd, &oldest))
                 oldest = 0;
         *ret = oldest == UINT64_MAX ? 0 : oldest;

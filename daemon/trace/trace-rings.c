@@ -16,6 +16,7 @@
 #include "interfaces/defence.h"
 #include "kernel/buffer.h"
 #include "kernel/ring-files.h"
+#include "kernel/statistics.h"
 #include "trace/metadata.h"
 #include "trace/trace-fence.h"
 #include "trace/trace-triggers-look.h"

@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "interfaces/defence.h"
-#include "kernel/buffer.h"
+#include "kernel/statistics.h"
 
 int trace_read_statistics(const Trace *trace, unsigned cpu, CpuStatistics *ret) {
         if (trace_is_shared(trace) && cpu < trace->n_cpus) {

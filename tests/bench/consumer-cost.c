@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "kernel/buffer.h"
 #include "kernel/instance.h"
+#include "kernel/statistics.h"
 #include "work/spawn.h"
 
 #define ID        "be0cbe0cbe0cbe0c"

@@ -12,6 +12,7 @@
 #include "fake-model.h"
 #include "kernel/buffer.h"
 #include "kernel/filter.h"
+#include "kernel/statistics.h"
 
 /* instance.h */
 

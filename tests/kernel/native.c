@@ -22,6 +22,7 @@
 
 #include "kernel/buffer.h"
 #include "kernel/filter.h"
+#include "kernel/statistics-total.h"
 
 #define LOCK_WAIT_SEC 300
 
@@ -327,14 +328,10 @@ bool native_wait_unlisted(const Instance *instance, pid_t tid) {
 }
 
 uint64_t native_sum_offered(const Instance *instance) {
+        CpuStatistics total;
         unsigned n_cpus = 0;
-        uint64_t sum = 0;
 
         g_assert_cmpint(instance_n_cpus(instance, &n_cpus), ==, 0);
-        for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
-                CpuStatistics s;
-                g_assert_cmpint(instance_read_statistics(instance, cpu, &s), ==, 0);
-                sum += s.entries + s.overrun + s.dropped + s.read;
-        }
-        return sum;
+        g_assert_cmpint(statistics_total_read(instance, n_cpus, &total), ==, 0);
+        return total.entries + total.overrun + total.dropped + total.read;
 }

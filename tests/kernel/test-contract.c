@@ -22,6 +22,7 @@
 #include "kernel/path.h"
 #include "kernel/probe-group.h"
 #include "kernel/probe.h"
+#include "kernel/statistics.h"
 
 #define SENTINEL 4194304
 

@@ -11,6 +11,7 @@
 
 #include "kernel/buffer.h"
 #include "kernel/filter.h"
+#include "kernel/statistics-total.h"
 
 static Tracefs *open_fake(void) {
         Tracefs *tracefs = NULL;
@@ -97,6 +98,16 @@ static void test_rings(void) {
         g_assert_cmpint(instance_read_statistics(instance, 1, &got), ==, 0);
         g_assert_cmpmem(&s, sizeof(s), &got, sizeof(got));
         g_assert_cmpint(instance_read_statistics(instance, 2, &got), ==, -ENOENT);
+        fake_kernel_set_statistics("ktrace-1", 1, &(CpuStatistics){ 7, 6, 5, 4, 3, 2, 9000, 0 });
+        fake_kernel_set_statistics("ktrace-1", 0, &(CpuStatistics){ .read = 1 });
+        g_assert_cmpint(statistics_total_read(instance, 3, &got), ==, 0); /* CPU 2 does not exist */
+        g_assert_cmpmem(&got,
+                        sizeof(got),
+                        (&(CpuStatistics){ 7, 6, 5, 4, 3, 3, 9000, 0 }),
+                        sizeof(got));
+        fake_kernel_set_statistics("ktrace-1", 0, &(CpuStatistics){ .oldest_nsec = 8000 });
+        g_assert_cmpint(statistics_total_read(instance, 2, &got), ==, 0);
+        g_assert_cmpuint(got.oldest_nsec, ==, 8000);
         close(stats);
 
         int first = instance_open_file(instance, "per_cpu/cpu0/trace_pipe_raw", O_RDONLY);

@@ -11,6 +11,7 @@
 
 #include "kernel/buffer.h"
 #include "kernel/filter.h"
+#include "kernel/statistics.h"
 
 static bool is_listed(const char *name) {
         bool found = false;

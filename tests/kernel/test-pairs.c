@@ -10,6 +10,7 @@
 
 #include "kernel/buffer.h"
 #include "kernel/pair.h"
+#include "kernel/statistics.h"
 
 #define ENTER "raw_syscalls", "sys_enter"
 #define EXIT  "raw_syscalls", "sys_exit"
