@@ -157,7 +157,41 @@ static int spec_options_add_function(SpecOptions *options, const char *glob) {
         return 0;
 }
 
-int spec_options_take(SpecOptions *options, int option, const char *text, Reason *reason) {
+/* The options with a word that may be given once. The setters of the spec check it later. */
+static const struct {
+        int option;
+        const char *name;
+        size_t offset;
+} spec_options_words[] = {
+        { 'b', "--buffer", offsetof(SpecOptions, buffer) },
+        { OPTION_WHERE, "--where", offsetof(SpecOptions, where) },
+        { OPTION_CLOCK, "--clock", offsetof(SpecOptions, clock) },
+        { OPTION_COMPRESSION, "--compression", offsetof(SpecOptions, compression) },
+        { OPTION_MODE, "--mode", offsetof(SpecOptions, mode) },
+        { OPTION_LIFETIME, "--lifetime", offsetof(SpecOptions, lifetime) },
+        { OPTION_SPEC, "--spec", offsetof(SpecOptions, file) },
+        { OPTION_CPUS, "--cpus", offsetof(SpecOptions, cpus) },
+        { OPTION_INSTANCE, "--instance", offsetof(SpecOptions, instance) },
+        { OPTION_TRACER, "--tracer", offsetof(SpecOptions, tracer) },
+};
+
+/* The options without a word. To give one twice changes nothing. */
+static const struct {
+        int option;
+        size_t offset;
+} spec_options_switches[] = {
+        { OPTION_SHIP, offsetof(SpecOptions, ships) },
+        { OPTION_STACKTRACE, offsetof(SpecOptions, stacktrace) },
+        { OPTION_LOCKED, offsetof(SpecOptions, locked) },
+        { OPTION_SHARE, offsetof(SpecOptions, shares) },
+        { OPTION_UNREDACTED, offsetof(SpecOptions, unredacted) },
+};
+
+/* The options that are added to what came before, or depend on it. */
+static int spec_options_take_other(SpecOptions *options,
+                int option,
+                const char *text,
+                Reason *reason) {
         switch (option) {
         case 'e':
                 return spec_options_add_event(options, text, false);
@@ -165,62 +199,44 @@ int spec_options_take(SpecOptions *options, int option, const char *text, Reason
                 return spec_options_add_event(options, text, true);
         case 'f':
                 return spec_options_set_filter(options, text, reason);
-        case OPTION_TRIGGER:
-                return spec_options_add_trigger(options, text, reason);
-        case OPTION_SPOOL:
-                options->has_spool = true;
-                options->spool = text ?: options->spool;
-                return 0;
-        case OPTION_SHIP:
-                options->ships = true;
-                return 0;
         case OPTION_OFF:
                 return spec_options_set_off(options, reason);
+        case OPTION_TRIGGER:
+                return spec_options_add_trigger(options, text, reason);
+        case OPTION_FUNCTION:
+                return spec_options_add_function(options, text);
+        case OPTION_SCOPE:
+                return spec_options_set_scope_text(options, text, "--scope", text, reason);
         case 'a':
                 return spec_options_set_scope_text(options, "system", "-a", NULL, reason);
         case 'p':
                 return spec_options_add_pids(options, text);
         case 'u':
                 return spec_options_set_unit(options, text, reason);
-        case 'b':
-                return set_once(&options->buffer, text, "--buffer", reason);
-        case OPTION_WHERE:
-                return set_once(&options->where, text, "--where", reason);
-        case OPTION_SCOPE:
-                return spec_options_set_scope_text(options, text, "--scope", text, reason);
-        case OPTION_CLOCK:
-                return set_once(&options->clock, text, "--clock", reason);
-        case OPTION_COMPRESSION:
-                return set_once(&options->compression, text, "--compression", reason);
-        case OPTION_MODE:
-                return set_once(&options->mode, text, "--mode", reason);
-        case OPTION_LIFETIME:
-                return set_once(&options->lifetime, text, "--lifetime", reason);
-        case OPTION_SPEC:
-                return set_once(&options->file, text, "--spec", reason);
-        case OPTION_CPUS:
-                return set_once(&options->cpus, text, "--cpus", reason);
-        case OPTION_INSTANCE:
-                return set_once(&options->instance, text, "--instance", reason);
-        case OPTION_TRACER:
-                return set_once(&options->tracer, text, "--tracer", reason);
-        case OPTION_FUNCTION:
-                return spec_options_add_function(options, text);
-        case OPTION_STACKTRACE:
-                options->stacktrace = true;
-                return 0;
-        case OPTION_LOCKED:
-                options->locked = true;
-                return 0;
-        case OPTION_SHARE:
-                options->shares = true;
-                return 0;
-        case OPTION_UNREDACTED:
-                options->unredacted = true;
+        case OPTION_SPOOL:
+                options->has_spool = true;
+                options->spool = text ?: options->spool;
                 return 0;
         default:
                 return -EINVAL;
         }
+}
+
+int spec_options_take(SpecOptions *options, int option, const char *text, Reason *reason) {
+        char *base = (char *)options;
+
+        for (size_t i = 0; i < ELEMENTSOF(spec_options_words); i++)
+                if (option == spec_options_words[i].option)
+                        return set_once((const char **)(base + spec_options_words[i].offset),
+                                        text,
+                                        spec_options_words[i].name,
+                                        reason);
+        for (size_t i = 0; i < ELEMENTSOF(spec_options_switches); i++)
+                if (option == spec_options_switches[i].option) {
+                        *(bool *)(base + spec_options_switches[i].offset) = true;
+                        return 0;
+                }
+        return spec_options_take_other(options, option, text, reason);
 }
 
 static const char *spec_options_get_text(json_object *object, const char *key) {
