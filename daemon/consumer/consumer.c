@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* ktrace-consumer moves one stream: ring -> clean -> frame -> sink. Each stream has its own
- * process. The daemon starts it (control socket as fd 3), or ktrace-consumer.socket does. It runs
- * until its sink or its session ends. control.h describes the messages. By the daemon's first
- * message the program becomes an inspector (inspector.c), a reader of histograms (hist-reader.c), a
- * reader of the spool (spool-reader.c) or the history of tasks (history.c) instead.
+/* Moves one stream: ring -> clean -> frame -> sink. Called by main.c, once in a process: each
+ * stream has its own. It runs until its sink or its session ends. control.h describes the messages.
  *
  * Wake-ups: when idle, the consumer sleeps in epoll, and the instance's buffer_percent is 0. Then
  * the first event wakes the consumer, and nothing else does. When active, buffer_percent is
@@ -25,9 +22,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -37,13 +32,8 @@
 #include "base/fd.h"
 #include "consumer/consumer-counts.h"
 #include "consumer/consumer-spool.h"
-#include "consumer/hist-reader.h"
-#include "consumer/history.h"
-#include "consumer/inspector.h"
-#include "consumer/mux.h"
 #include "consumer/pump.h"
 #include "consumer/sandbox.h"
-#include "consumer/spool-reader.h"
 #include "consumer/summary.h"
 #include "consumer/tick.h"
 #include "consumer/title.h"
@@ -767,7 +757,39 @@ static int answer_question(Consumer *c) {
         return r == -ECANCELED ? consumer_finish(c) : r;
 }
 
-static int consumer_run(Consumer *c) {
+static int consumer_open(Consumer *c) {
+        int type;
+        socklen_t size = sizeof(type);
+
+        if (getsockopt(CONTROL_FD, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET)
+                return -ENOTSOCK;
+        c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+        c->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        c->sync_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (c->epoll_fd < 0 || c->timer_fd < 0 || c->sync_fd < 0)
+                return -errno;
+        int r = consumer_watch(c, CONTROL_FD, SOURCE_CONTROL, EPOLLIN);
+        return r ?: consumer_watch(c, c->timer_fd, SOURCE_TIMER, EPOLLIN);
+}
+
+int consumer_init(Consumer *c) {
+        *c = (Consumer){
+                .pump = PUMP_NONE,
+                .client_fd = -1,
+                .names = NAME_LIST_NONE,
+                .is_control_open = true,
+                .reply = COUNTS_REPLY_NONE,
+                .question_fd = -1,
+        };
+        queue_init(&c->queue);
+        snprintf(c->end_code, sizeof(c->end_code), "daemon-gone");
+        snprintf(c->end_text, sizeof(c->end_text), "the daemon went away");
+        int r = consumer_open(c);
+        r = r ?: watchdog_start(&c->watchdog, CONTROL_FD);
+        return r ?: syncer_start(&c->syncer);
+}
+
+static int consumer_loop(Consumer *c) {
         while (!is_done(c)) {
                 struct epoll_event events[16];
 
@@ -799,21 +821,6 @@ static int consumer_run(Consumer *c) {
         return 0;
 }
 
-static int init(Consumer *c) {
-        int type;
-        socklen_t size = sizeof(type);
-
-        if (getsockopt(CONTROL_FD, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET)
-                return -ENOTSOCK;
-        c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-        c->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        c->sync_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (c->epoll_fd < 0 || c->timer_fd < 0 || c->sync_fd < 0)
-                return -errno;
-        int r = consumer_watch(c, CONTROL_FD, SOURCE_CONTROL, EPOLLIN);
-        return r ?: consumer_watch(c, c->timer_fd, SOURCE_TIMER, EPOLLIN);
-}
-
 /* Discards everything that is left, and reports it. */
 static void consumer_conclude(Consumer *c, int result) {
         int error = c->queue.error ?: result < 0 ? -result : 0;
@@ -830,93 +837,9 @@ static void consumer_conclude(Consumer *c, int result) {
         consumer_report(c, CONTROL_GONE, error, error ? strerror(error) : "");
 }
 
-/* Peeks at the first message, which names the role of this process. The message stays in the
- * socket. */
-static ControlMessage look_at_order(void) {
-        struct pollfd wait = { .fd = CONTROL_FD, .events = POLLIN };
-        ControlMessage order;
+int consumer_run(Consumer *c) {
+        int r = consumer_loop(c);
 
-        while (poll(&wait, 1, -1) < 0 && errno == EINTR)
-                ;
-        ssize_t n = recv(CONTROL_FD, &order, sizeof(order), MSG_PEEK | MSG_DONTWAIT);
-        return n == sizeof(order) ? order : (ControlMessage){ .type = CONTROL_SETUP };
-}
-
-/* Runs the roles without a stream. Each of them reports to the daemon how it ended. */
-static bool run_other(const ControlMessage *order) {
-        if (order->type == CONTROL_INSPECT)
-                inspector_run(CONTROL_FD);
-        else if (order->type == CONTROL_TABLES)
-                hist_reader_run(CONTROL_FD);
-        else if (order->type == CONTROL_SPOOL_READ)
-                spool_reader_run(CONTROL_FD);
-        else if (order->type == CONTROL_SHARE)
-                mux_run(CONTROL_FD);
-        else if (order->type == CONTROL_HISTORY)
-                history_run(CONTROL_FD);
-        else
-                return false;
-        return true;
-}
-
-static int close_sandbox(const ControlMessage *order) {
-        ControlSink sink = (ControlSink)order->setup.sink;
-        /* A counted stream may get any kind of reader later. */
-        bool has_client = sink == CONTROL_SINK_SOCKET ||
-                          (order->setup.counted && sink != CONTROL_SINK_SPOOL);
-
-        if (sink == CONTROL_SINK_SPOOL)
-                consumer_limit_spool(order);
-        return sandbox_close(has_client ? SANDBOX_CLIENT_STREAM : SANDBOX_STREAM);
-}
-
-int main(int argc, char **argv) {
-        static const struct option options[] = { { "user", required_argument, NULL, 'u' }, {} };
-        Consumer c = {
-                .pump = PUMP_NONE,
-                .client_fd = -1,
-                .names = NAME_LIST_NONE,
-                .is_control_open = true,
-                .reply = COUNTS_REPLY_NONE,
-                .question_fd = -1,
-        };
-        char text[CONTROL_TEXT_MAX] = "";
-        const char *user = NULL;
-        int option;
-
-        while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
-                if (option != 'u')
-                        return EXIT_FAILURE;
-                user = optarg;
-        }
-        title_init(argc, argv);
-        queue_init(&c.queue);
-        snprintf(c.end_code, sizeof(c.end_code), "daemon-gone");
-        snprintf(c.end_text, sizeof(c.end_text), "the daemon went away");
-        int r = init(&c);
-        if (r == 0)
-                r = watchdog_start(&c.watchdog, CONTROL_FD);
-        if (r == 0)
-                r = syncer_start(&c.syncer);
-        if (r == 0)
-                r = sandbox_enter(user, text, sizeof(text));
-        if (r == 0) {
-                const ControlMessage order = look_at_order();
-
-                if (run_other(&order))
-                        return EXIT_SUCCESS;
-                r = close_sandbox(&order);
-        }
-        if (r < 0) {
-                const char *why = text[0]          ? text
-                                  : r == -ENOTSOCK ? "is started by ktraced only"
-                                                   : strerror(-r);
-
-                fprintf(stderr, "ktrace-consumer: %s\n", why);
-                consumer_report(&c, CONTROL_REFUSED, -r, why);
-                return EXIT_FAILURE;
-        }
-        r = consumer_run(&c);
-        consumer_conclude(&c, r);
-        return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        consumer_conclude(c, r);
+        return r;
 }

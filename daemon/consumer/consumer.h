@@ -55,6 +55,10 @@ typedef struct Consumer {
         int question_fd;
 } Consumer;
 
+/* Makes descriptors and threads, which the sandbox forbids later. */
+int consumer_init(Consumer *c);
+/* Moves the stream until it ends, and reports how it ended. */
+int consumer_run(Consumer *c);
 void consumer_report(Consumer *c, ControlType type, int error, const char *text);
 int consumer_watch(Consumer *c, int fd, Source source, uint32_t events);
 /* Writes the last frames. */
