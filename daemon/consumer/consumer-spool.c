@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "consumer/consumer-report.h"
 #include "consumer/consumer.h"
 #include "interfaces/defence.h"
 

@@ -21,61 +21,23 @@
 #include "consumer/consumer.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/timerfd.h>
 
 #include "base/fd.h"
 #include "consumer/consumer-counts.h"
+#include "consumer/consumer-report.h"
 #include "consumer/consumer-spool.h"
 #include "consumer/pump.h"
 #include "consumer/sandbox.h"
-#include "consumer/summary.h"
 #include "consumer/tick.h"
 #include "consumer/title.h"
 #include "interfaces/control.h"
 #include "interfaces/defence.h"
 
 #define LINGER_TICKS 1200 /* 120 s in which the reader takes no byte */
-
-void consumer_report(Consumer *c, ControlType type, int error, const char *text) {
-        ControlMessage message = {
-                .type = type,
-                .version = CONTROL_VERSION,
-                .status = {
-                        .error = error,
-                        .written_bytes = c->queue.written_bytes,
-                        .discarded_bytes = c->queue.discarded_bytes,
-                },
-        };
-
-        if (!c->is_control_open)
-                return;
-        snprintf(message.status.text, sizeof(message.status.text), "%s", text);
-        if (fd_send(CONTROL_FD, &message, sizeof(message), NULL, 0) == -EPIPE)
-                c->is_control_open = false;
-}
-
-/* Returns false when the client no longer listens. */
-static bool answer_client(Consumer *c, int error, const char *text, bool is_final) {
-        SinkAnswer answer = {
-                .error = error,
-                .final = is_final,
-                .written_bytes = c->queue.written_bytes,
-                .discarded_bytes = c->queue.discarded_bytes,
-                .cut_records = c->pump.tally.n_limited + c->pump.tally.n_doubtful,
-        };
-
-        if (c->client_fd < 0)
-                return false;
-        snprintf(answer.text, sizeof(answer.text), "%s", text);
-        /* The sandbox's filter allows sendmsg() only on the control socket. */
-        return send(c->client_fd, &answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
-}
 
 int consumer_watch(Consumer *c, int fd, Source source, uint32_t events) {
         struct epoll_event event = { .events = events, .data.u64 = source };
@@ -178,69 +140,6 @@ static void release_rings(Consumer *c) {
                 consumer_report(c, CONTROL_RELEASED, is_broken ? EPIPE : 0, "");
 }
 
-/* Adds what the consumer knows to the daemon's reason for the end. */
-static void consumer_report_end(Consumer *c) {
-        size_t at = strlen(c->end_text);
-
-        if (c->pump.is_tripped) {
-                snprintf(c->end_code, sizeof(c->end_code), "guard");
-                snprintf(c->end_text, sizeof(c->end_text), "%s", c->pump.trip_text);
-                consumer_report(c, CONTROL_TRIPPED, 0, c->pump.trip_text);
-        } else if (c->pump.tally.n_doubtful > 0)
-                snprintf(c->end_text + at,
-                                sizeof(c->end_text) - at,
-                                "%s%" PRIu64 " records were cut: after losses it is unknown "
-                                "whose they were",
-                                at > 0 ? "; " : "",
-                                c->pump.tally.n_doubtful);
-}
-
-/* One user's part of the records of all has no counts: they would show what others do. */
-static int consumer_put_past_summary(Consumer *c,
-                Queue *queue,
-                const char *code,
-                const char *reason,
-                size_t names_max) {
-        PageTally tally;
-        const TaskNames *names = past_get_names(c->pump.past, &tally);
-        const Summary summary = {
-                .tally = &tally,
-                .task_names = names,
-                .names_max = names_max,
-                .code = code,
-                .reason = reason,
-        };
-
-        return summary_put(queue, &summary);
-}
-
-int consumer_put_summary(Consumer *c,
-                Queue *queue,
-                const char *code,
-                const char *reason,
-                size_t names_max) {
-        if (c->pump.past)
-                return consumer_put_past_summary(c, queue, code, reason, names_max);
-        const Summary summary = {
-                .rings = c->pump.rings.ring,
-                .n_rings = c->pump.rings.n_cpus,
-                .tally = &c->pump.tally,
-                .discarded_bytes = c->queue.discarded_bytes,
-                .is_judged = c->pump.fence.is_on,
-                .is_limited = c->pump.bucket.rate > 0,
-                .n_interferences = c->n_interferences,
-                .interference_nsec = c->interference_nsec,
-                .names = name_list_read(&c->names),
-                .task_names = c->pump.fence.is_on ? lives_get_names(c->pump.fence.lives) : NULL,
-                .inner = c->inner.n_shown > 0 ? &c->inner : NULL,
-                .names_max = names_max,
-                .code = code,
-                .reason = reason,
-        };
-
-        return summary_put(queue, &summary);
-}
-
 static int consumer_put_rest(Consumer *c) {
         if (c->is_discarding)
                 return pump_discard(&c->pump);
@@ -327,7 +226,7 @@ static void detach(Consumer *c) {
 
         unwatch(c, c->queue.fd);
         queue_clear(&c->queue);
-        answer_client(c, error, error ? strerror(error) : "", true);
+        consumer_answer_client(c, error, error ? strerror(error) : "", true);
         if (c->client_fd >= 0)
                 unwatch(c, c->client_fd);
         close_cleanup(&c->client_fd);
@@ -598,7 +497,7 @@ static int on_client(Consumer *c) {
         if (r == 0)
                 r = outlet_examine(fds[0], &kind, text, sizeof(text));
         /* A client that no longer waits may be writing to the file itself. */
-        if (r == 0 && answer_client(c, 0, "", false))
+        if (r == 0 && consumer_answer_client(c, 0, "", false))
                 return attach(c, fds[0], kind);
         int dropped = drop_file(c, fds[0]);
         if (r == 0)
@@ -609,7 +508,7 @@ static int on_client(Consumer *c) {
                                 "%s",
                                 n == 1 && n_fds == 1 ? strerror(-r)
                                                      : "expected one byte with one fd");
-        answer_client(c, -r, text, false);
+        consumer_answer_client(c, -r, text, false);
         close_cleanup(&c->client_fd);
         consumer_report(c, CONTROL_REFUSED, -r, text);
         return dropped ?: leave_client(c);
@@ -833,7 +732,7 @@ static void consumer_conclude(Consumer *c, int result) {
                 spool_sink_close(&c->spool);
                 error = error ?: syncer_get_error(&c->syncer);
         }
-        answer_client(c, error, error ? strerror(error) : "", true);
+        consumer_answer_client(c, error, error ? strerror(error) : "", true);
         consumer_report(c, CONTROL_GONE, error, error ? strerror(error) : "");
 }
 

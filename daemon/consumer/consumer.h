@@ -59,11 +59,4 @@ typedef struct Consumer {
 int consumer_init(Consumer *c);
 /* Moves the stream until it ends, and reports how it ended. */
 int consumer_run(Consumer *c);
-void consumer_report(Consumer *c, ControlType type, int error, const char *text);
 int consumer_watch(Consumer *c, int fd, Source source, uint32_t events);
-/* Writes the last frames. */
-int consumer_put_summary(Consumer *c,
-                Queue *queue,
-                const char *code,
-                const char *reason,
-                size_t names_max);

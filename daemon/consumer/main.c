@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "consumer/consumer-report.h"
 #include "consumer/consumer-spool.h"
 #include "consumer/consumer.h"
 #include "consumer/hist-reader.h"
