@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 
 #include "base/fd.h"
+#include "consumer/consumer-wake.h"
 #include "consumer/consumer.h"
 
 #define QUESTION_WAIT_NSEC (UINT64_C(5) * 1000 * 1000 * 1000)

@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "consumer/consumer-report.h"
+#include "consumer/consumer-wake.h"
 #include "consumer/consumer.h"
 #include "interfaces/defence.h"
 

@@ -3,20 +3,13 @@
 /* Moves one stream: ring -> clean -> frame -> sink. Called by main.c, once in a process: each
  * stream has its own. It runs until its sink or its session ends. control.h describes the messages.
  *
- * Wake-ups: when idle, the consumer sleeps in epoll, and the instance's buffer_percent is 0. Then
- * the first event wakes the consumer, and nothing else does. When active, buffer_percent is
- * ACTIVE_PERCENT, so that the kernel wakes the consumer only by fill level (a wake-up for each
- * event makes the producer 17 times slower). A timer flushes slow data. A tick that finds no data
- * makes the consumer idle again. Ticks are short while a terminal or a pipe gets little data,
- * so that its reader sees events soon, and long otherwise, because each tick costs CPU time. A ring
- * that is ready but returns no data is ignored until the next tick. rings.c describes how the
- * kernel handles buffer_percent.
- *
  * When the sink takes no data, the consumer stops reading. The ring fills, and the kernel drops
  * events and counts them. When the session ends, the consumer reads the rest of the rings into
  * memory and releases the rings. Then it writes the rest at the reader's pace, until the reader has
  * taken nothing for LINGER_TICKS. A snapshot that cannot be written is read all the same
- * (window.c). */
+ * (window.c).
+ *
+ * consumer-wake.c decides what wakes the process. */
 
 #include "consumer/consumer.h"
 
@@ -30,86 +23,14 @@
 #include "consumer/consumer-counts.h"
 #include "consumer/consumer-report.h"
 #include "consumer/consumer-spool.h"
+#include "consumer/consumer-wake.h"
 #include "consumer/pump.h"
 #include "consumer/sandbox.h"
-#include "consumer/tick.h"
 #include "consumer/title.h"
 #include "interfaces/control.h"
 #include "interfaces/defence.h"
 
 #define LINGER_TICKS 1200 /* 120 s in which the reader takes no byte */
-
-int consumer_watch(Consumer *c, int fd, Source source, uint32_t events) {
-        struct epoll_event event = { .events = events, .data.u64 = source };
-
-        return epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
-}
-
-static void unwatch(Consumer *c, int fd) {
-        (void)epoll_ctl(c->epoll_fd, EPOLL_CTL_DEL, fd, NULL); /* it may not be watched */
-}
-
-/* The daemon's pipe is always watched, to notice when its reader closes it: epoll reports EPOLLERR
- * without a request (epoll_ctl(2)). Other sinks are watched only while they take no data. */
-static int watch_sink(Consumer *c, bool is_waiting) {
-        struct epoll_event event = { .events = is_waiting ? EPOLLOUT : 0, .data.u64 = SOURCE_SINK };
-
-        if (c->queue.kind == OUTLET_OWN_PIPE)
-                return epoll_ctl(c->epoll_fd, EPOLL_CTL_MOD, c->queue.fd, &event) < 0 ? -errno : 0;
-        if (is_waiting)
-                return consumer_watch(c, c->queue.fd, SOURCE_SINK, EPOLLOUT);
-        unwatch(c, c->queue.fd);
-        return 0;
-}
-
-/* Chooses the length of the ticks for the data that came since the last choice. */
-static void consumer_choose_tick(Consumer *c, uint64_t n_ticks) {
-        bool has_waiter = c->has_sink && !c->queue.spool && c->queue.kind == OUTLET_OWN_PIPE;
-
-        c->tick_nsec = has_waiter ? tick_choose(c->pump.rings.n_cpus,
-                                                    c->pump.subbuf_size,
-                                                    c->pump.found_bytes,
-                                                    n_ticks * c->tick_nsec)
-                                  : TICK_NSEC;
-        c->pump.found_bytes = 0;
-}
-
-static void set_tick(Consumer *c, bool on) {
-        const struct timespec interval = { .tv_nsec = on ? (long)c->tick_nsec : 0 };
-        const struct itimerspec spec = { interval, interval };
-
-        (void)timerfd_settime(c->timer_fd, 0, &spec, NULL); /* cannot fail with a valid spec */
-}
-
-/* Watches what the records come from. */
-static void watch_rings(Consumer *c, bool on) {
-        const View *view = &c->pump.view;
-
-        if (!view->is_open) {
-                rings_watch(&c->pump.rings, c->epoll_fd, SOURCE_RING, on);
-                return;
-        }
-        if (view->entries_fd < 0)
-                return;
-        unwatch(c, view->entries_fd);
-        if (on && !view->is_over)
-                (void)consumer_watch(c, view->entries_fd, SOURCE_RING, EPOLLIN);
-}
-
-static void set_active(Consumer *c, bool active) {
-        if (c->is_released)
-                return;
-        if (active && !c->is_active) {
-                c->pump.found_bytes = 0;
-                consumer_choose_tick(c, 0);
-        }
-        if (!c->pump.view.is_open && rings_set_active(&c->pump.rings, active) < 0)
-                active = true; /* then only the timer reads the data */
-        c->is_active = active;
-        c->is_resting = false;
-        watch_rings(c, !c->sink_is_watched);
-        set_tick(c, active && !c->sink_is_watched);
-}
 
 static int consumer_finish(Consumer *c);
 
@@ -131,9 +52,7 @@ static void release_rings(Consumer *c) {
         if (c->is_released)
                 return;
         c->is_released = true;
-        watch_rings(c, false);
-        c->tick_nsec = TICK_NSEC;
-        set_tick(c, true); /* counts how long the reader takes nothing */
+        consumer_begin_linger(c);
         bool is_broken = c->pump.window.is_on && !c->pump.window.is_whole;
         view_close(&c->pump.view);
         if (rings_release(&c->pump.rings, &c->watchdog))
@@ -224,11 +143,11 @@ static int attach(Consumer *c, int fd, OutletKind kind) {
 static void detach(Consumer *c) {
         int error = c->queue.error;
 
-        unwatch(c, c->queue.fd);
+        consumer_unwatch(c, c->queue.fd);
         queue_clear(&c->queue);
         consumer_answer_client(c, error, error ? strerror(error) : "", true);
         if (c->client_fd >= 0)
-                unwatch(c, c->client_fd);
+                consumer_unwatch(c, c->client_fd);
         close_cleanup(&c->client_fd);
         consumer_report(c, CONTROL_DETACHED, error, error ? strerror(error) : "");
         queue_init(&c->queue);
@@ -236,7 +155,7 @@ static void detach(Consumer *c) {
         c->pump.is_muted = true;
         if (c->sink_is_watched) {
                 c->sink_is_watched = false;
-                set_active(c, true);
+                consumer_set_active(c, true);
         }
 }
 
@@ -326,7 +245,7 @@ static int on_rings(Consumer *c, const ControlMessage *message, int *fds, size_t
         if (r < 0 || !rings_are_complete(&c->pump.rings))
                 return r;
         if (!c->pump.window.is_on) /* a snapshot is read once, at FINISH */
-                set_active(c, false);
+                consumer_set_active(c, false);
         r = rings_guard(&c->pump.rings, &c->watchdog);
         r = r ?: consumer_answer_early(c);
         return r == -ECANCELED ? consumer_finish(c) : r;
@@ -360,7 +279,7 @@ static int on_members(Consumer *c, const ControlMessage *message, int fd) {
                 return r;
         r = c->is_flushing ? flush(c) : drain_rings(c, PUMP_HELD);
         if (r == 0 && c->is_resting && c->pump.fence.waits_since == 0)
-                set_active(c, true);
+                consumer_set_active(c, true);
         return r;
 }
 
@@ -370,7 +289,7 @@ static int on_view(Consumer *c, int *fds) {
                 return -EBADMSG;
         int r = pump_open_view(&c->pump, fds);
         if (r == 0)
-                watch_rings(c, !c->sink_is_watched);
+                consumer_watch_rings(c, !c->sink_is_watched);
         return r;
 }
 
@@ -441,7 +360,7 @@ static int on_control(Consumer *c) {
         if (n == -EAGAIN)
                 return 0;
         if (n <= 0) { /* the daemon is gone, or has released this process */
-                unwatch(c, CONTROL_FD);
+                consumer_unwatch(c, CONTROL_FD);
                 c->is_control_open = false;
                 c->is_left = !c->is_finishing;
                 return consumer_finish(c);
@@ -484,7 +403,7 @@ static int on_client(Consumer *c) {
 
         /* Only the first message is received, because closing a received file can also hang. The
          * daemon is informed before the first one is received. */
-        unwatch(c, c->client_fd);
+        consumer_unwatch(c, c->client_fd);
         consumer_report(c, CONTROL_EXAMINING, 0, "");
         ssize_t n = fd_receive(c->client_fd, &byte, sizeof(byte), fds, ELEMENTSOF(fds), &n_fds);
         /* A counted stream may get several readers, one after the other. */
@@ -534,14 +453,7 @@ static int consumer_on_tick(Consumer *c) {
                                            : drain_rings(c, PUMP_HELD);
         if (r < 0 || !queue_is_empty(&c->queue))
                 return r;
-        uint64_t tick_nsec = c->tick_nsec;
-        consumer_choose_tick(c, count);
-        if (!c->pump.found_any)
-                set_active(c, false);
-        else if (c->is_resting)
-                set_active(c, true);
-        else if (c->tick_nsec != tick_nsec)
-                set_tick(c, true);
+        consumer_settle_tick(c, count);
         return 0;
 }
 
@@ -549,11 +461,11 @@ static int consumer_on_tick(Consumer *c) {
  * need ticks. */
 static int on_entries(Consumer *c) {
         if (c->queue.spool && !c->is_active)
-                set_active(c, true);
+                consumer_set_active(c, true);
         int r = drain_rings(c, PUMP_HELD);
 
         if (c->pump.view.is_over) /* else the end of the pipe would wake this process for ever */
-                watch_rings(c, false);
+                consumer_watch_rings(c, false);
         return r;
 }
 
@@ -565,35 +477,13 @@ static int on_ring(Consumer *c) {
         bool was_active = c->is_active;
 
         if (!was_active)
-                set_active(c, true);
+                consumer_set_active(c, true);
         c->pump.found_any = false;
         int r = drain_rings(c, was_active ? PUMP_FULL : PUMP_HELD);
         /* A stream that waits for a proof reads nothing, so its rings stay ready. The answer or a
          * tick ends the wait. */
-        if (r == 0 && (!c->pump.found_any || c->pump.fence.waits_since != 0)) {
-                watch_rings(c, false);
-                c->is_resting = true;
-        }
-        return r;
-}
-
-/* Watches the sink while it must be waited for, and the rings otherwise. */
-static int balance(Consumer *c) {
-        bool is_waiting = !queue_is_empty(&c->queue);
-
-        if (is_waiting == c->sink_is_watched || (c->queue.fd < 0 && !c->queue.spool) ||
-                        c->queue.error != 0)
-                return 0;
-        int r = 0;
-        if (c->queue.spool) /* consumer_on_tick() tries again */
-                c->n_spool_ticks = 0;
-        else
-                r = watch_sink(c, is_waiting);
-        c->sink_is_watched = is_waiting;
-        if (!c->is_released && rings_are_complete(&c->pump.rings)) {
-                watch_rings(c, !is_waiting);
-                set_tick(c, c->queue.spool || (c->is_active && !is_waiting));
-        }
+        if (r == 0 && (!c->pump.found_any || c->pump.fence.waits_since != 0))
+                consumer_rest(c);
         return r;
 }
 
@@ -603,7 +493,7 @@ static int on_sink(Consumer *c, uint32_t events) {
         if ((events & EPOLLERR) && c->queue.error == 0)
                 queue_fail(&c->queue, EPIPE);
         if (c->queue.error != 0) /* this event does not end, and the stream may have to go on */
-                unwatch(c, c->queue.fd);
+                consumer_unwatch(c, c->queue.fd);
         return c->is_flushing && queue_is_empty(&c->queue) ? flush(c) : 0;
 }
 
@@ -651,7 +541,7 @@ static int answer_question(Consumer *c) {
         if (r == 0 && consumer_awaits_proof(c)) {
                 ask_for_proof(c);
                 if (!c->is_active) /* a tick asks again, and ends the wait */
-                        set_active(c, true);
+                        consumer_set_active(c, true);
         }
         return r == -ECANCELED ? consumer_finish(c) : r;
 }
@@ -713,7 +603,7 @@ static int consumer_loop(Consumer *c) {
                 }
                 consumer_plan_sync(c);
                 int r = answer_question(c);
-                r = r ?: balance(c);
+                r = r ?: consumer_balance(c);
                 if (r < 0)
                         return r;
         }

@@ -8,7 +8,8 @@
 #include "consumer/syncer.h"
 
 /* The loop of ktrace-consumer for a stream, and its state. consumer-spool.c and consumer-counts.c
- * handle the messages and events of the disk and of histograms for it. */
+ * handle the messages and events of the disk and of histograms for it, consumer-wake.c decides what
+ * wakes it, and consumer-report.c tells others about it. */
 
 typedef enum Source {
         SOURCE_CONTROL = 1,
@@ -59,4 +60,3 @@ typedef struct Consumer {
 int consumer_init(Consumer *c);
 /* Moves the stream until it ends, and reports how it ended. */
 int consumer_run(Consumer *c);
-int consumer_watch(Consumer *c, int fd, Source source, uint32_t events);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* How often the rings are read while there is data: soon when there is little, so that its reader
- * sees events soon, and rarely otherwise, because each tick costs CPU time. Used by consumer.c and
- * mux.c. */
+ * sees events soon, and rarely otherwise, because each tick costs CPU time. Used by consumer-wake.c
+ * and mux.c. */
 
 #include "consumer/tick.h"
 
