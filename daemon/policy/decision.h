@@ -37,3 +37,9 @@ struct Decision {
         int refusal; /* the first refusal, with its reason; 0: none */
         Reason first;
 };
+
+/* Splits "system:name"; returns false if it is too long or has no colon. */
+bool decision_split_name(const char *full, char system[static EVENT_NAME_MAX], const char **name);
+bool decision_has_event(const Decision *d, const char *full);
+/* Returns the format of the event, borrowed until the next call. */
+int decision_get_format(Decision *d, const GrantEvent *event, const Format **ret);

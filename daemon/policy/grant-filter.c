@@ -21,7 +21,6 @@
 #include "policy/filter.h"
 #include "policy/grant-field.h"
 #include "policy/grant-sink.h"
-#include "policy/grant.h"
 
 /* The reader of a shared instance needs a kilobyte for each comparison. */
 #define FILTER_BYTES_MAX 65536

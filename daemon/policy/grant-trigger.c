@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "policy/decision.h"
+#include "policy/grant-choice.h"
 #include "policy/grant-filter.h"
 #include "policy/grant-sink.h"
-#include "policy/grant.h"
 
 static SpecTriggerPlace place_of(const Decision *d, size_t i) {
         return spec_trigger_place(&d->spec->triggers[i]);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Decides about one request: finds the rule that applies, and turns each entry of spec.events into
  * the events that it may have. Called by the session floor at creation, and again after the rules
- * were read again. Pure: the list of the kernel's events is a parameter. grant-filter.c handles the
- * filters, grant-field.c the fields.
+ * were read again. Pure: the list of the kernel's events is a parameter. grant-choice.c grants one
+ * event, grant-refusal.c says why there is none, grant-filter.c handles the filters, grant-field.c
+ * the fields.
  *
- * Limits what an answer reveals: a caller learns that an event exists only if the rule grants it.
- * Names outside the rule get the same text whether they exist or not, and events in groups that
- * others define (probes of another user) are not even counted. */
+ * Events in groups that others define (probes of another user) are counted only if the rule grants
+ * them, so that the counts do not reveal them. */
 #include "policy/grant.h"
 
 #include <errno.h>
@@ -16,14 +16,15 @@
 #include "interfaces/glob.h"
 #include "interfaces/spec-scope.h"
 #include "policy/decision.h"
+#include "policy/grant-choice.h"
 #include "policy/grant-container.h"
 #include "policy/grant-filter.h"
 #include "policy/grant-kernel.h"
+#include "policy/grant-refusal.h"
 #include "policy/grant-sink.h"
 #include "policy/grant-trigger.h"
 #include "policy/policy.h"
 #include "policy/rule-probes.h"
-#include "policy/suggestion.h"
 
 /* Total size of the globs of one request. Each is matched against each event of the kernel; the
  * worst case is the product of both sizes. */
@@ -34,34 +35,10 @@
 
 /* The cost of the steps of a decision, in units of about 20 ns. */
 enum {
-        WORK_NAME = 2,      /* to examine an event; plus 1 for each byte of the glob */
-        WORK_PAIR = 100,    /* to grant an event; plus 1 for each byte of the filter */
-        WORK_FORMAT = 1000, /* to read and parse a format */
-        WORK_SUGGEST = 20,  /* to compare a name with an event; plus 1 for each byte of the name */
+        WORK_NAME = 2,     /* to examine an event; plus 1 for each byte of the glob */
+        WORK_PAIR = 100,   /* to grant an event; plus 1 for each byte of the filter */
+        WORK_SUGGEST = 20, /* to compare a name with an event; plus 1 for each byte of the name */
 };
-
-static void list_clear(char **list, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                free(list[i]);
-        free(list);
-}
-
-void grant_event_clear(GrantEvent *event) {
-        list_clear(event->keep, event->n_keep);
-        list_clear(event->cut, event->n_cut);
-        list_clear(event->keys, event->n_keys);
-        for (size_t i = 0; i < event->n_members; i++) {
-                list_clear(event->members[i].fields, event->members[i].n_fields);
-                free(event->members[i].pid_field);
-        }
-        free(event->members);
-        free(event->also_of);
-        free(event->system);
-        free(event->name);
-        free(event->filter);
-        free(event->policy_filter);
-        *event = (GrantEvent){};
-}
 
 Decision *decision_free(Decision *d) {
         if (!d)
@@ -94,93 +71,6 @@ Grant *grant_free(Grant *grant) {
         free(grant->rule);
         free(grant);
         return NULL;
-}
-
-bool decision_split_name(const char *full, char system[static EVENT_NAME_MAX], const char **name) {
-        const char *colon = strchr(full, ':');
-        if (!colon || (size_t)(colon - full) >= EVENT_NAME_MAX ||
-                        strlen(colon + 1) >= EVENT_NAME_MAX)
-                return false;
-        memcpy(system, full, (size_t)(colon - full));
-        system[colon - full] = '\0';
-        *name = colon + 1;
-        return true;
-}
-
-bool decision_has_event(const Decision *d, const char *full) {
-        char system[EVENT_NAME_MAX];
-        const char *name;
-
-        if (!decision_split_name(full, system, &name))
-                return false;
-        return !d->rule || rule_find_event(d->rule, system, name);
-}
-
-static int list_copy(char *const *list, size_t n, char ***ret, size_t *ret_n) {
-        if (n == 0)
-                return 0;
-        *ret = calloc(n, sizeof(char *));
-        if (!*ret)
-                return -ENOMEM;
-        for (; *ret_n < n; (*ret_n)++) {
-                (*ret)[*ret_n] = strdup(list[*ret_n]);
-                if (!(*ret)[*ret_n])
-                        return -ENOMEM;
-        }
-        return 0;
-}
-
-static int copy_members(const GrantEvent *from, GrantEvent *to) {
-        if (from->n_members == 0)
-                return 0;
-        to->members = calloc(from->n_members, sizeof(GrantMember));
-        if (!to->members)
-                return -ENOMEM;
-        for (; to->n_members < from->n_members; to->n_members++) {
-                const GrantMember *source = &from->members[to->n_members];
-                GrantMember *member = &to->members[to->n_members];
-
-                member->pid_field = strdup(source->pid_field);
-                int r = list_copy(source->fields,
-                                source->n_fields,
-                                &member->fields,
-                                &member->n_fields);
-                if (r < 0 || !member->pid_field) {
-                        to->n_members++; /* count it even if incomplete, so that it is freed */
-                        return -ENOMEM;
-                }
-        }
-        return 0;
-}
-
-/* from: NULL for root. */
-static int grant_event(Decision *d,
-                const char *system,
-                const char *name,
-                const GrantEvent *from,
-                Choice *choice) {
-        GrantEvent *event = &choice->event;
-        int r = 0;
-
-        event->system = strdup(system);
-        event->name = strdup(name);
-        if (!event->system || !event->name)
-                return -ENOMEM;
-        if (from) {
-                event->speaks_of_others = from->speaks_of_others;
-                r = list_copy(from->keep, from->n_keep, &event->keep, &event->n_keep);
-                r = r ?: list_copy(from->cut, from->n_cut, &event->cut, &event->n_cut);
-                r = r ?: list_copy(from->keys, from->n_keys, &event->keys, &event->n_keys);
-                r = r ?: copy_members(from, event);
-                if (from->also_of) {
-                        event->also_of = strdup(from->also_of);
-                        r = r ?: event->also_of ? 0 : -ENOMEM;
-                }
-                if (r == 0 && from->policy_filter)
-                        r = decision_add_policy_filter(d, choice, from->policy_filter);
-        }
-        choice->is_granted = r == 0;
-        return r;
 }
 
 static int count_pair(Decision *d, const SpecEvent *wanted) {
@@ -239,7 +129,7 @@ static int take_event(Decision *d, size_t i, const SpecEvent *wanted, GrantReque
         request->n_granted++;
         r = count_pair(d, wanted);
         if (r == 0 && !choice->is_granted)
-                r = grant_event(d, system, name, from ? &from->gives : NULL, choice);
+                r = decision_grant_event(d, system, name, from ? &from->gives : NULL, choice);
         choice->event.is_of_program |= d->probe.is_of_program;
         choice->event.is_off = wanted->is_off;
         choice->event.is_unrecorded = !grant_has_records(d->grant);
@@ -292,59 +182,6 @@ static int match_one(Decision *d, const SpecEvent *wanted, GrantRequest *request
         return take_event(d, (size_t)(found - d->events->names), wanted, request);
 }
 
-/* A rule that still needs polkit's answer grants nothing yet, so suggestions come only from rules
- * that need no polkit. */
-static Suggestion suggest(const Decision *d, const char *wanted) {
-        PolicyView view = { .rules = { d->rule }, .n_rules = 1, .is_root = !d->rule };
-
-        if (glob_is_pattern(wanted))
-                return (Suggestion){ "" };
-        if (!d->rule)
-                view.n_rules = 0;
-        else if (d->rule->polkit_action)
-                view = policy_get_view(d->policy, d->subject);
-        return policy_suggest_event(&view, d->events->names, d->events->n_names, wanted);
-}
-
-static int grant_refuse_absent(const Decision *d, const char *wanted) {
-        Suggestion suggestion = suggest(d, wanted);
-
-        return reason_set(d->reason,
-                        KT_E_NO_SUCH_EVENT,
-                        "%s: %s; %s",
-                        wanted,
-                        glob_is_pattern(wanted) ? "matches no event" : "no such event",
-                        suggestion.text[0] ? suggestion.text : "'ktracectl events' lists them");
-}
-
-/* Returns whether a rule grants all of it, usually with an administrator's password. Checks only
- * the name, so that the answer does not reveal which events exist. */
-static bool grant_exists_unredacted(const Decision *d, const char *wanted) {
-        char system[EVENT_NAME_MAX];
-        const char *name;
-
-        if (d->spec->unredacted || !decision_split_name(wanted, system, &name))
-                return false;
-        const Rule *rule = policy_find_rule(d->policy, d->subject, d->spec->scope, true);
-        return rule && !rule->deny && rule != d->rule && rule_find_event(rule, system, name);
-}
-
-/* Called when the entry granted no event: distinguishes a missing event from one that is not
- * allowed. */
-static int refuse_entry(const Decision *d, const char *wanted) {
-        if (!d->rule || (!glob_is_pattern(wanted) && decision_has_event(d, wanted)))
-                return grant_refuse_absent(d, wanted);
-        Suggestion suggestion = suggest(d, wanted);
-        return reason_set(d->reason,
-                        KT_E_ACCESS_DENIED,
-                        "%s: not granted by %s; %s%s'ktracectl events' lists what you may use%s",
-                        wanted,
-                        d->grant->rule,
-                        suggestion.text,
-                        suggestion.text[0] ? " " : "",
-                        grant_exists_unredacted(d, wanted) ? ", --unredacted asks for more" : "");
-}
-
 static int begin_entry(Decision *d, const SpecEvent *wanted) {
         GrantRequest *request = &d->grant->requests[d->grant->n_requests++];
 
@@ -369,7 +206,7 @@ static int decide_entry(Decision *d) {
                 r = match_one(d, wanted, request);
         if (r == 0 && request->n_granted == 0) {
                 d->work -= (int64_t)(d->events->n_names * (WORK_SUGGEST + strlen(wanted->name)));
-                r = refuse_entry(d, wanted->name);
+                r = decision_refuse(d, wanted->name);
         }
         if (r != DECISION_AGAIN)
                 d->next_entry++;
@@ -392,11 +229,11 @@ static int decide_source(Decision *d, const char *full) {
         const char *name;
 
         if (!decision_split_name(full, system, &name) || !has_name(d, full))
-                return refuse_entry(d, full);
+                return decision_refuse(d, full);
         if (d->rule) {
                 from = rule_find_event(d->rule, system, name);
                 if (!from)
-                        return refuse_entry(d, full);
+                        return decision_refuse(d, full);
                 if (from->gives.policy_filter)
                         return reason_set(d->reason,
                                         KT_E_ACCESS_DENIED,
@@ -405,26 +242,10 @@ static int decide_source(Decision *d, const char *full) {
                                         full,
                                         d->grant->rule);
         }
-        int r = grant_event(d, system, name, from ? &from->gives : NULL, &choice);
+        int r = decision_grant_event(d, system, name, from ? &from->gives : NULL, &choice);
         d->grant->sources[d->grant->n_sources++] =
                         choice.event; /* counted even if incomplete, so that it is freed */
         return r;
-}
-
-int decision_grant_unrecorded(Decision *d, const char *full, Choice *choice) {
-        char system[EVENT_NAME_MAX];
-        const RuleEvent *from = NULL;
-        const char *name;
-
-        if (!decision_split_name(full, system, &name) || !choice)
-                return refuse_entry(d, full);
-        if (d->rule) {
-                from = rule_find_event(d->rule, system, name);
-                if (!from)
-                        return refuse_entry(d, full);
-        }
-        choice->event.is_unrecorded = true;
-        return grant_event(d, system, name, from ? &from->gives : NULL, choice);
 }
 
 static int decide_sources(Decision *d) {
@@ -656,15 +477,6 @@ int decision_new(const Policy *policy,
 
 Grant *decision_take_grant(Decision *d) {
         return TAKE_PTR(d->grant);
-}
-
-int decision_get_format(Decision *d, const GrantEvent *event, const Format **ret) {
-        if (!d->events->get_format)
-                return -EOPNOTSUPP;
-        int r = d->events->get_format(event->system, event->name, ret, d->events->userdata);
-        if (r > 0)
-                d->work -= WORK_FORMAT;
-        return MIN_OF(r, 0);
 }
 
 int policy_decide(const Policy *policy,

@@ -2,16 +2,9 @@
 #pragma once
 
 #include "policy/decision.h"
+#include "policy/grant-event.h"
 #include "policy/policy.h"
 
-/* Returns the format of the event, borrowed until the next call. */
-int decision_get_format(Decision *d, const GrantEvent *event, const Format **ret);
-/* choice: NULL if the event does not exist. */
-int decision_grant_unrecorded(Decision *d, const char *full, Choice *choice);
-/* Splits "system:name"; returns false if it is too long or has no colon. */
-bool decision_split_name(const char *full, char system[static EVENT_NAME_MAX], const char **name);
-bool decision_has_event(const Decision *d, const char *full);
-void grant_event_clear(GrantEvent *event);
 Grant *grant_free(Grant *grant);
 DEFINE_CLEANUP(Grant, grant_free);
 /* First match, deny by default, root always allowed. Returns 0 and a grant, or fails with

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "interfaces/glob.h"
-#include "policy/grant.h"
+#include "policy/grant-event.h"
 #include "policy/rule-probes.h"
 
 static bool has_group(const Subject *subject, gid_t gid) {

@@ -18,7 +18,6 @@
 
 #include "interfaces/nearest.h"
 #include "policy/decision.h"
-#include "policy/grant.h"
 
 #define ENTRY_PREFIX  "sys_enter_" /* followed by the name of a system call */
 #define DISTANCE_MAX  2
