@@ -41,6 +41,18 @@ static inline size_t utf8_length(const char *text, size_t size) {
         return n;
 }
 
+/* Returns the number of the character at `at`, from 1. A malformed byte counts as one. */
+static inline size_t utf8_get_column(const char *text, const char *at) {
+        size_t column = 1;
+
+        for (const char *p = text; p < at; column++) {
+                size_t size = utf8_length(p, (size_t)(at - p));
+
+                p += size > 0 ? size : 1;
+        }
+        return column;
+}
+
 /* Returns the position, from 1, of the first byte that is not printable text: malformed, or a
  * control character. 0: all is printable. */
 static inline size_t utf8_find_unprintable(const char *text, size_t size) {

@@ -22,7 +22,6 @@
 #include "define/compile.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "define/evaluate-user.h"
@@ -32,26 +31,6 @@
 #include "define/fetch.h"
 #include "define/parse.h"
 #include "define/probe-tree.h"
-#include "interfaces/utf8.h"
-
-int probe_refuse(const ProbeTree *tree, const char *at, const char *format, ...) {
-        size_t column = 1;
-        Reason inner;
-        va_list args;
-
-        for (const char *p = tree->text; p < at; column++)
-                p += MAX_OF(utf8_length(p, (size_t)(at - p)), (size_t)1);
-        va_start(args, format);
-        (void)vsnprintf(inner.text, sizeof(inner.text), format, args);
-        va_end(args);
-        return reason_set(tree->reason,
-                        KT_E_INVALID_SPEC,
-                        "%s[%zu] column %zu: %s",
-                        tree->list ?: "args",
-                        tree->index,
-                        column,
-                        inner.text);
-}
 
 ProbeForm *probe_form_free(ProbeForm *form) {
         for (ProbeForm *next; form; form = next) {

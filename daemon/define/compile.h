@@ -109,5 +109,3 @@ int probe_compile_args(ProbeForm *form,
                 const CompileContext *context,
                 const Definition *definition,
                 Reason *reason);
-/* Returns KT_E_INVALID_SPEC with "args[N] column M: ...". */
-int probe_refuse(const ProbeTree *tree, const char *at, const char *format, ...) _printf_(3, 4);

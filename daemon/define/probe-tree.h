@@ -89,3 +89,6 @@ typedef struct TypeSuffix {
         const char *at;
         bool is_user;
 } TypeSuffix;
+
+/* Returns KT_E_INVALID_SPEC with "args[N] column M: ...". */
+int probe_refuse(const ProbeTree *tree, const char *at, const char *format, ...) _printf_(3, 4);

@@ -91,3 +91,7 @@ typedef struct FilterTree {
         size_t n_nodes, n_predicates, depth;
         FilterNode *root;
 } FilterTree;
+
+/* Fills the reason with the position `at` in the text and returns code. */
+int filter_refuse(const FilterTree *tree, int code, const char *at, const char *format, ...)
+                _printf_(4, 5);

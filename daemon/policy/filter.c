@@ -19,35 +19,13 @@
 
 #include "policy/filter.h"
 
-#include <stdarg.h>
 #include <string.h>
 
-#include "interfaces/utf8.h"
 #include "policy/filter-check.h"
 #include "policy/filter-describe.h"
 #include "policy/filter-parse.h"
 #include "policy/filter-print.h"
 #include "policy/filter-tree.h"
-
-int filter_refuse(const FilterTree *tree, int code, const char *at, const char *format, ...) {
-        size_t column = 1;
-        Reason inner;
-        va_list args;
-
-        for (const char *p = tree->text; p < at; column++)
-                p += MAX_OF(utf8_length(p, (size_t)(at - p)), (size_t)1);
-        va_start(args, format);
-        (void)vsnprintf(inner.text, sizeof(inner.text), format, args);
-        va_end(args);
-        return reason_set(tree->reason,
-                        code,
-                        "%s%s%s column %zu: %s",
-                        tree->context->event ?: "",
-                        tree->context->event ? ": " : "",
-                        tree->context->key ?: "filter",
-                        column,
-                        inner.text);
-}
 
 static int filter_parse_text(FilterTree *tree, const char *text) {
         tree->text = tree->next = text;

@@ -5,8 +5,6 @@
 #include "interfaces/format.h"
 #include "interfaces/json.h"
 
-typedef struct FilterTree FilterTree;
-
 #define FILTER_TEXT_MAX 2048 /* bytes of a caller's text */
 #define FILTER_RESULT_MAX \
         3072 /* bytes of the compiled text; the kernel accepts 4095 in one write */
@@ -45,7 +43,3 @@ int filter_describe(const FilterContext *context,
 /* Checks only the grammar, for a filter whose event is not known yet. Fails with KT_E_INVALID_SPEC
  * and "filter column N: …". */
 int filter_check_grammar(const char *text, Reason *reason);
-
-/* Fills the reason with the position `at` in the text and returns code. */
-int filter_refuse(const FilterTree *tree, int code, const char *at, const char *format, ...)
-                _printf_(4, 5);
