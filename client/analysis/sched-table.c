@@ -44,7 +44,7 @@ typedef struct SchedEvent {
         const EventLayoutField *tid, *name;
 } SchedEvent;
 
-static bool is_number(const EventLayoutField *field) {
+static bool sched_is_number(const EventLayoutField *field) {
         return field && field->kind == EVENT_LAYOUT_NUMBER;
 }
 
@@ -60,16 +60,16 @@ static void sched_event_init(SchedEvent *event, const EventLayout *layout) {
                 event->prev_state = event_layout_find_field(layout, "prev_state");
                 event->tid = event_layout_find_field(layout, "next_pid");
                 event->name = event_layout_find_field(layout, "next_comm");
-                if (is_number(event->prev_tid) && is_number(event->prev_state) &&
-                                is_number(event->tid))
+                if (sched_is_number(event->prev_tid) && sched_is_number(event->prev_state) &&
+                                sched_is_number(event->tid))
                         event->kind = SCHED_EVENT_SWITCH;
                 return;
         }
         event->tid = event_layout_find_field(layout, "pid");
         event->name = event_layout_find_field(layout, "comm");
-        if (is_number(event->tid) && strcmp(name, SCHED_EXIT) == 0)
+        if (sched_is_number(event->tid) && strcmp(name, SCHED_EXIT) == 0)
                 event->kind = SCHED_EVENT_EXIT;
-        else if (is_number(event->tid) &&
+        else if (sched_is_number(event->tid) &&
                         (strcmp(name, "sched_waking") == 0 || strcmp(name, "sched_wakeup") == 0 ||
                                         strcmp(name, "sched_wakeup_new") == 0))
                 event->kind = SCHED_EVENT_WAKEUP;
@@ -92,7 +92,7 @@ static const SchedEvent *sched_table_get_event(SchedTable *table, const EventLay
         return NULL;
 }
 
-static int64_t get_number(const EventLayoutField *field, const Record *record) {
+static int64_t sched_get_number(const EventLayoutField *field, const Record *record) {
         return (int64_t)event_layout_number(record->data + field->offset, field->size, true);
 }
 
@@ -179,7 +179,7 @@ static int sched_table_count_wait(SchedTable *table,
         if (!is_known)
                 return 0;
         wait.tid = thread->tid;
-        wait.other_tid = (int)get_number(event->prev_tid, record);
+        wait.other_tid = (int)sched_get_number(event->prev_tid, record);
         copy_name(wait.name, event->name, record);
         copy_name(wait.other_name, event->prev_name, record);
         sched_table_keep_longest(table, &wait);
@@ -192,7 +192,7 @@ static void sched_stop_running(SchedTable *table,
                 SchedThread *thread,
                 const SchedEvent *event,
                 const Record *record) {
-        uint64_t state = (uint64_t)get_number(event->prev_state, record) & 0xff;
+        uint64_t state = (uint64_t)sched_get_number(event->prev_state, record) & 0xff;
 
         copy_name(thread->name, event->prev_name, record);
         if (state == 0) {
@@ -240,9 +240,9 @@ static int sched_table_set_running(SchedTable *table,
 
 static int sched_table_switch(SchedTable *table, const SchedEvent *event, const Record *record) {
         SchedThread *prev, *next;
-        int r = sched_table_get(table, get_number(event->prev_tid, record), &prev);
+        int r = sched_table_get(table, sched_get_number(event->prev_tid, record), &prev);
 
-        r = r ?: sched_table_get(table, get_number(event->tid, record), &next);
+        r = r ?: sched_table_get(table, sched_get_number(event->tid, record), &next);
         if (r < 0)
                 return r;
         r = sched_table_set_running(table, record->cpu, prev, next);
@@ -262,7 +262,7 @@ static int sched_table_switch(SchedTable *table, const SchedEvent *event, const 
 
 static int sched_table_wake(SchedTable *table, const SchedEvent *event, const Record *record) {
         SchedThread *thread;
-        int r = sched_table_get(table, get_number(event->tid, record), &thread);
+        int r = sched_table_get(table, sched_get_number(event->tid, record), &thread);
 
         if (r < 0 || !thread)
                 return r;
@@ -284,7 +284,7 @@ static int sched_table_exit(SchedTable *table, const SchedEvent *event, const Re
 
         if (!table->decode->lists_tasks)
                 return 0;
-        r = sched_table_get(table, get_number(event->tid, record), &thread);
+        r = sched_table_get(table, sched_get_number(event->tid, record), &thread);
         if (r < 0 || !thread)
                 return r;
         copy_name(thread->name, event->name, record);

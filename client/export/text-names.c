@@ -23,7 +23,7 @@ static uint64_t text_names_number(const EventLayoutField *field, const Record *r
 }
 
 /* Arguments are registers. A string is the memory that such a register points to (Linux 6.19). */
-static bool is_number(const EventLayoutField *field) {
+static bool text_names_is_number(const EventLayoutField *field) {
         return field->kind == EVENT_LAYOUT_NUMBER || field->kind == EVENT_LAYOUT_POINTER;
 }
 
@@ -60,7 +60,7 @@ static void text_names_add_arguments(const Decode *decode,
                 text_block_add(block, field->name, strlen(field->name));
                 text_block_add_char(block, '=');
                 separator = ", ";
-                if (!is_number(field)) {
+                if (!text_names_is_number(field)) {
                         text_names_add_string(field, record, block);
                         continue;
                 }
@@ -123,14 +123,14 @@ static bool text_names_print_raw(const Decode *decode,
                                *args = event_layout_find_field(layout, "args"),
                                *result = event_layout_find_field(layout, "ret");
 
-        if (!id || !is_number(id))
+        if (!id || !text_names_is_number(id))
                 return false;
         if (args && args->kind == EVENT_LAYOUT_ARRAY && !args->is_dynamic && args->element > 0) {
                 text_names_add_number(decode, (int64_t)text_names_number(id, record), block);
                 text_names_add_registers(args, record, block);
                 return true;
         }
-        if (!result || !is_number(result))
+        if (!result || !text_names_is_number(result))
                 return false;
         text_names_add_number(decode, (int64_t)text_names_number(id, record), block);
         text_names_add_result(NULL, (int64_t)text_names_number(result, record), block);
@@ -168,7 +168,7 @@ bool text_names_print(const Decode *decode,
                 return true;
         }
         result = event_layout_find_field(layout, "ret");
-        if (strncmp(name, "sys_exit_", 9) != 0 || !result || !is_number(result))
+        if (strncmp(name, "sys_exit_", 9) != 0 || !result || !text_names_is_number(result))
                 return false;
         text_block_add(block, name + 9, strlen(name + 9));
         text_names_add_result(name + 9, (int64_t)text_names_number(result, record), block);
@@ -205,13 +205,13 @@ void text_names_explain(const EventLayout *layout, const Record *record, TextBlo
 
         if (strcmp(system, "signal") == 0) {
                 field = event_layout_find_field(layout, "sig");
-                if (!field || !is_number(field))
+                if (!field || !text_names_is_number(field))
                         return;
                 flags_print(FLAG_SET_SIGNAL, text_names_number(field, record), text, sizeof(text));
                 text_block_add_format(block, " [sig %s]", text);
         } else if (strcmp(system, "sched") == 0 && strcmp(name, "sched_switch") == 0) {
                 field = event_layout_find_field(layout, "prev_state");
-                state = field && is_number(field)
+                state = field && text_names_is_number(field)
                                         ? text_names_state(text_names_number(field, record))
                                         : NULL;
                 if (state)

@@ -87,7 +87,7 @@ static int count_pair(Decision *d, const SpecEvent *wanted) {
 /* All fields, except addresses. A histogram may count by the fields that the rule lists for the
  * entry of the catalogue. The fields of a user's own probe on events are judged by those of the
  * events (probe-origin.c). Any other probe has no field to count by. */
-static RuleEvent describe_probe(const Decision *d, const char *name) {
+static RuleEvent grant_describe_probe(const Decision *d, const char *name) {
         static char all[] = "*", *globs[] = { all };
         const PlaceStrings *keys = NULL;
         RuleEvent event = {};
@@ -115,7 +115,7 @@ static int take_event(Decision *d, size_t i, const SpecEvent *wanted, GrantReque
         if (!decision_split_name(full, system, &name))
                 return 0;
         if (d->rule && !choice->is_granted && d->is_probe) {
-                of_probe = describe_probe(d, name);
+                of_probe = grant_describe_probe(d, name);
                 from = &of_probe;
         } else if (d->rule && !choice->is_granted)
                 from = rule_find_event(d->rule, system, name);
@@ -169,7 +169,7 @@ static int grant_match_all(Decision *d, const SpecEvent *wanted, GrantRequest *r
         return 0;
 }
 
-static int match_one(Decision *d, const SpecEvent *wanted, GrantRequest *request) {
+static int grant_match_one(Decision *d, const SpecEvent *wanted, GrantRequest *request) {
         const char *const *found = d->events->n_names == 0
                                                    ? NULL
                                                    : bsearch(wanted->name,
@@ -203,7 +203,7 @@ static int decide_entry(Decision *d) {
         if (r == 0 && (glob_is_pattern(wanted->name) || !strchr(wanted->name, ':')))
                 r = grant_match_all(d, wanted, request);
         else if (r == 0)
-                r = match_one(d, wanted, request);
+                r = grant_match_one(d, wanted, request);
         if (r == 0 && request->n_granted == 0) {
                 d->work -= (int64_t)(d->events->n_names * (WORK_SUGGEST + strlen(wanted->name)));
                 r = decision_refuse(d, wanted->name);
