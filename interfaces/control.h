@@ -168,6 +168,15 @@
  *   LEAVE                            ->     no longer: what was recorded before is read
  *                                   <-      LEFT
  *   UNVIEW                           ->     the viewer has ended
+ *                                   <-      CROWDED {number}  a ring was nearly full, or has lost
+ *                                           records, and the events that only this viewer gets
+ *                                           bring the most bytes. At most once in a second
+ *   MOVE {number, nsec}              ->     another instance has recorded the same for the viewer,
+ *                                           which is alone in its class, since this time. What
+ *                                           was recorded before is read. The viewer ends here
+ *                                   <-      MOVED        its memory has the places where the
+ *                                           reader of the other instance begins (share.h), which
+ *                                           gets the viewer with VIEWER {is_moved}
  *   ADOPT {viewers}                  ->     another daemon has this end of the socket from now on:
  *                                           all other viewers have ended
  *                                   <-      ADOPTED {viewers, is_reading}  those that it knows
@@ -213,6 +222,7 @@ typedef enum ControlType {
         CONTROL_INNER_PIDS,
         CONTROL_HISTORY,
         CONTROL_ASK,
+        CONTROL_MOVE,
         CONTROL_READY = 32,
         CONTROL_EXAMINING,
         CONTROL_ATTACHED,
@@ -234,6 +244,8 @@ typedef enum ControlType {
         CONTROL_LEFT,
         CONTROL_ADOPTED,
         CONTROL_LIVES,
+        CONTROL_CROWDED,
+        CONTROL_MOVED,
 } ControlType;
 
 typedef enum ControlCountsVerb {
@@ -543,11 +555,14 @@ typedef struct ControlMessage {
                 } class;                   /* fds: metadata JSON, conditions JSON, the pool */
 
                 struct {
-                        uint32_t number; /* below SHARE_VIEWERS_MAX */
-                        uint32_t class;
-                } viewer; /* EVENTS, JOIN, LEAVE, UNVIEW, JOINED, LEFT: only the number. EVENTS: fd:
-                           uint32_t[], or none. VIEWER: fds: the pipe of entries, the pipe of
-                           finished entries, the memory */
+                        uint32_t number;   /* below SHARE_VIEWERS_MAX */
+                        uint32_t class;    /* VIEWER */
+                        uint32_t is_moved; /* VIEWER: another instance had it until a MOVE */
+                        uint32_t reserved; /* 0 */
+                        uint64_t nsec;     /* MOVE: in the clock of the instances */
+                } viewer; /* All others have only the number. EVENTS: fd: uint32_t[], or none.
+                           VIEWER: fds: the pipe of entries, the pipe of finished entries, the
+                           memory */
 
                 struct {
                         uint32_t table;

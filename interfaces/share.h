@@ -52,6 +52,8 @@ typedef struct ShareCounters {
         uint64_t unknown;  /* records of events without cuts, which were left out */
         /* The kernel's numbers for this ring: up to here everything was passed on or counted. */
         uint64_t ring_read, ring_lost;
+        /* Earlier records of this CPU came from the instance before a MOVE. 0: there was none. */
+        uint64_t from_nsec;
 } ShareCounters;
 
 /* A piece that the worker may still read. */
@@ -71,7 +73,9 @@ typedef struct ShareStep {
 typedef struct ShareMemory {
         ShareCounters counters[SHARE_CPUS_MAX]; /* all that the worker reads */
         uint32_t is_joined;                     /* it gets what is recorded */
-        uint32_t is_broken;          /* its worker has sent nonsense: it gets nothing more */
+        uint32_t is_broken; /* its worker has sent nonsense: it gets nothing more */
+        uint32_t has_moved; /* to another instance, whose reader has not begun: it gets nothing */
+        uint32_t reserved;  /* 0 */
         uint64_t n_sent, n_finished; /* entries */
         ShareStep step;
         SharePiece pieces[SHARE_PIECES_MAX]; /* a ring: that of entry i at (i - 1) % its size */
