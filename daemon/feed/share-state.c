@@ -75,6 +75,7 @@ int share_add_viewer(Share *share, unsigned number, Trace *trace, ShareViewer **
                 .wanted_off = -1,
                 .ends = SHARE_ENDS_NONE,
         };
+        trace->viewer = number;
         share->viewers[number] = viewer;
         share->n_viewers++;
         share->n_active++;
@@ -88,7 +89,6 @@ void share_connect(ShareViewer *viewer, const ShareHandlers *handlers, void *use
         viewer->handlers = handlers;
         viewer->userdata = userdata;
         trace->shared = viewer->share->shared;
-        trace->viewer = viewer->number;
         trace->viewed = viewer->ends.mapped->counters;
         trace->view_fds = viewer->ends.views;
 }

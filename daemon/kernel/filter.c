@@ -118,10 +118,11 @@ static bool is_refusal(int error) {
         return error == -EINVAL || error == -ENOENT || error == -E2BIG || error == -ERANGE;
 }
 
-int instance_set_filter(const Instance *instance,
+static int instance_put_filter(const Instance *instance,
                 const char *system,
                 const char *event,
                 const char *filter,
+                bool may_be_on,
                 Reason *reason) {
         char path[PATH_MAX + sizeof("/filter")], name[2 * NAME_MAX + 2];
         _cleanup_free_ char *text = NULL;
@@ -130,7 +131,7 @@ int instance_set_filter(const Instance *instance,
         int r = path_format(&directory, "events", system, event, NULL);
         if (r == 0)
                 r = trim(filter, &text, reason);
-        if (r == 0)
+        if (r == 0 && !may_be_on)
                 r = check_event_is_off(instance, directory.text);
         if (r != 0)
                 return r;
@@ -152,8 +153,24 @@ int instance_set_filter(const Instance *instance,
         } else if (is_refusal(r))
                 r = event_filter_refuse(instance, name, text, r, reason);
 
-        /* Remove the refused text from the file. This cannot enable recording, because the event is
-         * off. */
+        /* Remove the refused text from the file. No more is recorded than before, because the event
+         * is off or had no filter. */
         (void)tracefs_write(instance->fd, path, "0");
         return r;
+}
+
+int instance_set_filter(const Instance *instance,
+                const char *system,
+                const char *event,
+                const char *filter,
+                Reason *reason) {
+        return instance_put_filter(instance, system, event, filter, false, reason);
+}
+
+int instance_add_filter(const Instance *instance,
+                const char *system,
+                const char *event,
+                const char *filter,
+                Reason *reason) {
+        return instance_put_filter(instance, system, event, filter, true, reason);
 }

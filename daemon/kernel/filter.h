@@ -12,3 +12,9 @@ int instance_set_filter(const Instance *instance,
                 const char *event,
                 const char *filter,
                 Reason *reason);
+/* The same for an event that has no filter. It may be on. */
+int instance_add_filter(const Instance *instance,
+                const char *system,
+                const char *event,
+                const char *filter,
+                Reason *reason);

@@ -6,8 +6,9 @@
  * step at a time, so that no lock is needed.
  *
  * The reader of the instance evaluates the filters of each viewer. The kernel has the filter of an
- * event only while all viewers of the event agree on it, so that less is recorded. It is only ever
- * widened while the event is on.
+ * event only while all viewers of the event agree on it, so that less is recorded. While the event
+ * is on, the kernel exchanges its filter without a moment in which it drops a record that both of
+ * the filters let through.
  *
  * Nothing changes the size, the clock or the options of the instance after its creation: what a
  * trace wants beyond that needs an instance of its own (policy/grant-share.c). */
@@ -51,6 +52,11 @@ int shared_new(const Tracefs *tracefs,
         return r;
 }
 
+static void shared_forget_wishes(SharedEvent *event) {
+        while (event->n > 0)
+                free(event->wishes[--event->n].filter);
+}
+
 Shared *shared_free(Shared *shared) {
         if (!shared)
                 return NULL;
@@ -58,6 +64,8 @@ Shared *shared_free(Shared *shared) {
                 free(shared->events[i].system);
                 free(shared->events[i].name);
                 free(shared->events[i].filter);
+                shared_forget_wishes(&shared->events[i]);
+                free(shared->events[i].wishes);
         }
         free(shared->events);
         shared_changes_free(shared->changes);
@@ -90,7 +98,7 @@ static int shared_remove(Shared *shared) {
                 return r;
         }
         for (size_t i = 0; i < shared->n_events; i++) {
-                shared->events[i].n = 0;
+                shared_forget_wishes(&shared->events[i]);
                 shared->events[i].was_on = false;
                 shared_forget_filter(&shared->events[i]);
         }
@@ -191,19 +199,62 @@ bool shared_has_filter(const Shared *shared,
         return event && text_is_same(event->filter, filter);
 }
 
+static int shared_wish(SharedEvent *event, uint32_t viewer, const char *filter) {
+        SharedWish *grown = reallocarray(event->wishes, event->n + 1, sizeof(*grown));
+        SharedWish wish = { .viewer = viewer };
+
+        if (!grown)
+                return -ENOMEM;
+        event->wishes = grown;
+        if (filter && !(wish.filter = strdup(filter)))
+                return -ENOMEM;
+        event->wishes[event->n++] = wish;
+        return 0;
+}
+
+static void shared_unwish(SharedEvent *event, uint32_t viewer) {
+        for (size_t i = event->n; i-- > 0;)
+                if (event->wishes[i].viewer == viewer) {
+                        free(event->wishes[i].filter);
+                        event->wishes[i] = event->wishes[--event->n];
+                        return;
+                }
+}
+
+/* Returns the filter that all viewers have; NULL: they differ, or have none. */
+static const char *shared_find_agreed(const SharedEvent *event) {
+        const char *filter = event->n > 0 ? event->wishes[0].filter : NULL;
+
+        for (size_t i = 1; filter && i < event->n; i++)
+                if (!text_is_same(event->wishes[i].filter, filter))
+                        filter = NULL;
+        return filter;
+}
+
+static bool shared_event_is_wide(const SharedEvent *event) {
+        for (size_t i = 0; i < event->n; i++)
+                if (event->wishes[i].filter &&
+                                !text_is_same(event->wishes[i].filter, event->filter))
+                        return true;
+        return false;
+}
+
+/* For the event loop: after each change of a filter or a wish. */
 static void shared_note_wide(Shared *shared) {
-        __atomic_store_n(&shared->is_wide, true, __ATOMIC_RELAXED);
+        bool is_wide = false;
+
+        for (size_t i = 0; i < shared->n_events; i++)
+                is_wide = is_wide || shared_event_is_wide(&shared->events[i]);
+        __atomic_store_n(&shared->is_wide, is_wide, __ATOMIC_RELAXED);
 }
 
 bool shared_is_wide(const Shared *shared) {
         return __atomic_load_n(&shared->is_wide, __ATOMIC_RELAXED);
 }
 
-static int shared_widen(Shared *shared, SharedEvent *event) {
+static int shared_widen(const Shared *shared, SharedEvent *event) {
         char path[512];
 
-        if (event->n > 0 && event->filter)
-                shared_note_wide(shared);
         (void)snprintf(path, sizeof(path), "events/%s/%s/filter", event->system, event->name);
         int r = tracefs_write(shared->instance->fd, path, "0");
         if (r == 0 || r == -ENOENT) /* the event was removed */
@@ -211,34 +262,51 @@ static int shared_widen(Shared *shared, SharedEvent *event) {
         return r == -ENOENT ? 0 : r;
 }
 
+/* If the kernel does not take the filter, the event has none. */
+static int shared_narrow(const Shared *shared, SharedEvent *event, const char *filter) {
+        Reason ignored;
+
+        if (instance_add_filter(shared->instance, event->system, event->name, filter, &ignored) !=
+                        0)
+                return 0;
+        event->filter = strdup(filter);
+        return event->filter ? 0 : shared_widen(shared, event);
+}
+
+/* Chooses the kernel's filter before one more trace enables the event, or after one has disabled
+ * it. */
+static int shared_settle_filter(const Shared *shared, SharedEvent *event) {
+        const char *agreed = shared_find_agreed(event);
+        int r = 0;
+
+        if (event->filter && !text_is_same(event->filter, agreed))
+                r = shared_widen(shared, event);
+        return r < 0 || !agreed || event->filter ? r : shared_narrow(shared, event, agreed);
+}
+
 int shared_widen_event(Shared *shared, const char *system, const char *name) {
         SharedEvent *event = shared_find(shared, system, name);
+        int r = event ? shared_widen(shared, event) : 0;
 
-        return event ? shared_widen(shared, event) : 0;
+        shared_note_wide(shared);
+        return r;
 }
 
 /* Adoption */
 
-int shared_adopt_event(Shared *shared, const char *system, const char *name, const char *filter) {
+int shared_adopt_event(Shared *shared,
+                const char *system,
+                const char *name,
+                uint32_t viewer,
+                const char *filter) {
         SharedEvent *event = shared_find(shared, system, name);
         int r = event ? 0 : shared_add(shared, system, name, &event);
 
-        if (r < 0)
-                return r;
-        if (event->n == 0 && filter) {
-                event->filter = strdup(filter);
-                if (!event->filter)
-                        return -ENOMEM;
-        } else if (!text_is_same(event->filter, filter)) {
-                shared_forget_filter(event);
-                shared_note_wide(shared);
-        }
-        event->n++;
-        return 0;
+        return r ?: shared_wish(event, viewer, filter);
 }
 
-/* Keeps the kernel's filter if all traces want it. */
-static int shared_check_filter(Shared *shared, SharedEvent *event) {
+/* The kernel has what the last daemon or another program has left. */
+static int shared_check_filter(const Shared *shared, SharedEvent *event) {
         _cleanup_free_ char *now = NULL;
         char path[512];
 
@@ -247,14 +315,10 @@ static int shared_check_filter(Shared *shared, SharedEvent *event) {
         if (r < 0) /* the event was removed */
                 return r == -ENOENT ? 0 : r;
         now[strcspn(now, "\n")] = '\0';
-        if (event->n > 0 && event->filter && strcmp(now, event->filter) == 0)
-                return 0;
-        if (strcmp(now, "none") != 0)
-                return shared_widen(shared, event);
-        if (event->filter)
-                shared_note_wide(shared);
         shared_forget_filter(event);
-        return 0;
+        if (strcmp(now, "none") != 0)
+                event->filter = TAKE_PTR(now);
+        return shared_settle_filter(shared, event);
 }
 
 /* Disables what was enabled for a session that does not continue. */
@@ -287,6 +351,7 @@ static int shared_reopen(Shared *shared) {
         int r = instance_open(shared->tracefs, name, &shared->instance);
         for (size_t i = 0; r == 0 && i < shared->n_events; i++)
                 r = shared_check_filter(shared, &shared->events[i]);
+        shared_note_wide(shared);
         r = r ?: shared_disable_strays(shared);
         shared->is_gone = r < 0;
         return r;
@@ -319,27 +384,6 @@ int trace_reopen_shared(Trace *trace) {
         int r = shared->is_gone ? -ENOENT : !shared->instance ? shared_reopen(shared) : 0;
 
         return r ?: instance_open(shared->tracefs, shared->instance->name, &trace->instance);
-}
-
-/* Chooses the kernel's filter before one more trace enables the event. If the kernel does not take
- * it, the event has none. */
-static int shared_choose_filter(Shared *shared, SharedEvent *event, const char *wanted) {
-        Reason ignored;
-
-        if (text_is_same(event->filter, wanted))
-                return 0;
-        int r = event->filter ? shared_widen(shared, event) : 0;
-        if (event->n > 0)
-                shared_note_wide(shared);
-        if (r < 0 || event->n > 0 || !wanted)
-                return r;
-        if (instance_set_filter(shared->instance, event->system, event->name, wanted, &ignored) ==
-                        0) {
-                event->filter = strdup(wanted);
-                return event->filter ? 0 : shared_widen(shared, event);
-        }
-        shared_note_wide(shared);
-        return 0;
 }
 
 /* The reader would apply the cuts of the earlier event to the records of the new one. */
@@ -381,6 +425,35 @@ void trace_adopt_shared_on(const Trace *trace, size_t i) {
                 shared_note_on(event, &trace->layouts[i]);
 }
 
+/* Each viewer enables it: a module may have removed the event and registered it again. */
+static int shared_turn_on(const Trace *trace, SharedEvent *event, const char *filter) {
+        const Shared *shared = trace->shared;
+
+        int r = shared_wish(event, trace->viewer, filter);
+        if (r < 0)
+                return r;
+        r = shared_settle_filter(shared, event);
+        r = r ?: instance_enable_event(shared->instance, event->system, event->name, true);
+        if (r < 0)
+                shared_unwish(event, trace->viewer);
+        return r;
+}
+
+static int shared_turn_off(const Trace *trace, SharedEvent *event) {
+        const Shared *shared = trace->shared;
+        int r = 0;
+
+        if (event->n == 1)
+                r = instance_enable_event(shared->instance, event->system, event->name, false);
+        if (r < 0 && r != -ENOENT) /* it was removed */
+                return r;
+        shared_unwish(event, trace->viewer);
+        /* A filter that cannot be set lets more through than the viewers want. */
+        if (event->n > 0)
+                (void)shared_settle_filter(shared, event);
+        return 0;
+}
+
 int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter) {
         const GrantEvent *granted = &trace->grant->events[i];
         Shared *shared = trace->shared;
@@ -393,18 +466,10 @@ int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter) {
                 r = shared_add(shared, granted->system, granted->name, &event);
         if (r < 0)
                 return r;
-        r = on ? shared_choose_filter(shared, event, filter) : 0;
+        r = on ? shared_turn_on(trace, event, filter) : shared_turn_off(trace, event);
+        shared_note_wide(shared);
         if (r < 0)
                 return r;
-        unsigned n = on ? event->n + 1 : event->n - 1;
-        /* Each viewer enables it: a module may have removed the event and registered it again. */
-        if (n == 0 || on)
-                r = instance_enable_event(shared->instance, event->system, event->name, on);
-        if (r == -ENOENT && !on) /* it was removed */
-                r = 0;
-        if (r < 0)
-                return r;
-        event->n = n;
         if (on)
                 shared_note_on(event, &trace->layouts[i]);
         trace->is_wanted[i] = on;

@@ -5,10 +5,17 @@
 #include "kernel/instance.h"
 #include "trace/trace-layout.h"
 
+/* What one viewer wants of an event. */
+typedef struct SharedWish {
+        uint32_t viewer;
+        char *filter; /* NULL: all of it */
+} SharedWish;
+
 /* An event that viewers have enabled in a shared instance. */
 typedef struct SharedEvent {
         char *system, *name;
-        unsigned n;         /* viewers that want it */
+        SharedWish *wishes;
+        size_t n;           /* wishes */
         char *filter;       /* in the kernel; NULL: none */
         TraceLayout layout; /* of the last one that has enabled it */
         bool was_on;        /* the instance may have records of it */
@@ -44,7 +51,11 @@ Shared *shared_free(Shared *shared);
 DEFINE_CLEANUP(Shared, shared_free);
 
 /* For trace_adopt_shared(): one more viewer wants the event with this filter. */
-int shared_adopt_event(Shared *shared, const char *system, const char *name, const char *filter);
+int shared_adopt_event(Shared *shared,
+                const char *system,
+                const char *name,
+                uint32_t viewer,
+                const char *filter);
 /* The grant's event i is on, with the layout that the trace knows. */
 void trace_adopt_shared_on(const Trace *trace, size_t i);
 
@@ -68,8 +79,8 @@ bool trace_meets_stale_event(const Trace *trace, size_t i);
 void shared_note_stale(Shared *shared);
 /* Returns whether a trace has met one: a new trace would meet it too. Called by the event loop. */
 bool shared_is_stale(const Shared *shared);
-/* Returns whether the kernel has once recorded more of an event than the filter of one of its
- * viewers lets through: it may still do so. Called by the event loop. */
+/* Returns whether the kernel records more of an event than the filter of one of its viewers lets
+ * through. Called by the event loop. */
 bool shared_is_wide(const Shared *shared);
 /* Opens the instance for an adopted trace. The first one makes the kernel agree with what all of
  * them want. Fails with -ENOENT if there is no such instance. */

@@ -186,7 +186,7 @@ static int trace_adopt_shared_event(const Trace *trace, Shared *shared, size_t i
         _cleanup_free_ char *filter = NULL;
 
         int r = trace_join_filter(trace, event, &filter);
-        return r ?: shared_adopt_event(shared, event->system, event->name, filter);
+        return r ?: shared_adopt_event(shared, event->system, event->name, trace->viewer, filter);
 }
 
 int trace_adopt_shared(Trace *trace, Shared *shared) {

@@ -122,16 +122,22 @@ case_share_users_wide() { # no user pays for events that only another user's fil
         users_rule
         user_viewer one -e raw_syscalls:sys_enter -f 'id == 1000'
         user_viewer wide -e raw_syscalls:sys_enter
-        viewer_ends wide
-        within 10 eval '[ "$(viewers_of_instances)" = "[1]" ]' || fail "viewers: $(viewers_of_instances)"
-        same none "$(cat "$(share_filter)")" "filter after a session without one"
+        same none "$(kernel_filter)" "filter beside a session without one"
         viewer_of stranger two -e raw_syscalls:sys_enter -f 'id == 1000'
-        same '[1,1]' "$(viewers_of_instances)" "viewers of each instance"
+        same '[2,1]' "$(viewers_of_instances)" "viewers of each instance"
         grep -q 'id == 1000' "$(share_filter 1)" || fail "the stranger's instance has no filter"
+        # When the sessions agree again, the kernel has their filter again.
+        viewer_ends wide
+        within 10 eval '[ "$(viewers_of_instances)" = "[1,1]" ]' || fail "viewers: $(viewers_of_instances)"
+        grep -q 'id == 1000' "$(share_filter)" || fail "the filter is $(kernel_filter)"
+        viewer_of stranger third -e raw_syscalls:sys_enter -f 'id == 1000'
+        same '[2,1]' "$(viewers_of_instances)" "viewers of each instance"
         "$TARGET" calls 50 1000
         viewer_ends one
         viewer_ends two
-        same '50 50' "$(calls_in one.kts sys_enter) $(calls_in two.kts sys_enter)" "calls"
+        viewer_ends third
+        same '50 50 50' "$(calls_in one.kts sys_enter) $(calls_in two.kts sys_enter) $(calls_in third.kts sys_enter)" \
+                "calls"
         within 10 eval '[ "$(viewers_of_instances)" = "[]" ]' || fail "viewers: $(viewers_of_instances)"
         # One of them may turn on what is off at the beginning.
         user_viewer three -e raw_syscalls:sys_exit --off -e raw_syscalls:sys_enter
@@ -233,6 +239,7 @@ case_share_filters() { # each session gets what its own filter lets through, wha
         ktracectl verify
         for id in 1000 1001 1002 1003; do "$TARGET" calls 20 $id; done
         viewer_ends narrow
+        same none "$(kernel_filter)" "the kernel's filter of two that still differ"
         # A filter of many levels.
         nested=$(printf '(id == 2001 || id == 2002 && %.0s' $(seq 20))'id == 2003'$(printf ')%.0s' $(seq 20))
         viewer nested -e raw_syscalls:sys_enter -f "$nested || id == 1001"
@@ -241,10 +248,14 @@ case_share_filters() { # each session gets what its own filter lets through, wha
         viewer_ends nested
         "$TARGET" calls 10 1000
         viewer_ends same
+        # The last one agrees with itself.
+        within 10 eval '[ "$(kernel_filter)" != none ]' || fail "the kernel's filter does not come back"
+        "$TARGET" calls 10 1000
+        "$TARGET" calls 10 1001
         viewer_ends other
         same '50 1000' "$(ids_in narrow.kts)" "calls of narrow"
         same '60 1000' "$(ids_in same.kts)" "calls of same"
-        same '30 1001 20 1002' "$(ids_in other.kts)" "calls of other"
+        same '40 1001 20 1002' "$(ids_in other.kts)" "calls of other"
         same '10 1001' "$(ids_in nested.kts)" "calls of nested"
 }
 
