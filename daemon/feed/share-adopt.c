@@ -37,6 +37,7 @@ bool share_get_kept(const ShareViewer *viewer, ShareKept *ret) {
                 .buffer_kb = share->shared->buffer_kb,
                 .viewer = viewer->number,
                 .class = (uint32_t)(viewer->class - share->classes),
+                .is_moved = viewer->is_moved,
         };
         memcpy(ret->id, share->shared->id, sizeof(ret->id));
         return true;
@@ -73,6 +74,7 @@ static int share_find_adopted(const ShareOptions *options,
         if (r < 0)
                 return r;
         share->is_adopting = true;
+        share->is_alone = kept->is_moved;
         *ret = share;
         return share_adopt_reader(share);
 }
@@ -107,6 +109,10 @@ static int share_adopt_viewer(ShareViewer *viewer, const ShareKept *kept) {
         r = r ?: trace_adopt_shared(viewer->trace, share->shared);
         if (r < 0)
                 return r;
+        viewer->is_moved = kept->is_moved;
+        /* The last daemon ended in the middle of its move. The next instance is gone. */
+        if (viewer->ends.mapped->has_moved && !viewer->is_moved)
+                return -ENOENT;
         viewer->has_joined = viewer->ends.mapped->is_joined;
         viewer->is_adopted = viewer->is_pending = true;
         share->n_pending++;

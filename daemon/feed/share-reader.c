@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "feed/share-move.h"
 #include "trace/shared.h"
 
 #define ANSWER_TIMEOUT_USEC 10000000
@@ -40,7 +41,9 @@ static void share_answer(ShareViewer *viewer, int result) {
 
         if (viewer->wanted == 0)
                 return;
-        if (result == 0)
+        if (result < 0 && viewer->wanted == CONTROL_MOVE)
+                share_take_back(viewer);
+        if (result == 0 && viewer->wanted != CONTROL_MOVE)
                 viewer->has_joined = viewer->wanted == CONTROL_JOIN;
         viewer->wanted = 0;
         viewer->is_asked = false;
@@ -141,7 +144,8 @@ static void share_tell(Share *share, ShareViewer *viewer) {
         const ControlMessage message = {
                 .type = CONTROL_VIEWER,
                 .viewer = { .number = viewer->number,
-                                .class = (uint32_t)(viewer->class - share->classes) },
+                                .class = (uint32_t)(viewer->class - share->classes),
+                                .is_moved = viewer->is_moved },
         };
         const ShareEnds *ends = &viewer->ends;
         _cleanup_close_ int memory = -1;
@@ -166,7 +170,8 @@ void share_ask(Share *share, ShareViewer *viewer) {
                 share_tell_events(share, viewer, viewer->wanted_off);
         share_send(share,
                         &(ControlMessage){ .type = viewer->wanted,
-                                        .viewer = { .number = viewer->number } },
+                                        .viewer = { .number = viewer->number,
+                                                        .nsec = viewer->move_nsec } },
                         NULL,
                         0);
         if (is_first)
@@ -189,6 +194,18 @@ void share_advance(Share *share, ShareViewer *viewer) {
                 share_tell(share, viewer);
         if (share->is_reading && viewer->wanted != 0 && !viewer->is_asked)
                 share_ask(share, viewer);
+}
+
+void share_request(ShareViewer *viewer, ControlType wanted, ShareThen then) {
+        Share *share = viewer->share;
+
+        if (share->has_failed || !viewer->class) {
+                then(-ECANCELED, viewer->userdata);
+                return;
+        }
+        viewer->wanted = wanted;
+        viewer->then = then;
+        share_advance(share, viewer);
 }
 
 static void share_advance_all(Share *share) {
@@ -273,10 +290,21 @@ static bool share_is_refusal(const ShareViewer *viewer, const ControlMessage *me
                !(viewer->wanted == CONTROL_LEAVE && viewer->is_asked);
 }
 
-static void share_on_answer(Share *share, const ControlMessage *message) {
+static ControlType share_get_question(const ControlMessage *answer) {
+        return answer->type == CONTROL_JOINED  ? CONTROL_JOIN
+               : answer->type == CONTROL_MOVED ? CONTROL_MOVE
+                                               : CONTROL_LEAVE;
+}
+
+static ShareViewer *share_get_viewer(const Share *share, const ControlMessage *message) {
         uint32_t number = message->viewer.number;
-        ControlType wanted = message->type == CONTROL_JOINED ? CONTROL_JOIN : CONTROL_LEAVE;
-        ShareViewer *viewer = number < SHARE_VIEWERS_MAX ? share->viewers[number] : NULL;
+
+        return number < SHARE_VIEWERS_MAX ? share->viewers[number] : NULL;
+}
+
+static void share_on_answer(Share *share, const ControlMessage *message) {
+        ControlType wanted = share_get_question(message);
+        ShareViewer *viewer = share_get_viewer(share, message);
 
         if (!viewer)
                 return;
@@ -289,7 +317,16 @@ static void share_on_answer(Share *share, const ControlMessage *message) {
         if (wanted == CONTROL_JOIN)
                 share_take_events(viewer);
         share_note_answer(share);
-        share_answer(viewer, 0);
+        if (wanted == CONTROL_MOVE)
+                share_take_over(viewer);
+        share_answer(viewer, 0); /* unless it has failed */
+}
+
+static void share_on_crowded(const Share *share, const ControlMessage *message) {
+        ShareViewer *viewer = share_get_viewer(share, message);
+
+        if (viewer && !viewer->has_ended)
+                viewer->handlers->on_crowded(viewer->userdata);
 }
 
 /* Returns whether another reader may be started. */
@@ -362,7 +399,11 @@ static void share_on_message(Consumer *consumer, const ControlMessage *message, 
                 break;
         case CONTROL_JOINED:
         case CONTROL_LEFT:
+        case CONTROL_MOVED:
                 share_on_answer(share, message);
+                break;
+        case CONTROL_CROWDED:
+                share_on_crowded(share, message);
                 break;
         case CONTROL_ADOPTED:
                 share_on_adopted(share, message);

@@ -41,6 +41,13 @@ unsigned share_count_user(const Share *share, uid_t uid) {
         return n;
 }
 
+static bool share_has_others(const Share *share, uid_t uid) {
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                if (share->viewers[i] && share->viewers[i]->trace->owner->uid != uid)
+                        return true;
+        return false;
+}
+
 static bool share_viewer_allows(const ShareViewer *viewer, const Trace *trace) {
         uid_t uid = viewer->trace->owner->uid;
         unsigned n = share_count_user(viewer->share, uid) + (trace->owner->uid == uid);
@@ -53,8 +60,7 @@ static bool share_viewer_allows(const ShareViewer *viewer, const Trace *trace) {
  * Users share only if all of them record the same: then the ring holds nothing that one of them
  * would not have in an instance of its own. */
 bool share_is_for(const Share *share, const Trace *trace) {
-        if (share_count_user(share, trace->owner->uid) == share->n_viewers ||
-                        !defence_is_on("share-users"))
+        if (!share_has_others(share, trace->owner->uid) || !defence_is_on("share-users"))
                 return true;
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
                 if (share->viewers[i] && !share_viewer_allows(share->viewers[i], trace))

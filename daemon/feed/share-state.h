@@ -13,6 +13,8 @@
  * records. */
 #define SHARE_OF_USER_MAX 4
 
+typedef struct ShareMove ShareMove;
+
 typedef struct ShareClass {
         unsigned n_viewers;
         int pool;
@@ -30,11 +32,14 @@ struct ShareViewer {
         bool is_pending;   /* its trace is being adopted */
         bool is_told;      /* the reader knows it */
         bool has_joined, has_ended;
-        ControlType wanted; /* JOIN or LEAVE, until it is answered; 0: none */
+        bool is_moved;      /* the reader gets it from that of another instance */
+        ControlType wanted; /* JOIN, LEAVE or MOVE, until it is answered; 0: none */
         int off;            /* memfd of ids: the events that its session has off; -1: none */
         int wanted_off;     /* the same from the answer to JOIN on */
         bool is_asked;      /* the request was sent to the reader */
         ShareThen then;
+        ShareMove *move;    /* to another instance; NULL: it stays */
+        uint64_t move_nsec; /* both instances record since then, in their clock */
         ShareEnds ends;
 };
 
@@ -58,13 +63,16 @@ struct Share {
         unsigned n_lost_readers;
         time_t lost_since; /* CLOCK_MONOTONIC: the first of them */
         bool has_failed;
+        bool is_alone;  /* for one session that has filled another instance */
         bool is_orphan; /* freed when the plan of the rings is over */
         unsigned n_cpus;
         uint32_t subbuf_size, marker_id;
         ShareViewer *viewers[SHARE_VIEWERS_MAX];
         ShareClass classes[SHARE_VIEWERS_MAX];
-        unsigned n_viewers, n_active; /* places taken; those that have not ended */
-        unsigned n_asked;             /* requests that the reader has not answered */
+        /* Viewers, with those that have moved and are still in the kernel's instance; those that
+         * have not ended. */
+        unsigned n_viewers, n_active;
+        unsigned n_asked; /* requests that the reader has not answered */
         TAILQ_ENTRY(Share) shares;
 };
 
@@ -76,5 +84,7 @@ unsigned share_count_user(const Share *share, uid_t uid);
 bool share_is_for(const Share *share, const Trace *trace);
 /* Takes the place with this number, which is free. */
 int share_add_viewer(Share *share, unsigned number, Trace *trace, ShareViewer **ret);
+/* Asks the reader for it. `then` is called when that is done. */
+void share_request(ShareViewer *viewer, ControlType wanted, ShareThen then);
 /* Gives the trace what it must know of its place. */
 void share_connect(ShareViewer *viewer, const ShareHandlers *handlers, void *userdata);

@@ -18,6 +18,7 @@
 #include "base/describe.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "feed/share-move.h"
 #include "feed/share-reader.h"
 #include "policy/same.h"
 #include "scope/process-cost.h"
@@ -48,7 +49,8 @@ static bool share_admits_user(const Share *share, uid_t uid, uint64_t most_kb) {
 static bool share_has_place(const Share *share, const Trace *trace, uint64_t most_kb) {
         const Shared *shared = share->shared;
 
-        return !share->has_failed && share->n_active > 0 && share->n_viewers < SHARE_VIEWERS_MAX &&
+        return !share->has_failed && !share->is_alone && share->n_active > 0 &&
+               share->n_viewers < SHARE_VIEWERS_MAX &&
                strcmp(shared->clock, trace->spec->clock) == 0 &&
                shared->buffer_kb >= trace->spec->buffer_kb && !shared_is_stale(shared) &&
                share_admits_user(share, trace->owner->uid, most_kb);
@@ -94,9 +96,10 @@ static ShareClass *share_find_class(Share *share, const Trace *trace) {
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++) {
                 const ShareViewer *other = share->viewers[i];
 
-                /* The worker thread still has the trace of a viewer that is being adopted. */
+                /* The worker thread still has the trace of a viewer that is being adopted. One that
+                 * moves takes its class with it. */
                 if (other && other->class && !other->has_ended && !other->is_pending &&
-                                grant_is_same(other->trace->grant, trace->grant) &&
+                                !other->move && grant_is_same(other->trace->grant, trace->grant) &&
                                 trace_layouts_are_same(other->trace, trace))
                         return other->class;
         }
@@ -158,18 +161,6 @@ static int share_list_off(const Trace *trace, int *ret_fd) {
                 return 0;
         *ret_fd = fd_memfd_sealed("events-off", ids, n * sizeof(*ids));
         return MIN_OF(*ret_fd, 0);
-}
-
-static void share_request(ShareViewer *viewer, ControlType wanted, ShareThen then) {
-        Share *share = viewer->share;
-
-        if (share->has_failed || !viewer->class) {
-                then(-ECANCELED, viewer->userdata);
-                return;
-        }
-        viewer->wanted = wanted;
-        viewer->then = then;
-        share_advance(share, viewer);
 }
 
 void share_join(ShareViewer *viewer, ShareThen then) {
@@ -302,6 +293,7 @@ ShareViewer *share_viewer_free(ShareViewer *viewer) {
         Share *share = viewer->share;
 
         share_end(viewer);
+        share_end_move(viewer);
         viewer->trace->viewed = NULL;
         share_ends_clear(&viewer->ends);
         close_cleanup(&viewer->off);
@@ -315,6 +307,10 @@ ShareViewer *share_viewer_free(ShareViewer *viewer) {
 
 const char *share_get_id(const ShareViewer *viewer) {
         return viewer ? viewer->share->shared->id : NULL;
+}
+
+uint64_t share_get_buffer_kb(const ShareViewer *viewer) {
+        return viewer->share->shared->buffer_kb;
 }
 
 void share_add_kb(const struct ShareList *list, uid_t uid, uint64_t *all, uint64_t *own) {

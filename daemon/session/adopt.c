@@ -37,6 +37,7 @@
 #include "session/registry.h"
 #include "session/reload.h"
 #include "session/session-end.h"
+#include "session/session-move.h"
 #include "session/session-notice.h"
 #include "session/session-run.h"
 #include "session/session-share.h"
@@ -392,7 +393,7 @@ static int adopt_fill(Session *session, json_object *object, Reason *reason) {
                 return r;
         session_bind(session);
         r = read_trace(session, object);
-        r = r ?: session_adopt_share(session, object);
+        r = r ?: session_adopt_share(session, object, &session_share_handlers);
         if (r == 0 || !json_object_object_get(object, "shared"))
                 return r;
         return reason_set(reason,

@@ -28,6 +28,7 @@
 #include "session/registry-tracefs.h"
 #include "session/registry.h"
 #include "session/session-end.h"
+#include "session/session-move.h"
 #include "session/session-share.h"
 #include "session/session.h"
 
@@ -141,7 +142,7 @@ static int creation_submit(Creation *creation,
                         sizeof(session->trace.policy_digest),
                         "%s",
                         policy_get_digest(creation->registry->options.policy));
-        int r = session_choose_share(session);
+        int r = session_choose_share(session, &session_share_handlers);
         if (r < 0) {
                 creation->request = TAKE_PTR(session->request);
                 session_free(session);

@@ -86,6 +86,8 @@ struct Session {
         UnitWatch *unit_watch;      /* if the lifetime is that of a unit */
         ShareViewer *share;         /* NULL: it has an instance of its own */
         void (*after_share)(Session *session, int result); /* it joins or leaves; NULL: neither */
+        sd_event_source *move_retry; /* the instance that it has left is held; NULL: none was */
+        bool must_stay;              /* it cannot have an instance of its own, as the log says */
         Feed *feed;
         Request *stream_request;
         bool waits_for_spool;

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "feed/share-move.h"
 #include "kernel/cred-guard.h"
 #include "probes/probe-events.h"
 #include "session/drain.h"
@@ -138,7 +139,8 @@ static void session_then_left_at_end(Session *session, int result _unused_) {
 }
 
 void session_end_continue(Session *session) {
-        if (session->plan_in_flight || session->after_share || session->registry->is_closing)
+        if (session->plan_in_flight || session->after_share || share_is_moving(session->share) ||
+                        session->registry->is_closing)
                 return;
         switch (session->end) {
         case END_WANTED:
@@ -231,12 +233,6 @@ void session_end(Session *session, const char *code, const char *reason) {
         session_begin_end(session, code, reason);
 }
 
-static void session_on_share_failed(const char *text, void *userdata) {
-        session_end(userdata, "failed", text);
-}
-
-const ShareHandlers session_share_handlers = { session_on_share_failed };
-
 void session_end_now(Session *session) {
         char name[sizeof(KT_INSTANCE_PREFIX) + KT_ID_DIGITS];
         int r = 0;
@@ -263,6 +259,7 @@ void session_end_now(Session *session) {
         session_free_snapshots(session);
         session_free_histograms(session);
         share_end(session->share);
+        (void)share_unmove_now(session->share); /* else the next daemon removes it */
         bool is_shared = trace_is_shared(&session->trace);
         if (!is_shared)
                 trace_clear(&session->trace);

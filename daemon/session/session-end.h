@@ -28,5 +28,3 @@ void session_remove(Session *session);
 void session_end_continue(Session *session);
 /* For the timer of set-up, linger or the next rmdir. */
 int session_on_timer(sd_event_source *source, uint64_t usec, void *userdata);
-/* A session ends when its shared instance has failed. */
-extern const ShareHandlers session_share_handlers;

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "feed/feed.h"
+#include "feed/share-move.h"
 #include "interfaces/defence.h"
 #include "policy/grant-sink.h"
 #include "scope/scope.h"
@@ -34,6 +35,11 @@
 int session_check_idle(const Session *session, Reason *reason) {
         if (session->end != END_NOT)
                 return reason_set(reason, KT_E_WRONG_STATE, "the session is ending");
+        if (share_is_moving(session->share))
+                return reason_set(reason,
+                                KT_E_BUSY,
+                                "the session is getting an instance of its own: try again when it "
+                                "is done");
         if (session->plan_in_flight || session->late || session->after_share)
                 return reason_set(reason,
                                 KT_E_BUSY,
@@ -42,13 +48,17 @@ int session_check_idle(const Session *session, Reason *reason) {
         return 0;
 }
 
-int session_check_control(const Session *session, const Request *request, Reason *reason) {
+static int session_check_lock(const Session *session, const Request *request, Reason *reason) {
         if (session->spec->locked && session->state > SESSION_CONFIGURED &&
                         request->subject.uid != 0 && !request->is_administrator)
                 return reason_set(reason,
                                 KT_E_LOCKED,
                                 "the session was made with 'locked' and has been started: it can be read, marked and destroyed; an administrator can do more");
-        return session_check_idle(session, reason);
+        return 0;
+}
+
+int session_check_control(const Session *session, const Request *request, Reason *reason) {
+        return session_check_lock(session, request, reason) ?: session_check_idle(session, reason);
 }
 
 /* Finishes a start, a stop or a change. The session returns to its earlier state if the caller made
@@ -252,8 +262,7 @@ static int session_start_meter(Session *session) {
         return r;
 }
 
-/* The events are on. */
-static void session_watch(Session *session) {
+void session_watch(Session *session) {
         int r = session_watch_interference(session);
 
         r = r ?: session_start_meter(session);
@@ -362,7 +371,7 @@ static void session_then_armed(Session *session, int result, const Reason *reaso
 }
 
 /* Begins a start or a stop now, or at the next second. */
-static void session_then_late(Session *session) {
+void session_continue_late(Session *session) {
         void (*begin)(Session *) = session->late;
 
         session->late = NULL;
@@ -372,8 +381,8 @@ static void session_then_late(Session *session) {
 
 static void session_begin_at_second(Session *session, void (*begin)(Session *session)) {
         session->late = begin;
-        if (!session_defer_to_second(session, false, session_then_late))
-                session_then_late(session);
+        if (!session_defer_to_second(session, false, session_continue_late))
+                session_continue_late(session);
 }
 
 static void session_begin_start(Session *session) {
@@ -483,8 +492,16 @@ static void session_begin_stop(Session *session) {
         session_submit(session, session_then_stopped);
 }
 
+/* While the session moves, it can be stopped: the stop waits. */
+static int session_check_stop(const Session *session, const Request *request, Reason *reason) {
+        int r = session_check_lock(session, request, reason);
+        bool waits = share_is_moving(session->share) && session->end == END_NOT && !session->late;
+
+        return r ?: waits ? 0 : session_check_idle(session, reason);
+}
+
 int session_stop(Session *session, Request *request, Reason *reason) {
-        int r = session_check_control(session, request, reason);
+        int r = session_check_stop(session, request, reason);
         if (r != 0)
                 return r;
         if (session->state != SESSION_RUNNING)
@@ -494,6 +511,9 @@ int session_stop(Session *session, Request *request, Reason *reason) {
                                 session_state_to_string(session->state));
         (void)session_record_other(session, request, "stopped");
         session->request = request;
-        session_begin_at_second(session, session_begin_stop);
+        if (share_is_moving(session->share))
+                session->late = session_begin_stop;
+        else
+                session_begin_at_second(session, session_begin_stop);
         return 0;
 }

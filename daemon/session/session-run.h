@@ -13,7 +13,12 @@ int session_open_marker(Session *session, int *ret_fd, Reason *reason);
 /* Watches a session that the previous daemon has left in that state, as any other session. */
 void session_resume(Session *session, SessionState state);
 int session_adopt_marker(Session *session, int fd);
-/* Fails with KT_E_BUSY while a plan is in flight, and with KT_E_WRONG_STATE while the session ends.
+/* Watches what the kernel records from now on: the events are on. */
+void session_watch(Session *session);
+/* Continues a start or a stop that has waited. */
+void session_continue_late(Session *session);
+/* Fails with KT_E_BUSY while a plan is in flight or the session moves, and with KT_E_WRONG_STATE
+ * while the session ends.
  */
 int session_check_idle(const Session *session, Reason *reason);
 /* The same check for calls that change a session. Fails with KT_E_LOCKED if this caller may no

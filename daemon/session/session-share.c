@@ -17,14 +17,14 @@
 
 #include "base/describe.h"
 #include "feed/share-adopt.h"
+#include "feed/share-move.h"
 #include "interfaces/ascii.h"
 #include "interfaces/control.h"
 #include "policy/grant-share.h"
 #include "session/quota.h"
 #include "session/registry.h"
-#include "session/session-end.h"
 
-static ShareOptions session_get_share_options(Registry *registry) {
+ShareOptions session_get_share_options(Registry *registry) {
         return (ShareOptions){
                 .launcher = &registry->options.launcher,
                 .worker = registry->worker,
@@ -53,7 +53,7 @@ static const char *session_find_exclusive(const Session *session) {
         return exclusive;
 }
 
-int session_choose_share(Session *session) {
+int session_choose_share(Session *session, const ShareHandlers *handlers) {
         Registry *registry = session->registry;
         Trace *trace = &session->trace;
 
@@ -64,7 +64,7 @@ int session_choose_share(Session *session) {
         uint64_t most_kb = registry_get_share_room(session);
         Share *share = share_find(&registry->shares, trace, most_kb);
         int r = share ? 0 : share_new(&options, trace, &share);
-        return r ?: share_take(share, trace, &session_share_handlers, session, &session->share);
+        return r ?: share_take(share, trace, handlers, session, &session->share);
 }
 
 int session_keep_share(const Session *session, json_object *object) {
@@ -81,7 +81,8 @@ int session_keep_share(const Session *session, json_object *object) {
         r = r ?: describe_put(values, "instance", json_object_new_string(kept.id));
         r = r ?: describe_put(values, "buffer-kb", json_object_new_uint64(kept.buffer_kb));
         r = r ?: describe_put(values, "viewer", json_object_new_uint64(kept.viewer));
-        return r ?: describe_put(values, "class", json_object_new_uint64(kept.class));
+        r = r ?: describe_put(values, "class", json_object_new_uint64(kept.class));
+        return r ?: describe_put(values, "moved", json_object_new_boolean(kept.is_moved));
 }
 
 static bool session_read_number(json_object *values, const char *key, uint64_t *ret) {
@@ -105,10 +106,11 @@ static int session_read_kept(json_object *values, ShareKept *ret) {
         memcpy(ret->id, id, sizeof(ret->id));
         ret->viewer = (uint32_t)viewer;
         ret->class = (uint32_t) class;
+        ret->is_moved = json_object_get_boolean(json_object_object_get(values, "moved"));
         return 0;
 }
 
-int session_adopt_share(Session *session, json_object *object) {
+int session_adopt_share(Session *session, json_object *object, const ShareHandlers *handlers) {
         json_object *values = json_object_object_get(object, "shared");
         const ShareOptions options = session_get_share_options(session->registry);
         ShareKept kept = {};
@@ -121,7 +123,7 @@ int session_adopt_share(Session *session, json_object *object) {
                                ?: share_adopt(&options,
                                                   &kept,
                                                   &session->trace,
-                                                  &session_share_handlers,
+                                                  handlers,
                                                   session,
                                                   &session->share);
 }
@@ -154,6 +156,11 @@ void session_leave_share(Session *session, void (*then)(Session *session, int re
         }
         session->after_share = then;
         share_leave(session->share, session_on_share);
+}
+
+void session_move_share(Session *session, void (*then)(Session *session, int result)) {
+        session->after_share = then;
+        share_move(session->share, session_on_share);
 }
 
 /* How many others share the instance is not shown: it would reveal what they do. */

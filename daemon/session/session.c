@@ -72,6 +72,7 @@ Session *session_free(Session *session) {
                 registry_idle_changed(registry);
         }
         sd_event_source_disable_unref(session->timer);
+        sd_event_source_disable_unref(session->move_retry);
         probe_events_release(&session->trace.probes, &session->trace.n_probes);
         session->share = share_viewer_free(session->share);
         trace_clear(&session->trace);

@@ -497,7 +497,7 @@ int trace_enable(Trace *trace, size_t i, bool on, Reason *reason) {
         return r == -ENOENT && on ? trace_refuse_event(event, "removed", reason) : r;
 }
 
-static int trace_step_events(void *context, Reason *reason) {
+int trace_step_events(void *context, Reason *reason) {
         Trace *trace = context;
         const Grant *grant = trace->grant;
 

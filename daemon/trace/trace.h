@@ -190,5 +190,7 @@ int trace_step_statistics(void *context, Reason *reason);
 int trace_step_probes(void *context, Reason *reason);
 int trace_step_marker(void *context, Reason *reason);
 int trace_step_metadata(void *context, Reason *reason);
+/* Step of start: enables the events. */
+int trace_step_events(void *context, Reason *reason);
 /* Step of stop: disables the events. */
 int trace_step_disable(void *context, Reason *reason);

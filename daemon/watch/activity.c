@@ -146,27 +146,54 @@ static bool has_swap_trigger(const Spec *spec) {
         return false;
 }
 
+static int activity_open(Activity *activity) {
+        const Trace *trace = activity->trace;
+
+        if (trace->pipe_fd < 0 || has_swap_trigger(trace->spec))
+                return 0;
+        int r = sd_event_add_io(activity->event,
+                        &activity->source,
+                        trace->pipe_fd,
+                        EPOLLIN | EPOLLET,
+                        activity_on_record,
+                        activity);
+        if (r < 0)
+                return r;
+        (void)sd_event_source_set_description(activity->source, "activity");
+        activity_set_source(activity, false);
+        return 0;
+}
+
 int activity_new(sd_event *event, const Trace *trace, Activity **ret) {
-        _cleanup_(activity_free_cleanup) Activity *activity = calloc(1, sizeof(*activity));
+        Activity *activity = calloc(1, sizeof(*activity));
 
         if (!activity)
                 return -ENOMEM;
         activity->event = event;
         activity->trace = trace;
-        if (trace->pipe_fd >= 0 && !has_swap_trigger(trace->spec)) {
-                int r = sd_event_add_io(event,
-                                &activity->source,
-                                trace->pipe_fd,
-                                EPOLLIN | EPOLLET,
-                                activity_on_record,
-                                activity);
-                if (r < 0)
-                        return r;
-                (void)sd_event_source_set_description(activity->source, "activity");
-                activity_set_source(activity, false);
+        int r = activity_open(activity);
+        if (r < 0)
+                activity_free(activity);
+        else
+                *ret = activity;
+        return r;
+}
+
+int activity_follow_move(Activity *activity) {
+        ActivityWaiter *woken[WAITERS_MAX];
+        size_t n = 0;
+
+        if (!activity)
+                return 0;
+        for (; activity->n_waiters > 0; n++) {
+                woken[n] = activity->waiters[activity->n_waiters - 1];
+                activity_remove(activity, activity->n_waiters - 1);
         }
-        *ret = TAKE_PTR(activity);
-        return 0;
+        activity_close(activity);
+        int r = activity_open(activity);
+        for (size_t i = 0; i < n; i++)
+                woken[i]->handler(woken[i]->userdata);
+        return r;
 }
 
 void activity_close(Activity *activity) {

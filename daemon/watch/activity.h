@@ -31,5 +31,7 @@ void activity_close(Activity *activity);
 bool activity_rest(Activity *activity, ActivityWaiter *waiter);
 sd_event *activity_get_event(const Activity *activity);
 void activity_forget(Activity *activity, ActivityWaiter *waiter);
+/* The trace has got other files. All handlers are called. */
+int activity_follow_move(Activity *activity);
 /* The kernel has swapped the ring with another one. */
 void activity_follow_swap(Activity *activity);

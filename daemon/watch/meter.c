@@ -165,7 +165,9 @@ void meter_start(Meter *meter) {
         arm(meter);
 }
 
+/* The trace may have other files at the next start, so what was lost until now counts now. */
 void meter_stop(Meter *meter) {
+        (void)meter_look(meter);
         (void)sd_event_source_set_enabled(meter->timer, SD_EVENT_OFF);
         activity_forget(meter->activity, &meter->waiter);
 }

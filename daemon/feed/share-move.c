@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Gives a session that fills the ring of others an instance of its own, so that it costs only
+ * itself. session/session-move.c decides when, and submits the plans.
+ *
+ * The viewer keeps its pipes, its memory and its pool: its stream worker notices nothing. The two
+ * readers follow each other as they do when one of them was killed (share-reader.c). Only the
+ * instance is another one, so the earlier reader writes down for each CPU where the next one begins
+ * (MOVE in control.h). A pool cannot be divided, so only a viewer that is alone in its class can
+ * move: others of its class would record the same, and none of them could be the one that fills the
+ * ring. */
+
+#include "feed/share-move.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "feed/share-reader.h"
+#include "trace/metadata.h"
+#include "trace/trace-move.h"
+
+struct ShareMove {
+        TraceMove *trace;
+        Share *other; /* that the viewer is not in; it holds one of its places */
+        clockid_t clock;
+};
+
+bool share_is_moving(const ShareViewer *viewer) {
+        return viewer && viewer->move;
+}
+
+bool share_may_move(const ShareViewer *viewer) {
+        clockid_t clock;
+
+        return share_has_joined(viewer) && !viewer->has_ended && !viewer->is_pending &&
+               !viewer->move && viewer->wanted == 0 && viewer->class->n_viewers == 1 &&
+               metadata_get_clock(viewer->share->shared->clock, &clock);
+}
+
+static void share_release(Share *share) {
+        if (--share->n_viewers == 0 && !share->is_adopting)
+                share_free(share);
+}
+
+int share_begin_move(ShareViewer *viewer, const ShareOptions *options) {
+        const Shared *from = viewer->share->shared;
+        Shared *shared = NULL;
+        Share *next = NULL;
+
+        ShareMove *move = calloc(1, sizeof(*move));
+        if (!move)
+                return -ENOMEM;
+        int r = metadata_get_clock(from->clock, &move->clock) ? 0 : -EINVAL;
+        r = r ?: shared_new(options->tracefs, NULL, from->clock, from->buffer_kb, &shared);
+        r = r ?: share_make(options, viewer->trace->owner->uid, shared, &next);
+        if (r < 0) {
+                free(move);
+                return r;
+        }
+        next->is_alone = true;
+        next->n_viewers++;
+        move->other = next;
+        viewer->move = move;
+        r = trace_move_new(viewer->trace, shared, 0, &move->trace);
+        if (r < 0)
+                share_end_move(viewer);
+        return r;
+}
+
+void share_plan_move(ShareViewer *viewer, Plan *plan) {
+        trace_plan_move(viewer->move->trace, plan);
+}
+
+/* Marks are written to the next instance from now on. So their time decides which reader passes
+ * them. */
+void share_move(ShareViewer *viewer, ShareThen then) {
+        ShareMove *move = viewer->move;
+        struct timespec now = {};
+
+        if (viewer->share->has_failed) {
+                then(-ECANCELED, viewer->userdata);
+                return;
+        }
+        trace_move_swap(move->trace, viewer->trace);
+        (void)clock_gettime(move->clock, &now); /* cannot fail: metadata.c knows the clock */
+        viewer->move_nsec = control_nsec(&now);
+        share_request(viewer, CONTROL_MOVE, then);
+}
+
+void share_plan_unmove(ShareViewer *viewer, Plan *plan) {
+        trace_plan_unmove(viewer->move->trace, plan);
+}
+
+int share_unmove_now(ShareViewer *viewer) {
+        return share_is_moving(viewer) ? trace_unmove_now(viewer->move->trace) : 0;
+}
+
+void share_end_move(ShareViewer *viewer) {
+        ShareMove *move = viewer->move;
+
+        if (!move)
+                return;
+        viewer->move = NULL;
+        trace_move_free(move->trace);
+        share_release(move->other);
+        free(move);
+}
+
+/* The pool goes with the class. */
+static void share_take_class(Share *to, ShareViewer *viewer) {
+        ShareClass *class = &to->classes[0], *earlier = viewer->class;
+        char name[64];
+
+        share_make_pool_name(viewer->share, earlier, name);
+        fd_store_forget(to->fd_store, name);
+        *class = (ShareClass){ .n_viewers = 1, .pool = TAKE_FD(earlier->pool) };
+        *earlier = (ShareClass){ .pool = -1 };
+        share_make_pool_name(to, class, name);
+        fd_store_put(to->fd_store, name, class->pool);
+        viewer->class = class;
+}
+
+void share_take_over(ShareViewer *viewer) {
+        Share *from = viewer->share, *to = viewer->move->other;
+        Reason reason = {};
+
+        share_take_class(to, viewer);
+        from->viewers[viewer->number] = NULL;
+        if (--from->n_active == 0 && !from->is_adopting) {
+                feed_link_set_timer(&from->link, 0);
+                share_forget_reader(from);
+        }
+        viewer->share = to;
+        viewer->number = 0;
+        viewer->is_moved = true;
+        viewer->is_told = false;
+        to->viewers[0] = viewer;
+        to->n_active++;
+        viewer->move->other = from;
+        if (share_start(to, viewer->trace, &reason) != 0)
+                share_fail(to, "the reader of its instance cannot be started");
+}
+
+void share_take_back(ShareViewer *viewer) {
+        trace_move_swap(viewer->move->trace, viewer->trace);
+}

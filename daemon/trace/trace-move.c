@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Moves a trace from one shared instance to another one, so that a session that fills the ring of
+ * others gets one of its own. session/session-move.c calls it.
+ *
+ * For some time both instances record the same. The kernel calls the probes of an event in the
+ * order of their registration, so that each event comes first to the earlier instance. The readers
+ * of the two rely on that order: see MOVE in control.h and consumer/mux/viewer.c.
+ *
+ * The steps run on a copy of the trace with files of its own. The event loop may read the trace
+ * meanwhile. The copy shares everything else with the trace, and must not free it. */
+
+#include "trace/trace-move.h"
+
+#include <errno.h>
+
+#include "base/fd.h"
+#include "trace/trace-fence.h"
+
+struct TraceMove {
+        Trace other; /* in the instance that the trace is not in */
+};
+
+static void trace_swap_places(Trace *one, Trace *two) {
+        const Trace first = *one;
+
+        one->shared = two->shared;
+        one->viewer = two->viewer;
+        one->instance = two->instance;
+        one->stats_fds = two->stats_fds;
+        one->pipe_fd = two->pipe_fd;
+        one->marker_fd = two->marker_fd;
+        one->watch = two->watch;
+        one->is_inside = two->is_inside;
+        one->n_changes = two->n_changes;
+        one->is_wanted = two->is_wanted;
+        two->shared = first.shared;
+        two->viewer = first.viewer;
+        two->instance = first.instance;
+        two->stats_fds = first.stats_fds;
+        two->pipe_fd = first.pipe_fd;
+        two->marker_fd = first.marker_fd;
+        two->watch = first.watch;
+        two->is_inside = first.is_inside;
+        two->n_changes = first.n_changes;
+        two->is_wanted = first.is_wanted;
+}
+
+int trace_move_new(const Trace *trace, Shared *to, uint32_t viewer, TraceMove **ret) {
+        TraceMove *move = calloc(1, sizeof(*move));
+
+        if (!move)
+                return -ENOMEM;
+        move->other = *trace;
+        Trace nowhere = { .shared = to, .viewer = viewer, .pipe_fd = -1, .marker_fd = -1 };
+        trace_swap_places(&move->other, &nowhere);
+        move->other.next = 0;
+        *ret = move;
+        return 0;
+}
+
+TraceMove *trace_move_free(TraceMove *move) {
+        if (!move)
+                return NULL;
+        free(move->other.is_wanted);
+        free(move);
+        return NULL;
+}
+
+static int move_step_enter(void *context, Reason *reason) {
+        return trace_enter_shared(context, reason);
+}
+
+static void undo_enter(void *context) {
+        int r = trace_remove_now(context);
+
+        trace_report_undo(context, r, "the move to another instance");
+}
+
+void trace_plan_move(TraceMove *move, Plan *plan) {
+        static const PlanStep steps[] = {
+                { "move-enter", move_step_enter, undo_enter },
+                { "move-statistics", trace_step_statistics, NULL },
+                { "move-marker", trace_step_marker, NULL },
+                { "move-watch", trace_step_watch, NULL },
+                { "move-events", trace_step_events, NULL },
+        };
+
+        trace_plan(&move->other, plan, steps, ELEMENTSOF(steps), true);
+}
+
+void trace_move_swap(TraceMove *move, Trace *trace) {
+        trace_swap_places(&move->other, trace);
+}
+
+void trace_plan_unmove(TraceMove *move, Plan *plan) {
+        trace_plan_remove(&move->other, plan);
+}
+
+int trace_unmove_now(TraceMove *move) {
+        return trace_remove_now(&move->other);
+}

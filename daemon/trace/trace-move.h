@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "trace/trace.h"
+
+/* The move of a trace from one shared instance to another one, while it records. */
+typedef struct TraceMove TraceMove;
+
+/* The trace runs, and no plan of it is in flight until trace_move_swap(). */
+int trace_move_new(const Trace *trace, Shared *to, uint32_t viewer, TraceMove **ret);
+/* The kernel must have nothing more of the move. Returns NULL. */
+TraceMove *trace_move_free(TraceMove *move);
+DEFINE_CLEANUP(TraceMove, trace_move_free);
+/* Records the same in the next instance too. Undo leaves that instance. */
+void trace_plan_move(TraceMove *move, Plan *plan);
+/* In the event loop: from now on the trace is in the other one of the two instances. A second call
+ * takes the first one back. */
+void trace_move_swap(TraceMove *move, Trace *trace);
+/* Takes back what the trace has in the instance that it is not in. Fails with -EBUSY while a
+ * process holds an instance without other traces. */
+void trace_plan_unmove(TraceMove *move, Plan *plan);
+/* The same, without a worker: the daemon ends. */
+int trace_unmove_now(TraceMove *move);
