@@ -266,6 +266,14 @@ int instance_set_filter(const Instance *instance,
         return fake_finish(r, "filter %s %s:%s %s", instance->name, system, event, filter);
 }
 
+int instance_add_filter(const Instance *instance,
+                const char *system,
+                const char *event,
+                const char *filter,
+                Reason *reason) {
+        return instance_set_filter(instance, system, event, filter, reason);
+}
+
 int instance_enable_event(const Instance *instance,
                 const char *system,
                 const char *event,
