@@ -82,10 +82,6 @@ static bool mux_is_like(const MuxViewer *viewer, const MuxViewer *other) {
                viewer->off == other->off;
 }
 
-static const EventBits *mux_get_off(const MuxViewer *viewer) {
-        return viewer->off ? &viewer->off->bits : NULL;
-}
-
 static void mux_put(const Mux *mux, unsigned number, const Piece *piece) {
         unsigned cpu = mux->batch.cpu;
 
@@ -96,9 +92,10 @@ static void mux_put(const Mux *mux, unsigned number, const Piece *piece) {
  * gets everything in order. */
 static void mux_pass_marked(const Mux *mux, unsigned number) {
         const MuxViewer *viewer = mux->viewers[number];
+        const ExtractPortion portion = mux_viewer_get_portion(viewer, number);
         Piece piece;
 
-        class_fill(viewer->class, &mux->batch, mux_get_off(viewer), number, &piece);
+        class_fill(viewer->class, &mux->batch, &portion, &piece);
         mux_put(mux, number, &piece);
         class_settle(viewer->class, &piece);
 }
@@ -106,9 +103,10 @@ static void mux_pass_marked(const Mux *mux, unsigned number) {
 /* Passes the batch to this viewer and to those that get the same. */
 static void mux_pass_to(const Mux *mux, unsigned first) {
         const MuxViewer *one = mux->viewers[first];
+        const ExtractPortion portion = mux_viewer_get_portion(one, EXTRACT_NO_VIEWER);
         Piece piece;
 
-        class_fill(one->class, &mux->batch, mux_get_off(one), EXTRACT_NO_VIEWER, &piece);
+        class_fill(one->class, &mux->batch, &portion, &piece);
         for (unsigned i = first; i < SHARE_VIEWERS_MAX; i++) {
                 if (!mux_is_like(mux->viewers[i], one))
                         continue;

@@ -114,6 +114,7 @@ static size_t make_pages(uint8_t *bytes, bool is_mixed) {
 
 /* classes: NULL for the copy alone. */
 static double run_round(Class **classes, const uint8_t *bytes, Batch *batch) {
+        const ExtractPortion portion = { .viewer = EXTRACT_NO_VIEWER };
         double begin = now_nsec();
 
         for (size_t at = 0; at < N_BYTES; at += BATCH_SIZE) {
@@ -124,7 +125,7 @@ static double run_round(Class **classes, const uint8_t *bytes, Batch *batch) {
                 for (unsigned i = 0; classes && i < CLASSES; i++) {
                         Piece piece;
 
-                        class_fill(classes[i], batch, NULL, EXTRACT_NO_VIEWER, &piece);
+                        class_fill(classes[i], batch, &portion, &piece);
                         class_settle(classes[i], &piece);
                 }
         }

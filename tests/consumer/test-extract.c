@@ -106,6 +106,12 @@ static void fill_page(uint8_t *page, uint64_t *nsec, unsigned n_ids) {
         page_end(&builder, 0);
 }
 
+static void fill_batch(Batch *batch, const uint8_t *pages, size_t n_pages) {
+        g_assert_cmpint(batch_init(batch, PAGE_SIZE_TEST), ==, 0);
+        memcpy(batch->bytes, pages, n_pages * PAGE_SIZE_TEST);
+        batch_index(batch, 0, n_pages * PAGE_SIZE_TEST);
+}
+
 /* masks: NULL for a class without cuts. */
 static size_t extract_pages(const ExtractChoice *choice,
                 const Masks *masks,
@@ -116,13 +122,11 @@ static size_t extract_pages(const ExtractChoice *choice,
                 Extract *extract) {
         Batch batch;
 
-        g_assert_cmpint(batch_init(&batch, PAGE_SIZE_TEST), ==, 0);
-        memcpy(batch.bytes, pages, n_pages * PAGE_SIZE_TEST);
-        batch_index(&batch, 0, n_pages * PAGE_SIZE_TEST);
+        fill_batch(&batch, pages, n_pages);
         *extract = (Extract){
                 .choice = choice,
                 .masks = masks,
-                .viewer = viewer,
+                .portion.viewer = viewer,
                 .out = out,
                 .out_size = n_pages * PAGE_SIZE_TEST,
         };
@@ -302,6 +306,119 @@ static void test_marks(void) {
         masks_free(masks);
 }
 
+/* The part of the batch, as a list of its own. */
+static GArray *cut_list(const GArray *all, guint begin, guint end) {
+        GArray *part = seen_new();
+
+        for (guint i = begin; i < end; i++) {
+                const Seen *seen = &g_array_index(all, Seen, i);
+                Seen copy = { seen->nsec, g_bytes_ref(seen->record) };
+
+                g_array_append_val(part, copy);
+        }
+        return part;
+}
+
+/* Two viewers get the batch up to a record and from it on, wherever that is: in a group, in a
+ * sub-buffer, at an end. */
+static void test_parts(void) {
+        g_autofree ExtractChoice *choice = g_new0(ExtractChoice, 1);
+
+        choice->marker_id = MARKER_ID;
+        event_bits_add(&choice->keep, 300);
+        event_bits_add(&choice->keep, 302);
+        filter_id(choice, 302);
+        for (unsigned round = 0; round < 300; round++) {
+                uint8_t pages[2 * PAGE_SIZE_TEST], out[2 * PAGE_SIZE_TEST];
+                uint64_t nsec = 1000000 + pick(1000);
+                Batch batch;
+
+                for (unsigned i = 0; i < 2; i++)
+                        fill_page(pages + i * PAGE_SIZE_TEST, &nsec, 1 + round % 4);
+                fill_batch(&batch, pages, 2);
+                g_autoptr(GArray) all = read_pages(pages, sizeof(pages));
+                g_assert_cmpuint(all->len, ==, batch.n_records);
+                guint n = (guint)batch.n_records, cut = round == 0 ? 0 : round == 1 ? n : pick(n);
+                for (unsigned i = 0; i < 2; i++) {
+                        guint begin = i == 0 ? 0 : cut, end = i == 0 ? cut : n;
+                        const BatchPart part = { batch.records + begin, batch.records + end };
+                        Extract extract = { .choice = choice,
+                                .portion = { .viewer = EXTRACT_NO_VIEWER, .part = part },
+                                .out = out,
+                                .out_size = sizeof(out) };
+
+                        g_autoptr(GArray) expected = cut_list(all, begin, end);
+                        g_autoptr(GArray) got = read_pages(out, extract_batch(&extract, &batch));
+                        assert_chosen(expected, choice, got);
+                        g_assert_cmpuint(extract.n_wanted, ==, count_wanted(expected, choice));
+                        g_assert_cmpuint(extract.n_records, ==, got->len);
+                }
+                batch_clear(&batch);
+        }
+        extract_clear_choice(choice);
+}
+
+/* A sub-buffer that cannot be read to its end is counted by the instance that shows it. */
+static void test_part_unparsed(void) {
+        ExtractChoice choice = { .marker_id = MARKER_ID };
+        uint8_t page[PAGE_SIZE_TEST], out[PAGE_SIZE_TEST];
+        PageBuilder builder;
+        Batch batch;
+
+        page_begin(&builder, page);
+        page_add_record(&builder, 300, 1, 16);
+        page_add_word(&builder, 20, 7); /* longer than what follows */
+        page_end(&builder, 0);
+        fill_batch(&batch, page, 1);
+        g_assert_cmpuint(batch.n_records, ==, 1);
+        for (unsigned i = 0; i < 2; i++) {
+                Extract extract = { .choice = &choice,
+                        .portion = { .viewer = EXTRACT_NO_VIEWER,
+                                        .part = { batch.records, batch.records + i } },
+                        .out = out,
+                        .out_size = sizeof(out) };
+
+                extract_batch(&extract, &batch);
+                g_assert_cmpuint(extract.n_unparsed, ==, i);
+        }
+        batch_clear(&batch);
+}
+
+/* A mark is only in one of two instances. So it is taken wherever the part begins or ends. */
+static void test_part_marks(void) {
+        ExtractChoice choice = { .marker_id = MARKER_ID };
+        uint8_t page[PAGE_SIZE_TEST], out[PAGE_SIZE_TEST];
+        PageBuilder builder;
+        Batch batch;
+
+        event_bits_add(&choice.keep, 300);
+        event_bits_add(&choice.keep, MARKER_ID);
+        page_begin(&builder, page);
+        page_set_time(&builder, 1000);
+        page_add_record(&builder, 300, 1, 16);
+        add_mark(&builder, "\00200000003early");
+        add_mark(&builder, "\00200000004of another");
+        add_mark(&builder, "a00000003 program's own");
+        page_add_record(&builder, 300, 2, 16);
+        page_add_record(&builder, 300, 3, 16);
+        add_mark(&builder, "\00200000003late");
+        page_end(&builder, 0);
+        fill_batch(&batch, page, 1);
+        Extract extract = { .choice = &choice,
+                .portion = { .viewer = 3, .part = { batch.records + 4, batch.records + 5 } },
+                .out = out,
+                .out_size = sizeof(out) };
+
+        g_autoptr(GArray) got = read_pages(out, extract_batch(&extract, &batch));
+        g_assert_cmpuint(got->len, ==, 3);
+        g_assert_cmpstr(get_text(got, 0), ==, "early");
+        g_assert_cmpuint(get_id(&g_array_index(got, Seen, 1)), ==, 300);
+        g_assert_cmpstr(get_text(got, 2), ==, "late");
+        g_assert_cmpuint(extract.n_wanted, ==, 1);
+        g_assert_cmpuint(extract.mark_viewers, ==, 1 << 4);
+        batch_clear(&batch);
+}
+
 /* Whatever the bytes are, nothing is written beyond the result, and the result can be walked. */
 static void test_hostile(void) {
         _cleanup_json_ json_object *events = page_events_new();
@@ -367,6 +484,9 @@ int main(int argc, char **argv) {
         g_test_add_func("/extract/padding", test_padding);
         g_test_add_func("/extract/whole", test_whole);
         g_test_add_func("/extract/marks", test_marks);
+        g_test_add_func("/extract/parts", test_parts);
+        g_test_add_func("/extract/part-unparsed", test_part_unparsed);
+        g_test_add_func("/extract/part-marks", test_part_marks);
         g_test_add_func("/extract/hostile", test_hostile);
         return g_test_run();
 }

@@ -86,7 +86,10 @@ static void put_page(Rig *rig, uint32_t number) {
         Piece piece;
 
         rig_fill_batch(rig, number);
-        class_fill(rig->class, &rig->batch, NULL, EXTRACT_NO_VIEWER, &piece);
+        class_fill(rig->class,
+                        &rig->batch,
+                        &(ExtractPortion){ .viewer = EXTRACT_NO_VIEWER },
+                        &piece);
         mux_viewer_put(rig->viewer, 1, number + 1, &piece);
         class_settle(rig->class, &piece);
 }
@@ -210,13 +213,14 @@ static void test_off(void) {
         const uint32_t ids[] = { EVENT_ID, EVENT_IDS - 1 }, wrong = EVENT_IDS;
         _cleanup_close_ int fd = fd_memfd_sealed("off", ids, sizeof(ids));
         _cleanup_close_ int wrong_fd = fd_memfd_sealed("off", &wrong, sizeof(wrong));
+        ExtractPortion portion = { .viewer = EXTRACT_NO_VIEWER };
         EventSet *set = NULL, *same = NULL;
         Piece piece;
         Rig rig;
 
         rig_init(&rig);
         rig_fill_batch(&rig, 1);
-        class_fill(rig.class, &rig.batch, NULL, EXTRACT_NO_VIEWER, &piece);
+        class_fill(rig.class, &rig.batch, &portion, &piece);
         g_assert_cmpuint(piece.n_records, ==, 1);
         class_settle(rig.class, &piece);
         g_assert_cmpint(event_set_read(wrong_fd, &set), ==, -EBADMSG);
@@ -225,7 +229,8 @@ static void test_off(void) {
         g_assert_cmpint(event_set_read(fd, &same), ==, 0);
         g_assert_true(event_set_is_same(set, same));
         g_assert_false(event_set_is_same(set, NULL));
-        class_fill(rig.class, &rig.batch, &set->bits, EXTRACT_NO_VIEWER, &piece);
+        portion.off = &set->bits;
+        class_fill(rig.class, &rig.batch, &portion, &piece);
         g_assert_cmpuint(piece.n_records, ==, 0);
         class_settle(rig.class, &piece);
         event_set_drop(set);

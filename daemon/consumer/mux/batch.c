@@ -71,3 +71,12 @@ void batch_index(Batch *batch, unsigned cpu, size_t size) {
         for (size_t at = 0; at < size; at += batch->subbuf_size)
                 batch_add_page(batch, batch->bytes + at, MIN_OF(batch->subbuf_size, size - at));
 }
+
+const BatchRecord *batch_find_time(const Batch *batch, uint64_t nsec) {
+        BatchPart all = batch_get_all(batch);
+        const BatchRecord *record = all.begin;
+
+        while (record < all.end && record->nsec < nsec)
+                record++;
+        return record;
+}

@@ -13,10 +13,15 @@ typedef struct BatchRecord {
         uint64_t nsec;
         uint32_t whole;   /* bytes from its begin to its end */
         uint32_t n_alike; /* of the first of a group: records of one event, each of which begins
-                             where the one before it ends */
+                             where the one before it ends. 0: it is not the first */
         uint16_t id;
         uint8_t head; /* bytes before its body */
 } BatchRecord;
+
+/* The records from begin on that come before end. */
+typedef struct BatchPart {
+        const BatchRecord *begin, *end;
+} BatchPart;
 
 /* Sub-buffers of one CPU, as they were read. */
 typedef struct Batch {
@@ -37,6 +42,12 @@ int batch_init(Batch *batch, size_t subbuf_size);
 void batch_clear(Batch *batch);
 /* Finds the records of what was read into batch->bytes. */
 void batch_index(Batch *batch, unsigned cpu, size_t size);
+/* Returns the first record of that time or later, or the end of the records. */
+const BatchRecord *batch_find_time(const Batch *batch, uint64_t nsec);
+
+static inline BatchPart batch_get_all(const Batch *batch) {
+        return (BatchPart){ batch->records, batch->records + batch->n_records };
+}
 
 static inline const uint8_t *batch_record_get_body(const BatchRecord *record) {
         return record->word + record->head;

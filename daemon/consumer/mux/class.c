@@ -121,11 +121,7 @@ static size_t get_full_size(const Batch *batch) {
         return n * batch->subbuf_size;
 }
 
-void class_fill(Class *class,
-                const Batch *batch,
-                const EventBits *off,
-                uint32_t viewer,
-                Piece *ret) {
+void class_fill(Class *class, const Batch *batch, const ExtractPortion *portion, Piece *ret) {
         size_t full_size = get_full_size(batch);
         uint32_t block;
         bool is_lost = blocks_take(&class->blocks, count_blocks(full_size), &block) < 0;
@@ -133,8 +129,7 @@ void class_fill(Class *class,
         Extract extract = {
                 .choice = &class->choice,
                 .masks = defence_is_on("share-cuts") ? class->masks : NULL,
-                .off = off,
-                .viewer = viewer,
+                .portion = *portion,
                 .out = bytes,
                 .out_size = full_size,
         };

@@ -37,12 +37,8 @@ typedef struct ClassSetup {
 int class_new(const ClassSetup *setup, int blocks_fd, Class **ret);
 Class *class_free(Class *class);
 DEFINE_CLEANUP(Class, class_free);
-/* Copies and cleans the records of the class, with the marks of one viewer. off: events that are
- * left out, or NULL. The piece has no users: the caller must call class_settle(). */
-void class_fill(Class *class,
-                const Batch *batch,
-                const EventBits *off,
-                uint32_t viewer,
-                Piece *ret);
+/* Copies and cleans the records of the class. The piece has no users: the caller must call
+ * class_settle(). */
+void class_fill(Class *class, const Batch *batch, const ExtractPortion *portion, Piece *ret);
 /* Frees the piece if no viewer holds it. */
 void class_settle(Class *class, const Piece *piece);

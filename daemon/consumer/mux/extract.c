@@ -12,7 +12,10 @@
  * dropped record before it had at least 12.
  *
  * The daemon writes a mark of a session as ftrace:print, with the number of its viewer before the
- * text (share.h). Only that viewer gets the record, without the number. */
+ * text (share.h). Only that viewer gets the record, without the number.
+ *
+ * A viewer that moves between two instances gets a part of a batch from each of them. A mark is
+ * written to one of them only, so a viewer's marks are also taken from outside of the part. */
 
 #include "consumer/mux/extract.h"
 
@@ -189,7 +192,7 @@ static bool extract_is_unknown(const Extract *extract, uint16_t id) {
 static void take_mark(Extract *extract, const BatchRecord *record) {
         uint32_t viewer = find_viewer(record);
 
-        if (viewer != extract->viewer) {
+        if (viewer != extract->portion.viewer) {
                 if (viewer < SHARE_VIEWERS_MAX)
                         extract->mark_viewers |= UINT64_C(1) << viewer;
         } else if (extract_is_unknown(extract, record->id))
@@ -284,7 +287,8 @@ static void take_group(Extract *extract,
                 const BatchRecord *end) {
         uint32_t n = (uint32_t)(end - first);
         uint16_t id = first->id;
-        bool is_off = extract->off && event_bits_has(extract->off, id),
+        const EventBits *off = extract->portion.off;
+        bool is_off = off && event_bits_has(off, id),
              is_wanted = event_bits_has(&extract->choice->keep, id) && !is_off;
 
         extract->n_wanted += is_wanted ? n : 0;
@@ -317,12 +321,14 @@ static void take_marks(Extract *extract,
         }
 }
 
-static void take_records(Extract *extract, const Batch *batch) {
-        const BatchRecord *end = batch->records + batch->n_records, *next;
+/* The part may begin and end in the middle of a group. */
+static void take_part(Extract *extract, BatchPart part) {
+        const BatchRecord *next;
         Run run = {};
 
-        for (const BatchRecord *first = batch->records; first < end; first = next) {
-                next = first + first->n_alike;
+        for (const BatchRecord *first = part.begin; first < part.end; first = next) {
+                next = first + MAX_OF(first->n_alike, 1U);
+                next = MIN_OF(next, part.end);
                 if (first->id == extract->choice->marker_id)
                         take_marks(extract, &run, first, next);
                 else
@@ -331,11 +337,27 @@ static void take_records(Extract *extract, const Batch *batch) {
         take_run(extract, run);
 }
 
+static void take_only_marks(Extract *extract, BatchPart part) {
+        for (const BatchRecord *record = part.begin; record < part.end; record++)
+                if (record->id == extract->choice->marker_id && is_mark(record))
+                        take_mark(extract, record);
+}
+
+/* A batch of which no record is taken is another instance's, whatever its end is. */
+static uint64_t count_unparsed(const Batch *batch, BatchPart part) {
+        return part.begin < part.end || batch->n_records == 0 ? batch->n_unparsed : 0;
+}
+
 size_t extract_batch(Extract *extract, const Batch *batch) {
+        BatchPart all = batch_get_all(batch),
+                  part = extract->portion.part.begin ? extract->portion.part : all;
+
         extract->batch = batch;
         extract->scratch = extract->masks ? batch->scratch : NULL;
-        extract->n_unparsed = batch->n_unparsed;
-        take_records(extract, batch);
+        extract->n_unparsed = count_unparsed(batch, part);
+        take_only_marks(extract, (BatchPart){ all.begin, part.begin });
+        take_part(extract, part);
+        take_only_marks(extract, (BatchPart){ part.end, all.end });
         if (extract->used == 0)
                 return extract->page;
         extract_close_page(extract);

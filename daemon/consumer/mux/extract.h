@@ -20,15 +20,21 @@ typedef struct ExtractChoice {
         size_t n_conditions;    /* room */
 } ExtractChoice;
 
-/* Copies the chosen records of a batch into new sub-buffers. The caller sets the first six
+/* What viewers of a class get of a batch. */
+typedef struct ExtractPortion {
+        const EventBits *off; /* these events are left out; NULL: none is */
+        uint32_t viewer;      /* the marks of this viewer are kept; EXTRACT_NO_VIEWER: none are */
+        BatchPart part;       /* from here come all but the marks; begin is NULL: the whole batch */
+} ExtractPortion;
+
+/* Copies the chosen records of a batch into new sub-buffers. The caller sets the first five
  * members. */
 typedef struct Extract {
         const ExtractChoice *choice;
-        const Masks *masks;   /* the records are cleaned by them; NULL: they pass unchanged */
-        const EventBits *off; /* these events are left out; NULL: none is */
-        uint32_t viewer;      /* the marks of this viewer are kept; EXTRACT_NO_VIEWER: none are */
-        uint8_t *out;         /* NULL: the records are only counted */
-        size_t out_size;      /* at least that of all sub-buffers, each with its full size */
+        const Masks *masks; /* the records are cleaned by them; NULL: they pass unchanged */
+        ExtractPortion portion;
+        uint8_t *out;    /* NULL: the records are only counted */
+        size_t out_size; /* at least that of all sub-buffers, each with its full size */
 
         const Batch *batch;
         uint8_t *scratch;   /* the sub-buffer that is being filled; NULL: it is filled in out */

@@ -43,6 +43,14 @@ static inline bool mux_viewer_is_joined(const MuxViewer *viewer) {
         return viewer && viewer->memory->is_joined;
 }
 
+/* marks: the viewer whose marks it gets, or EXTRACT_NO_VIEWER. */
+static inline ExtractPortion mux_viewer_get_portion(const MuxViewer *viewer, uint32_t marks) {
+        return (ExtractPortion){
+                .off = viewer->off ? &viewer->off->bits : NULL,
+                .viewer = marks,
+        };
+}
+
 /* Passes a piece on, or counts its records as lost. read: the kernel's number after the piece. */
 void mux_viewer_put(MuxViewer *viewer, unsigned cpu, uint64_t read, const Piece *piece);
 /* Counts what was recorded until this place and did not come here as lost. */
