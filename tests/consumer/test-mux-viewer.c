@@ -13,65 +13,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "page-builder.h"
+#include "viewer-fixture.h"
 
 #include "base/fd.h"
-#include "consumer/mux/viewer.h"
-#include "consumer/view.h"
-
-#define N_CPUS 2
-
-typedef struct Rig {
-        Class *class;
-        MuxViewer *viewer;
-        Batch batch;
-        View view;
-        int entries, finished, pool, memory; /* as the daemon keeps them */
-} Rig;
-
-/* A reader begins or takes over. */
-static int rig_open(Rig *rig) {
-        g_autofree char *metadata = page_metadata_new();
-        const ClassSetup setup = { .metadata = metadata, .conditions = "[]" };
-
-        g_assert_cmpint(class_new(&setup, dup(rig->pool), &rig->class), ==, 0);
-        const MuxViewerFiles files = { dup(rig->entries), dup(rig->finished), dup(rig->memory) };
-        return mux_viewer_new(rig->class, &files, N_CPUS, &rig->viewer);
-}
-
-/* The process that reads is gone. */
-static void rig_close(Rig *rig) {
-        rig->viewer = mux_viewer_free(rig->viewer);
-        rig->class = class_free(rig->class);
-}
-
-static void rig_init(Rig *rig) {
-        int entries[2], finished[2];
-
-        *rig = (Rig){ .view = VIEW_NONE };
-        rig->pool = memfd_create("pool", MFD_CLOEXEC);
-        rig->memory = memfd_create("memory", MFD_CLOEXEC);
-        g_assert_no_errno(ftruncate(rig->pool, (off_t)SHARE_POOL_BLOCKS * SHARE_BLOCK_SIZE));
-        g_assert_no_errno(ftruncate(rig->memory, sizeof(ShareMemory)));
-        g_assert_no_errno(pipe2(entries, O_NONBLOCK | O_CLOEXEC));
-        g_assert_no_errno(pipe2(finished, O_NONBLOCK | O_CLOEXEC));
-        rig->entries = entries[1];
-        rig->finished = finished[0];
-        g_assert_cmpint(batch_init(&rig->batch, PAGE_SIZE_TEST), ==, 0);
-        g_assert_cmpint(rig_open(rig), ==, 0);
-        int fds[SHARE_VIEW_FDS] = { entries[0], finished[1], rig->pool, rig->memory };
-        g_assert_cmpint(view_open(&rig->view, N_CPUS, fds), ==, 0);
-}
-
-static void rig_clear(Rig *rig) {
-        rig_close(rig);
-        view_close(&rig->view);
-        batch_clear(&rig->batch);
-        close(rig->entries);
-        close(rig->finished);
-        close(rig->pool);
-        close(rig->memory);
-}
 
 /* One sub-buffer with one record of 2000 bytes, whose last bytes are the number. */
 static void rig_fill_batch(Rig *rig, uint32_t number) {
@@ -350,9 +294,16 @@ static void test_held(void) {
         rig_clear(&rig);
 }
 
+/* What is wrong in a memory. */
+typedef struct Wrong {
+        uint64_t n_sent, n_finished;
+        SharePiece pieces[2];
+        ShareStep step;
+} Wrong;
+
 /* A reader that was taken over by a hostile record leaves a memory that cannot be. */
 static void test_hostile_memory(void) {
-        const ShareMemory wrong[] = {
+        static const Wrong wrong[] = {
                 { .n_sent = 1, .n_finished = 2 },
                 { .n_sent = SHARE_PIECES_MAX + 1 },
                 { .n_sent = UINT64_MAX },
@@ -372,13 +323,18 @@ static void test_hostile_memory(void) {
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+                g_autofree ShareMemory *memory = g_new0(ShareMemory, 1);
                 Rig rig;
 
+                memory->n_sent = wrong[i].n_sent;
+                memory->n_finished = wrong[i].n_finished;
+                memcpy(memory->pieces, wrong[i].pieces, sizeof(wrong[i].pieces));
+                memory->step = wrong[i].step;
                 rig_init(&rig);
                 rig_close(&rig);
-                g_assert_cmpint(pwrite(rig.memory, &wrong[i], sizeof(wrong[i]), 0),
+                g_assert_cmpint(pwrite(rig.memory, memory, sizeof(*memory), 0),
                                 ==,
-                                sizeof(wrong[i]));
+                                sizeof(*memory));
                 g_assert_cmpint(rig_open(&rig), ==, -EBADMSG);
                 rig_clear(&rig);
         }
