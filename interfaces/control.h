@@ -176,7 +176,8 @@
  *                                           was recorded before is read. The viewer ends here
  *                                   <-      MOVED        its memory has the places where the
  *                                           reader of the other instance begins (share.h), which
- *                                           gets the viewer with VIEWER {is_moved}
+ *                                           gets the viewer with VIEWER {is_moved} before RINGS
+ *                                   <-      or LEFT: it is not alone in its class, and stays
  *   ADOPT {viewers}                  ->     another daemon has this end of the socket from now on:
  *                                           all other viewers have ended
  *                                   <-      ADOPTED {viewers, is_reading}  those that it knows

@@ -52,7 +52,8 @@ typedef struct ShareCounters {
         uint64_t unknown;  /* records of events without cuts, which were left out */
         /* The kernel's numbers for this ring: up to here everything was passed on or counted. */
         uint64_t ring_read, ring_lost;
-        /* Earlier records of this CPU came from the instance before a MOVE. 0: there was none. */
+        /* Earlier records of this CPU come from the instance before a MOVE. 0: there was none. If
+         * it is not before the move_nsec below, it is the cut of that MOVE. */
         uint64_t from_nsec;
 } ShareCounters;
 
@@ -76,6 +77,8 @@ typedef struct ShareMemory {
         uint32_t is_broken; /* its worker has sent nonsense: it gets nothing more */
         uint32_t has_moved; /* to another instance, whose reader has not begun: it gets nothing */
         uint32_t reserved;  /* 0 */
+        uint64_t move_nsec; /* of the MOVE, until the reader of the other instance begins. 0: none
+                             */
         uint64_t n_sent, n_finished; /* entries */
         ShareStep step;
         SharePiece pieces[SHARE_PIECES_MAX]; /* a ring: that of entry i at (i - 1) % its size */

@@ -15,6 +15,9 @@
  * viewers notice neither. Events that the kernel lost are counted for all viewers of that time,
  * because the kernel does not report which events they were.
  *
+ * A viewer that moves to another instance ends here. It gets its last records here, and the other
+ * ones there (move.c).
+ *
  * If this process is killed, the daemon starts another one, which gets the viewers before the rings
  * and continues (viewer.c). */
 
@@ -28,7 +31,7 @@
 #include <time.h>
 
 #include "base/fd.h"
-#include "consumer/mux/viewer.h"
+#include "consumer/mux/move.h"
 #include "consumer/order.h"
 #include "consumer/records/ring.h"
 #include "consumer/records/rings.h"
@@ -79,7 +82,8 @@ static void mux_set_active(Mux *mux, bool active) {
 /* Returns whether the viewer gets the same pieces as another one. */
 static bool mux_is_like(const MuxViewer *viewer, const MuxViewer *other) {
         return mux_viewer_is_joined(viewer) && viewer->class == other->class &&
-               viewer->off == other->off;
+               viewer->off == other->off && viewer->part.begin == other->part.begin &&
+               viewer->part.end == other->part.end;
 }
 
 static void mux_put(const Mux *mux, unsigned number, const Piece *piece) {
@@ -128,6 +132,9 @@ static bool mux_has_like(const Mux *mux, unsigned number) {
 
 static void mux_pass(Mux *mux, unsigned cpu, size_t size) {
         batch_index(&mux->batch, cpu, size);
+        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
+                if (mux_viewer_is_joined(mux->viewers[i]))
+                        move_choose_part(mux->viewers[i], &mux->batch);
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
                 if (mux_viewer_is_joined(mux->viewers[i]) && !mux_has_like(mux, i))
                         mux_pass_to(mux, i);
@@ -334,8 +341,11 @@ static int mux_on_viewer(Mux *mux, const ControlMessage *message, int *fds, size
         const MuxViewerFiles files = { TAKE_FD(fds[0]), TAKE_FD(fds[1]), TAKE_FD(fds[2]) };
         int r = mux_viewer_new(
                         mux->classes[class], &files, mux->rings.n_cpus, &mux->viewers[number]);
-        if (r == 0)
+        if (r == 0) {
+                if (message->viewer.is_moved)
+                        move_arrive(mux->viewers[number]);
                 return 0;
+        }
         mux_refuse(mux, "viewer", number, r);
         return mux_say_left(mux, number);
 }
@@ -385,6 +395,43 @@ static int mux_switch_viewer(Mux *mux, uint32_t number, bool on) {
         return order_answer(mux->control_fd, &answer);
 }
 
+static uint64_t mux_read_clock(void) {
+        struct timespec now;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+        return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* The rings are read twice: those that had no record in the whole time between are cut at its end.
+ */
+static int mux_read_for_move(Mux *mux, MuxViewer *viewer, uint64_t nsec) {
+        uint64_t begin = mux_read_clock();
+
+        move_begin(viewer, nsec);
+        int r = mux_read(mux, false);
+        uint64_t passed = mux_read_clock() - begin;
+        r = r ?: mux_read(mux, false);
+        if (r == 0)
+                move_end(viewer, passed);
+        return r;
+}
+
+/* An earlier reader may have been killed before it could answer. */
+static int mux_on_move(Mux *mux, uint32_t number, uint64_t nsec) {
+        ControlMessage answer = { .type = CONTROL_MOVED, .viewer = { .number = number } };
+        MuxViewer *viewer = mux->viewers[number];
+
+        if (nsec == 0 || !rings_are_complete(&mux->rings))
+                return -EBADMSG;
+        if (viewer->class->n_viewers > 1) /* its pool cannot go with it */
+                return mux_say_left(mux, number);
+        int r = viewer->memory->has_moved ? 0 : mux_read_for_move(mux, viewer, nsec);
+        if (r < 0)
+                return r;
+        mux_end_viewer(mux, number); /* the next reader takes the lock of the memory */
+        return order_answer(mux->control_fd, &answer);
+}
+
 /* Viewers with equal sets use the same object, so that they get the same pieces. */
 static EventSet *mux_share_set(const Mux *mux, EventSet *set) {
         for (unsigned i = 0; set && i < SHARE_VIEWERS_MAX; i++)
@@ -425,12 +472,15 @@ static int mux_handle(Mux *mux, const ControlMessage *message, int *fds, size_t 
         case CONTROL_JOIN:
         case CONTROL_LEAVE:
         case CONTROL_UNVIEW:
+        case CONTROL_MOVE:
                 if (number >= SHARE_VIEWERS_MAX)
                         return -EBADMSG;
                 if (!mux->viewers[number]) /* it was refused, and the daemon knows */
                         return 0;
                 if (message->type == CONTROL_EVENTS)
                         return mux_on_events(mux, number, fds, n_fds);
+                if (message->type == CONTROL_MOVE)
+                        return mux_on_move(mux, number, message->viewer.nsec);
                 if (message->type != CONTROL_UNVIEW)
                         return mux_switch_viewer(mux, number, message->type == CONTROL_JOIN);
                 mux_end_viewer(mux, number);

@@ -14,6 +14,7 @@ typedef struct MuxViewer {
         ShareMemory *memory;         /* outlives this process */
         unsigned n_cpus;
         uint32_t n_blocks; /* in use */
+        BatchPart part;    /* what it gets of the batch, apart from its marks (move.h) */
 } MuxViewer;
 
 /* The pipes, which do not block, and the memfd of ShareMemory. Consumes them all, also on
@@ -40,7 +41,7 @@ void mux_viewer_set_place(MuxViewer *viewer, MuxPlace place);
 void mux_viewer_join(MuxViewer *viewer, bool on);
 
 static inline bool mux_viewer_is_joined(const MuxViewer *viewer) {
-        return viewer && viewer->memory->is_joined;
+        return viewer && viewer->memory->is_joined && !viewer->memory->has_moved;
 }
 
 /* marks: the viewer whose marks it gets, or EXTRACT_NO_VIEWER. */
@@ -48,6 +49,7 @@ static inline ExtractPortion mux_viewer_get_portion(const MuxViewer *viewer, uin
         return (ExtractPortion){
                 .off = viewer->off ? &viewer->off->bits : NULL,
                 .viewer = marks,
+                .part = viewer->part,
         };
 }
 
