@@ -31,6 +31,7 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "consumer/mux/crowd.h"
 #include "consumer/mux/move.h"
 #include "consumer/order.h"
 #include "consumer/records/ring.h"
@@ -54,8 +55,9 @@ typedef struct Mux {
         Rings rings;
         uint64_t *lost; /* per CPU: as the viewers know */
         uint32_t marker_id;
-        uint64_t ring_bytes; /* limit of what is read from a ring at once */
+        uint64_t ring_bytes;
         Batch batch;
+        Crowd crowd;
         Class *classes[SHARE_VIEWERS_MAX];
         MuxViewer *viewers[SHARE_VIEWERS_MAX];
         bool is_active, is_resting;
@@ -131,10 +133,16 @@ static bool mux_has_like(const Mux *mux, unsigned number) {
 }
 
 static void mux_pass(Mux *mux, unsigned cpu, size_t size) {
+        unsigned n_joined = 0;
+
         batch_index(&mux->batch, cpu, size);
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
-                if (mux_viewer_is_joined(mux->viewers[i]))
+                if (mux_viewer_is_joined(mux->viewers[i])) {
                         move_choose_part(mux->viewers[i], &mux->batch);
+                        n_joined++;
+                }
+        if (n_joined > 1) /* a single one has the ring for itself */
+                crowd_count(&mux->crowd, &mux->batch);
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
                 if (mux_viewer_is_joined(mux->viewers[i]) && !mux_has_like(mux, i))
                         mux_pass_to(mux, i);
@@ -164,11 +172,16 @@ static int mux_read_ring(Mux *mux, Ring *ring, bool only_full) {
         int r = ring_read_statistics(ring);
         if (r < 0)
                 return r;
+        crowd_note(&mux->crowd,
+                        ring->last.bytes,
+                        mux->ring_bytes,
+                        ring_get_lost(ring) > mux->lost[ring->cpu]);
         mux_count_lost(mux, ring);
-        uint64_t held = ring->last.read + ring->last.entries;
+        uint64_t held = ring->last.read + ring->last.entries,
+                 most = mux->ring_bytes + 4 * mux->batch.subbuf_size;
         size_t n_left = only_full ? ring_count_full(ring, mux->batch.subbuf_size)
                                   : SIZE_MAX / mux->batch.subbuf_size;
-        while (n_left > 0 && bytes < mux->ring_bytes && (only_full || ring->last.read < held)) {
+        while (n_left > 0 && bytes < most && (only_full || ring->last.read < held)) {
                 ssize_t n = ring_read(ring,
                                 mux->batch.bytes,
                                 MIN_OF(SHARE_ENTRY_MAX, n_left * mux->batch.subbuf_size),
@@ -225,6 +238,22 @@ static void mux_rest(Mux *mux, bool is_idle) {
                         blocks_rest(&mux->classes[i]->blocks, is_idle);
 }
 
+/* Names a viewer that costs the others their records. The daemon need not be listening: this
+ * process must not wait for it. */
+static int mux_report_crowd(Mux *mux, uint64_t passed_nsec, bool is_idle) {
+        crowd_pass_time(&mux->crowd, passed_nsec);
+        ControlMessage message = { .version = CONTROL_VERSION,
+                .type = CONTROL_CROWDED,
+                .viewer = { .number = crowd_choose(&mux->crowd, mux->viewers) } };
+
+        if (is_idle)
+                crowd_forget(&mux->crowd);
+        if (message.viewer.number == SHARE_VIEWERS_MAX)
+                return 0;
+        int r = fd_send(mux->control_fd, &message, sizeof(message), NULL, 0);
+        return r == -EAGAIN ? 0 : r;
+}
+
 static int mux_on_tick(Mux *mux) {
         uint64_t count;
 
@@ -237,6 +266,9 @@ static int mux_on_tick(Mux *mux) {
         bool has_found = mux->found_bytes > found || found > 0;
         mux_collect(mux);
         mux_rest(mux, !has_found);
+        r = mux_report_crowd(mux, count * tick_nsec, !has_found);
+        if (r < 0)
+                return r;
         mux->tick_nsec = tick_choose(mux->rings.n_cpus,
                         mux->batch.subbuf_size,
                         mux->found_bytes,
@@ -421,13 +453,15 @@ static int mux_on_move(Mux *mux, uint32_t number, uint64_t nsec) {
         ControlMessage answer = { .type = CONTROL_MOVED, .viewer = { .number = number } };
         MuxViewer *viewer = mux->viewers[number];
 
-        if (nsec == 0 || !rings_are_complete(&mux->rings))
-                return -EBADMSG;
-        if (viewer->class->n_viewers > 1) /* its pool cannot go with it */
-                return mux_say_left(mux, number);
-        int r = viewer->memory->has_moved ? 0 : mux_read_for_move(mux, viewer, nsec);
-        if (r < 0)
-                return r;
+        if (!viewer->memory->has_moved) {
+                if (nsec == 0 || !rings_are_complete(&mux->rings))
+                        return -EBADMSG;
+                if (viewer->class->n_viewers > 1) /* its pool cannot go with it */
+                        return mux_say_left(mux, number);
+                int r = mux_read_for_move(mux, viewer, nsec);
+                if (r < 0)
+                        return r;
+        }
         mux_end_viewer(mux, number); /* the next reader takes the lock of the memory */
         return order_answer(mux->control_fd, &answer);
 }
@@ -548,12 +582,13 @@ static int mux_init(Mux *mux, const ControlMessage *order) {
                         SHARE_ENTRY_MAX % subbuf_size != 0)
                 return -EBADMSG;
         mux->marker_id = order->share.marker_id;
-        mux->ring_bytes = order->share.buffer_bytes + 4 * subbuf_size;
+        mux->ring_bytes = order->share.buffer_bytes;
         mux->tick_nsec = TICK_NSEC;
         mux->lost = calloc(n_cpus, sizeof(*mux->lost));
         if (!mux->lost)
                 return -ENOMEM;
         int r = batch_init(&mux->batch, subbuf_size);
+        r = r ?: crowd_init(&mux->crowd);
         r = r ?: rings_init(&mux->rings, n_cpus, order->share.buffer_bytes / subbuf_size);
         if (r < 0)
                 return r;
@@ -590,6 +625,7 @@ static void mux_clear(Mux *mux) {
         close_cleanup(&mux->timer_fd);
         free(mux->lost);
         batch_clear(&mux->batch);
+        crowd_clear(&mux->crowd);
 }
 
 void mux_run(int control_fd) {
