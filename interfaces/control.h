@@ -170,10 +170,10 @@
  *   UNVIEW                           ->     the viewer has ended
  *                                   <-      CROWDED {number}  a ring was nearly full, or has lost
  *                                           records, and the events that only this viewer gets
- *                                           bring the most bytes. At most once in a second
- *   MOVE {number, nsec}              ->     another instance has recorded the same for the viewer,
- *                                           which is alone in its class, since this time. What
- *                                           was recorded before is read. The viewer ends here
+ *                                           bring a large part of the bytes. At most once in a
+ * second MOVE {number, nsec}              ->     another instance has recorded the same for the
+ * viewer, which is alone in its class, since this time. What was recorded before is read. The
+ * viewer ends here
  *                                   <-      MOVED        its memory has the places where the
  *                                           reader of the other instance begins (share.h), which
  *                                           gets the viewer with VIEWER {is_moved} before RINGS

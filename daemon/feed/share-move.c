@@ -35,34 +35,58 @@ bool share_may_move(const ShareViewer *viewer) {
 
         return share_has_joined(viewer) && !viewer->has_ended && !viewer->is_pending &&
                !viewer->move && viewer->wanted == 0 && viewer->class->n_viewers == 1 &&
+               !viewer->share->is_alone && trace_can_move(viewer->trace) &&
                metadata_get_clock(viewer->share->shared->clock, &clock);
 }
 
+/* The place counts for the user as long as the kernel's instance may record for the viewer. */
+static void share_hold(Share *share, const ShareViewer *viewer) {
+        share->n_held++;
+        share->holder = viewer->trace->owner->uid;
+}
+
 static void share_release(Share *share) {
+        share->n_held--;
         if (--share->n_viewers == 0 && !share->is_adopting)
                 share_free(share);
 }
 
-int share_begin_move(ShareViewer *viewer, const ShareOptions *options) {
-        const Shared *from = viewer->share->shared;
+/* Its process starts while the worker thread makes the instance, so that it reads early. */
+static int share_make_next(const ShareViewer *viewer, const ShareOptions *options, Share **ret) {
+        const Trace *trace = viewer->trace;
         Shared *shared = NULL;
-        Share *next = NULL;
+        Reason reason = {};
 
+        int r = shared_new(options->tracefs,
+                        NULL,
+                        viewer->share->shared->clock,
+                        trace->spec->buffer_kb,
+                        &shared);
+        r = r ?: share_make(options, trace->owner->uid, shared, ret);
+        if (r < 0)
+                return r;
+        (*ret)->is_alone = true;
+        (*ret)->n_viewers++;
+        share_hold(*ret, viewer);
+        r = share_start(*ret, trace, &reason);
+        if (r != 0)
+                share_release(*ret);
+        return r > 0 ? -EAGAIN : r;
+}
+
+int share_begin_move(ShareViewer *viewer, const ShareOptions *options) {
         ShareMove *move = calloc(1, sizeof(*move));
+
         if (!move)
                 return -ENOMEM;
-        int r = metadata_get_clock(from->clock, &move->clock) ? 0 : -EINVAL;
-        r = r ?: shared_new(options->tracefs, NULL, from->clock, from->buffer_kb, &shared);
-        r = r ?: share_make(options, viewer->trace->owner->uid, shared, &next);
+        int r = metadata_get_clock(viewer->share->shared->clock, &move->clock) ? 0 : -EINVAL;
+        r = r ?: share_make_next(viewer, options, &move->other);
         if (r < 0) {
                 free(move);
                 return r;
         }
-        next->is_alone = true;
-        next->n_viewers++;
-        move->other = next;
         viewer->move = move;
-        r = trace_move_new(viewer->trace, shared, 0, &move->trace);
+        r = trace_move_new(viewer->trace, move->other->shared, 0, &move->trace);
         if (r < 0)
                 share_end_move(viewer);
         return r;
@@ -78,7 +102,7 @@ void share_move(ShareViewer *viewer, ShareThen then) {
         ShareMove *move = viewer->move;
         struct timespec now = {};
 
-        if (viewer->share->has_failed) {
+        if (viewer->share->has_failed || move->other->has_failed) {
                 then(-ECANCELED, viewer->userdata);
                 return;
         }
@@ -123,10 +147,10 @@ static void share_take_class(Share *to, ShareViewer *viewer) {
 
 void share_take_over(ShareViewer *viewer) {
         Share *from = viewer->share, *to = viewer->move->other;
-        Reason reason = {};
 
         share_take_class(to, viewer);
         from->viewers[viewer->number] = NULL;
+        share_hold(from, viewer);
         if (--from->n_active == 0 && !from->is_adopting) {
                 feed_link_set_timer(&from->link, 0);
                 share_forget_reader(from);
@@ -136,10 +160,10 @@ void share_take_over(ShareViewer *viewer) {
         viewer->is_moved = true;
         viewer->is_told = false;
         to->viewers[0] = viewer;
+        to->n_held--;
         to->n_active++;
         viewer->move->other = from;
-        if (share_start(to, viewer->trace, &reason) != 0)
-                share_fail(to, "the reader of its instance cannot be started");
+        share_open_rings(to);
 }
 
 void share_take_back(ShareViewer *viewer) {

@@ -244,14 +244,11 @@ static void share_on_rings(Plan *plan, int result, const Reason *reason _unused_
         share_advance_all(share);
 }
 
-/* The reader has closed its sandbox. */
-static void share_on_ready(Share *share) {
+void share_open_rings(Share *share) {
         static const PlanStep steps[] = { { "share-rings", share_step_rings, NULL } };
 
-        if (share->is_ready)
+        if (!share->is_ready || share->n_active == 0) /* its viewer has not moved yet */
                 return;
-        share->is_ready = true;
-        feed_link_set_timer(&share->link, 0); /* the worker thread may be busy with other plans */
         share_advance_all(share);
         if (share->rings_in_flight) /* for a reader that has ended */
                 return;
@@ -265,6 +262,15 @@ static void share_on_ready(Share *share) {
         plan_init(&share->rings, steps, ELEMENTSOF(steps), NULL);
         share->rings_in_flight = true;
         worker_submit(share->worker, &share->rings);
+}
+
+/* The reader has closed its sandbox. */
+static void share_on_ready(Share *share) {
+        if (share->is_ready)
+                return;
+        share->is_ready = true;
+        feed_link_set_timer(&share->link, 0); /* the worker thread may be busy with other plans */
+        share_open_rings(share);
 }
 
 /* The reader cannot take the viewer: its session ends, and the others go on. */
@@ -308,7 +314,9 @@ static void share_on_answer(Share *share, const ControlMessage *message) {
 
         if (!viewer)
                 return;
-        if (share_is_refusal(viewer, message)) {
+        /* The second: asked by the last daemon. The viewer is not in the next instance. */
+        if (share_is_refusal(viewer, message) ||
+                        (wanted == CONTROL_MOVE && viewer->wanted != CONTROL_MOVE)) {
                 share_refuse(share, viewer);
                 return;
         }
@@ -319,7 +327,10 @@ static void share_on_answer(Share *share, const ControlMessage *message) {
         share_note_answer(share);
         if (wanted == CONTROL_MOVE)
                 share_take_over(viewer);
-        share_answer(viewer, 0); /* unless it has failed */
+        share_answer(viewer, 0);
+        if (wanted == CONTROL_MOVE && viewer->share->has_failed) /* before it had the viewer */
+                viewer->handlers->on_failed(
+                                "the reader of its new instance has failed", viewer->userdata);
 }
 
 static void share_on_crowded(const Share *share, const ControlMessage *message) {

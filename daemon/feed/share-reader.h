@@ -13,6 +13,10 @@ int share_start(Share *share, const Trace *trace, Reason *reason);
 int share_adopt_reader(Share *share);
 /* Continues with the reader of the last daemon, or starts one. All viewers are adopted. */
 void share_resume_reader(Share *share);
+/* Gives the reader the viewers and the rings, when it is ready and there are viewers. */
+void share_open_rings(Share *share);
+/* Asks the reader for it. `then` is called when that is done. */
+void share_request(ShareViewer *viewer, ControlType wanted, ShareThen then);
 /* Sends the reader what has waited for it. */
 void share_advance(Share *share, ShareViewer *viewer);
 /* Sends the request of the viewer. */

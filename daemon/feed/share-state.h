@@ -69,10 +69,10 @@ struct Share {
         uint32_t subbuf_size, marker_id;
         ShareViewer *viewers[SHARE_VIEWERS_MAX];
         ShareClass classes[SHARE_VIEWERS_MAX];
-        /* Viewers, with those that have moved and are still in the kernel's instance; those that
-         * have not ended. */
-        unsigned n_viewers, n_active;
-        unsigned n_asked; /* requests that the reader has not answered */
+        unsigned n_viewers, n_active; /* places taken; viewers that have not ended */
+        unsigned n_held;              /* places of viewers that move in, or have moved out */
+        uid_t holder;                 /* whose they are */
+        unsigned n_asked;             /* requests that the reader has not answered */
         TAILQ_ENTRY(Share) shares;
 };
 
@@ -84,7 +84,5 @@ unsigned share_count_user(const Share *share, uid_t uid);
 bool share_is_for(const Share *share, const Trace *trace);
 /* Takes the place with this number, which is free. */
 int share_add_viewer(Share *share, unsigned number, Trace *trace, ShareViewer **ret);
-/* Asks the reader for it. `then` is called when that is done. */
-void share_request(ShareViewer *viewer, ControlType wanted, ShareThen then);
 /* Gives the trace what it must know of its place. */
 void share_connect(ShareViewer *viewer, const ShareHandlers *handlers, void *userdata);

@@ -230,7 +230,7 @@ static void share_begin_settle(Share *share) {
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++) {
                 ShareViewer *viewer = share->viewers[i];
 
-                if (!viewer || !viewer->has_joined || viewer->has_ended)
+                if (!viewer || !viewer->has_joined || viewer->has_ended || viewer->move)
                         continue;
                 viewer->wanted = CONTROL_LEAVE;
                 share_ask(share, viewer);
@@ -309,16 +309,15 @@ const char *share_get_id(const ShareViewer *viewer) {
         return viewer ? viewer->share->shared->id : NULL;
 }
 
-uint64_t share_get_buffer_kb(const ShareViewer *viewer) {
-        return viewer->share->shared->buffer_kb;
-}
-
 void share_add_kb(const struct ShareList *list, uid_t uid, uint64_t *all, uint64_t *own) {
         const Share *share;
 
         TAILQ_FOREACH(share, list, shares) {
                 *all += share->shared->buffer_kb;
-                *own += share_count_user(share, uid) > 0 ? share->shared->buffer_kb : 0;
+                bool is_own = share_count_user(share, uid) > 0 ||
+                              (share->n_held > 0 && share->holder == uid);
+
+                *own += is_own ? share->shared->buffer_kb : 0;
         }
 }
 

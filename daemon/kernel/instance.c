@@ -263,19 +263,16 @@ int instance_enable_system(const Instance *instance, const char *system, bool on
         return tracefs_write(instance->fd, path.text, on ? "1" : "0");
 }
 
+bool instance_wait_for_handlers(void) {
+        return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0;
+}
+
 int instance_disable_all(const Instance *instance) {
         int r = tracefs_write(instance->fd, "events/enable", "0");
         if (r < 0)
                 return r;
 
-        /* Since 6.13 a thread can be preempted in the few instructions between a syscall's
-         * tracepoint and its handler, and an RCU grace period does not wait for it. A record that
-         * it writes later is counted and read like any other. The kernel has no interface to wait
-         * for it. */
-        if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
-                return 0;
-        /* Kernels with nohz_full CPUs, and some sandboxes, refuse the call. */
-        return buffer_wait_quiet(instance);
+        return instance_wait_for_handlers() ? 0 : buffer_wait_quiet(instance);
 }
 
 int instance_open_file(const Instance *instance, const char *path, int flags) {

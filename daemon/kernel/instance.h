@@ -65,6 +65,11 @@ int instance_set_tracing(const Instance *instance, bool on);
 int instance_enable_event(const Instance *instance, const char *system, const char *event, bool on);
 /* events/SYSTEM/enable */
 int instance_enable_system(const Instance *instance, const char *system, bool on);
+/* Waits until each handler of an event that runs now has ended. Returns false if the kernel has no
+ * such call: it has nohz_full CPUs, or a sandbox refuses it. Since 6.13 a thread can be preempted
+ * in the few instructions between a syscall's tracepoint and its handler, and this does not wait
+ * for it. A record that it writes later is counted and read like any other. */
+bool instance_wait_for_handlers(void);
 /* Writes 0 to events/enable, then waits until every running handler has ended, so that no further
  * record can arrive. */
 int instance_disable_all(const Instance *instance);

@@ -365,14 +365,15 @@ int registry_check_resize(const Session *session, uint64_t kb, Reason *reason) {
         return r;
 }
 
-int registry_check_move(const Session *session, uint64_t kb, Reason *reason) {
+int registry_check_move(const Session *session, Reason *reason) {
         const Registry *registry = session->registry;
-        Spec spec = *session->spec;
-        Question q = {
-                registry, &session->owner, &spec, session->grant, &session->grant->limits, {}
-        };
+        Question q = { registry,
+                &session->owner,
+                session->spec,
+                session->grant,
+                &session->grant->limits,
+                {} };
 
-        spec.buffer_kb = kb;
         registry_get_usage(registry, session->owner.uid, &q.usage);
         q.usage.n_sessions--;
         return check_uid_buffer(&q, reason) ?: check_totals(&q, reason);

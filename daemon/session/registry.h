@@ -85,9 +85,11 @@ struct Session {
         Meter *meter;               /* from the first start, if there is a limit */
         UnitWatch *unit_watch;      /* if the lifetime is that of a unit */
         ShareViewer *share;         /* NULL: it has an instance of its own */
-        void (*after_share)(Session *session, int result); /* it joins or leaves; NULL: neither */
+        void (*after_share)(Session *session,
+                        int result); /* it joins, leaves or moves; NULL: none */
         sd_event_source *move_retry; /* the instance that it has left is held; NULL: none was */
-        bool must_stay;              /* it cannot have an instance of its own, as the log says */
+        unsigned n_move_retries;
+        time_t stays_until_sec; /* CLOCK_MONOTONIC; 0: it may move. The log says why not */
         Feed *feed;
         Request *stream_request;
         bool waits_for_spool;

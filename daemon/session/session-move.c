@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "feed/share-move.h"
@@ -23,13 +24,22 @@
 #include "session/session-run.h"
 #include "session/session-share.h"
 
-/* The reader of an instance without other sessions has been told to end. */
-#define RETRY_USEC 50000
+#define USEC_PER_MSEC 1000ULL
+/* The instance that it has left cannot be removed: the reader has been told to end. */
+#define RETRY_USEC  (50 * USEC_PER_MSEC)
+#define RETRIES_MAX 100
+/* After a failure the session stays for this time. */
+#define STAY_SEC 60
+
+static time_t get_now_sec(void) {
+        struct timespec now = {};
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+        return now.tv_sec;
+}
 
 static void session_stay(Session *session, const char *why) {
-        if (session->must_stay)
-                return;
-        session->must_stay = true; /* said once */
+        session->stays_until_sec = get_now_sec() + STAY_SEC;
         log_write(LOG_WARNING,
                         SESSION_CONTEXT(session),
                         "the session fills the ring of the instance that it shares, and cannot get "
@@ -40,7 +50,6 @@ static void session_stay(Session *session, const char *why) {
 static void session_finish_move(Session *session) {
         share_end_move(session->share);
         if (session->end == END_NOT) {
-                session_watch(session);
                 session_continue_late(session);
                 return;
         }
@@ -48,12 +57,7 @@ static void session_finish_move(Session *session) {
         session_end_continue(session);
 }
 
-static void session_then_left_other(Session *session, int result, const Reason *reason);
-
-static void session_leave_other(Session *session) {
-        share_plan_unmove(session->share, &session->plan);
-        session_submit(session, session_then_left_other);
-}
+static void session_leave_other(Session *session);
 
 static int session_on_retry(sd_event_source *source _unused_,
                 uint64_t usec _unused_,
@@ -62,15 +66,16 @@ static int session_on_retry(sd_event_source *source _unused_,
         return 0;
 }
 
-static int session_retry_leave(Session *session) {
+static bool session_retry_leave(Session *session) {
         session->move_retry = sd_event_source_disable_unref(session->move_retry);
-        return sd_event_add_time_relative(session->registry->options.event,
-                        &session->move_retry,
-                        CLOCK_MONOTONIC,
-                        RETRY_USEC,
-                        0,
-                        session_on_retry,
-                        session);
+        return session->n_move_retries++ < RETRIES_MAX &&
+               sd_event_add_time_relative(session->registry->options.event,
+                               &session->move_retry,
+                               CLOCK_MONOTONIC,
+                               RETRY_USEC,
+                               0,
+                               session_on_retry,
+                               session) >= 0;
 }
 
 static void session_then_left_other(Session *session, int result, const Reason *reason _unused_) {
@@ -80,21 +85,38 @@ static void session_then_left_other(Session *session, int result, const Reason *
                 session_leave_other(session);
                 return;
         }
-        if (result == -EBUSY && session_retry_leave(session) == 0)
+        if (result == -EBUSY && session_retry_leave(session))
                 return;
         if (result != 0)
                 log_errno(MIN_OF(result, 0),
                                 LOG_WARNING,
                                 SESSION_CONTEXT(session),
-                                "the instance that the session has left still records for it");
+                                "the instance that the session has left is not removed before "
+                                "ktraced starts again");
         session_finish_move(session);
 }
 
-/* After a failure the session ends. */
-static void session_then_moved(Session *session, int result) {
+static void session_leave_other(Session *session) {
+        share_plan_unmove(session->share, &session->plan);
+        session_submit(session, session_then_left_other);
+}
+
+/* It is watched again, wherever it is. */
+static void session_settle_watch(Session *session) {
+        if (session->end != END_NOT)
+                return;
         if (activity_follow_move(session->activity) < 0)
                 session_end(session, "failed", "its instance cannot be watched");
-        if (result == 0 && session->end == END_NOT) {
+        else
+                session_watch(session);
+}
+
+/* If the reader of the instance that it shared has failed, the session ends. */
+static void session_then_moved(Session *session, int result) {
+        session_settle_watch(session);
+        if (session->end == END_NOT && result < 0)
+                session_stay(session, "its reader cannot be started");
+        else if (session->end == END_NOT) {
                 session_keep(session);
                 log_write(LOG_NOTICE,
                                 SESSION_CONTEXT(session),
@@ -108,7 +130,9 @@ static void session_then_in_both(Session *session, int result, const Reason *rea
         if (session->registry->is_closing)
                 return;
         if (result != 0) { /* undone */
-                session_stay(session, result > 0 ? reason->text : strerror(-result));
+                session_settle_watch(session);
+                if (session->end == END_NOT)
+                        session_stay(session, result > 0 ? reason->text : strerror(-result));
                 session_finish_move(session);
         } else if (session->end != END_NOT)
                 session_leave_other(session);
@@ -119,22 +143,31 @@ static void session_then_in_both(Session *session, int result, const Reason *rea
         }
 }
 
+static bool session_may_move(const Session *session) {
+        Reason ignored;
+
+        return session->state == SESSION_RUNNING && session_check_idle(session, &ignored) == 0 &&
+               share_may_move(session->share) && get_now_sec() >= session->stays_until_sec;
+}
+
 static void session_on_crowded(void *userdata) {
         Session *session = userdata;
         const ShareOptions options = session_get_share_options(session->registry);
         Reason reason = {};
 
-        if (session->must_stay || session->state != SESSION_RUNNING ||
-                        session_check_idle(session, &reason) != 0 ||
-                        !share_may_move(session->share))
+        if (!session_may_move(session))
                 return;
-        int r = registry_check_move(session, share_get_buffer_kb(session->share), &reason);
-        r = r ?: share_begin_move(session->share, &options);
+        int r = registry_check_move(session, &reason);
+        if (r == 0) {
+                session->ledger = ledger_free(session->ledger); /* of the instance's files */
+                r = share_begin_move(session->share, &options);
+        }
         if (r != 0) {
+                session_settle_watch(session);
                 session_stay(session, r > 0 ? reason.text : strerror(-r));
                 return;
         }
-        session->ledger = ledger_free(session->ledger); /* watches the files of the instance */
+        session->n_move_retries = 0;
         share_plan_move(session->share, &session->plan);
         session_submit(session, session_then_in_both);
 }

@@ -434,8 +434,10 @@ static int shared_turn_on(const Trace *trace, SharedEvent *event, const char *fi
                 return r;
         r = shared_settle_filter(shared, event);
         r = r ?: instance_enable_event(shared->instance, event->system, event->name, true);
-        if (r < 0)
+        if (r < 0) {
                 shared_unwish(event, trace->viewer);
+                (void)shared_settle_filter(shared, event);
+        }
         return r;
 }
 

@@ -4,8 +4,9 @@
  * others gets one of its own. session/session-move.c calls it.
  *
  * For some time both instances record the same. The kernel calls the probes of an event in the
- * order of their registration, so that each event comes first to the earlier instance. The readers
- * of the two rely on that order: see MOVE in control.h and consumer/mux/viewer.c.
+ * order of their registration, so that each event comes first to the earlier instance. Nothing else
+ * runs on the CPU between the two, except interrupts. The readers of the two instances rely on
+ * that: see MOVE in control.h and consumer/mux/move.c. Since 6.13 it is not so for system calls.
  *
  * The steps run on a copy of the trace with files of its own. The event loop may read the trace
  * meanwhile. The copy shares everything else with the trace, and must not free it. */
@@ -14,7 +15,9 @@
 
 #include <errno.h>
 
-#include "base/fd.h"
+#include <string.h>
+
+#include "kernel/release.h"
 #include "trace/trace-fence.h"
 
 struct TraceMove {
@@ -44,6 +47,18 @@ static void trace_swap_places(Trace *one, Trace *two) {
         two->is_inside = first.is_inside;
         two->n_changes = first.n_changes;
         two->is_wanted = first.is_wanted;
+}
+
+static bool is_syscall(const GrantEvent *event) {
+        return strcmp(event->system, "syscalls") == 0 || strcmp(event->system, "raw_syscalls") == 0;
+}
+
+bool trace_can_move(const Trace *trace) {
+        bool has_syscalls = false;
+
+        for (size_t i = 0; i < trace->grant->n_events; i++)
+                has_syscalls = has_syscalls || is_syscall(&trace->grant->events[i]);
+        return !has_syscalls || !kernel_is_at_least(6, 13);
 }
 
 int trace_move_new(const Trace *trace, Shared *to, uint32_t viewer, TraceMove **ret) {
@@ -77,6 +92,12 @@ static void undo_enter(void *context) {
         trace_report_undo(context, r, "the move to another instance");
 }
 
+/* From now on no handler runs that began before the events were on. */
+static int move_step_wait(void *context _unused_, Reason *reason _unused_) {
+        (void)instance_wait_for_handlers(); /* else they had the time of the next steps */
+        return 0;
+}
+
 void trace_plan_move(TraceMove *move, Plan *plan) {
         static const PlanStep steps[] = {
                 { "move-enter", move_step_enter, undo_enter },
@@ -84,6 +105,7 @@ void trace_plan_move(TraceMove *move, Plan *plan) {
                 { "move-marker", trace_step_marker, NULL },
                 { "move-watch", trace_step_watch, NULL },
                 { "move-events", trace_step_events, NULL },
+                { "move-wait", move_step_wait, NULL },
         };
 
         trace_plan(&move->other, plan, steps, ELEMENTSOF(steps), true);
@@ -91,6 +113,7 @@ void trace_plan_move(TraceMove *move, Plan *plan) {
 
 void trace_move_swap(TraceMove *move, Trace *trace) {
         trace_swap_places(&move->other, trace);
+        trace->arm.instance = trace->instance;
 }
 
 void trace_plan_unmove(TraceMove *move, Plan *plan) {

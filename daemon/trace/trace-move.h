@@ -6,6 +6,8 @@
 /* The move of a trace from one shared instance to another one, while it records. */
 typedef struct TraceMove TraceMove;
 
+/* Returns whether a move loses and repeats nothing on this kernel. */
+bool trace_can_move(const Trace *trace);
 /* The trace runs, and no plan of it is in flight until trace_move_swap(). */
 int trace_move_new(const Trace *trace, Shared *to, uint32_t viewer, TraceMove **ret);
 /* The kernel must have nothing more of the move. Returns NULL. */

@@ -12,6 +12,7 @@
  *   target orphan N NR   the same, when the first thread has ended long ago
  *   target paced N USEC  makes getppid N times, one every USEC microseconds; its first argument is
  * the number of the call, from 1
+ *   target renames FIRST N  gives itself N names, r and a number, from FIRST on (task:task_rename)
  *   target own PROGRAM ARG...  with its set-uid bit: takes the user's own ids again and executes
  * PROGRAM, as sudo does for the user's own name
  *   target compat N      a 64-bit program that makes 32-bit system call 20 (getpid) N times
@@ -193,6 +194,16 @@ static int own(char **program) {
         return 127;
 }
 
+static int renames(long first, long n) {
+        char name[24]; /* the kernel cuts it to 15 characters */
+
+        for (long i = first; i < first + n; i++) {
+                (void)snprintf(name, sizeof(name), "r%ld", i);
+                prctl(PR_SET_NAME, name, 0, 0, 0);
+        }
+        return 0;
+}
+
 int main(int argc, char **argv) {
         if (argc == 4 && strcmp(argv[1], "calls") == 0) {
                 long nr = atol(argv[3]);
@@ -221,6 +232,8 @@ int main(int argc, char **argv) {
                 return exec_in_thread(strcmp(argv[1], "orphan") == 0, argv + 2);
         if (argc == 4 && strcmp(argv[1], "paced") == 0)
                 return paced(atol(argv[2]), (useconds_t)atol(argv[3]));
+        if (argc == 4 && strcmp(argv[1], "renames") == 0)
+                return renames(atol(argv[2]), atol(argv[3]));
         if (argc == 3 && strcmp(argv[1], "compat") == 0)
                 return compat(atol(argv[2]));
         if (argc >= 3 && strcmp(argv[1], "own") == 0)
