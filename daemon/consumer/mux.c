@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The role of ktrace-consumer that reads one instance for several sessions, the viewers. The daemon
- * starts it with SHARE (control.h). Each batch of a ring is walked once (batch.c). Its records are
- * copied and cleaned once for each class of viewers (class.c), and each viewer gets its place in
- * the class's pool (viewer.c). Viewers that have turned off other events of the class get another
- * copy, and so does a viewer with a mark in the batch.
+ * starts it with SHARE (control.h). Each batch of a ring is walked once (batch.c), and passed to
+ * all viewers that have joined (audience.c).
  *
  * No viewer can delay this process: it writes only to pipes that do not block. Wake-ups are those
  * of a stream worker (consumer.c): by fill level while there is much data, by the first event when
@@ -31,6 +29,7 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "consumer/mux/audience.h"
 #include "consumer/mux/crowd.h"
 #include "consumer/mux/move.h"
 #include "consumer/order.h"
@@ -81,71 +80,11 @@ static void mux_set_active(Mux *mux, bool active) {
         mux_set_tick(mux, active);
 }
 
-/* Returns whether the viewer gets the same pieces as another one. */
-static bool mux_is_like(const MuxViewer *viewer, const MuxViewer *other) {
-        return mux_viewer_is_joined(viewer) && viewer->class == other->class &&
-               viewer->off == other->off && viewer->part.begin == other->part.begin &&
-               viewer->part.end == other->part.end;
-}
-
-static void mux_put(const Mux *mux, unsigned number, const Piece *piece) {
-        unsigned cpu = mux->batch.cpu;
-
-        mux_viewer_put(mux->viewers[number], cpu, mux->rings.ring[cpu].last.read, piece);
-}
-
-/* A mark is copied for its own viewer only, together with the batch around it, so that the viewer
- * gets everything in order. */
-static void mux_pass_marked(const Mux *mux, unsigned number) {
-        const MuxViewer *viewer = mux->viewers[number];
-        const ExtractPortion portion = mux_viewer_get_portion(viewer, number);
-        Piece piece;
-
-        class_fill(viewer->class, &mux->batch, &portion, &piece);
-        mux_put(mux, number, &piece);
-        class_settle(viewer->class, &piece);
-}
-
-/* Passes the batch to this viewer and to those that get the same. */
-static void mux_pass_to(const Mux *mux, unsigned first) {
-        const MuxViewer *one = mux->viewers[first];
-        const ExtractPortion portion = mux_viewer_get_portion(one, EXTRACT_NO_VIEWER);
-        Piece piece;
-
-        class_fill(one->class, &mux->batch, &portion, &piece);
-        for (unsigned i = first; i < SHARE_VIEWERS_MAX; i++) {
-                if (!mux_is_like(mux->viewers[i], one))
-                        continue;
-                if (piece.mark_viewers >> i & 1)
-                        mux_pass_marked(mux, i);
-                else
-                        mux_put(mux, i, &piece);
-        }
-        class_settle(one->class, &piece);
-}
-
-/* Returns whether a viewer before this one gets the same. */
-static bool mux_has_like(const Mux *mux, unsigned number) {
-        for (unsigned i = 0; i < number; i++)
-                if (mux_is_like(mux->viewers[i], mux->viewers[number]))
-                        return true;
-        return false;
-}
-
-static void mux_pass(Mux *mux, unsigned cpu, size_t size) {
-        unsigned n_joined = 0;
-
-        batch_index(&mux->batch, cpu, size);
-        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
-                if (mux_viewer_is_joined(mux->viewers[i])) {
-                        move_choose_part(mux->viewers[i], &mux->batch);
-                        n_joined++;
-                }
-        if (n_joined > 1) /* a single one has the ring for itself */
+static void mux_pass(Mux *mux, const Ring *ring, size_t size) {
+        batch_index(&mux->batch, ring->cpu, size);
+        /* A viewer that is the only one has the ring for itself. */
+        if (audience_pass(mux->viewers, &mux->batch, ring->last.read) > 1)
                 crowd_count(&mux->crowd, &mux->batch);
-        for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++)
-                if (mux_viewer_is_joined(mux->viewers[i]) && !mux_has_like(mux, i))
-                        mux_pass_to(mux, i);
 }
 
 static MuxPlace mux_get_place(const Ring *ring) {
@@ -194,7 +133,7 @@ static int mux_read_ring(Mux *mux, Ring *ring, bool only_full) {
                 r = ring_read_statistics(ring);
                 if (r < 0)
                         return r;
-                mux_pass(mux, ring->cpu, (size_t)n);
+                mux_pass(mux, ring, (size_t)n);
         }
         mux->found_bytes += bytes;
         return 0;
