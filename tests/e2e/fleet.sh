@@ -276,7 +276,7 @@ case_fleet_spoof() { # a message with the server's headers, or with none that ca
                 same 5 "$(forge "000000000000000$n" content --spoof "$kind")" "messages stored with $kind"
                 expect 4 fleet fetch web1 "000000000000000$n"
                 cmp content out || fail "$kind: the recording has changed"
-                grep -q '1 messages are no chunks' err || fail "$kind is not reported: $(cat err)"
+                grep -q '1 messages are not part of' err || fail "$kind is not reported: $(cat err)"
                 ! grep -q 'has not arrived' err || fail "$kind hides what comes after it: $(cat err)"
         done
         fleet list >list.json
