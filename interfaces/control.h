@@ -170,14 +170,14 @@
  *   UNVIEW                           ->     the viewer has ended
  *                                   <-      CROWDED {number}  a ring was nearly full, or has lost
  *                                           records, and the events that only this viewer gets
- *                                           bring a large part of the bytes. At most once in a
- * second MOVE {number, nsec}              ->     another instance has recorded the same for the
- * viewer, which is alone in its class, since this time. What was recorded before is read. The
- * viewer ends here
+ *                                           bring a large part of the bytes. At most once a second
+ *   MOVE {number, nsec}              ->     another instance has recorded the same for the viewer,
+ *                                           which is alone in its class, since this time. What
+ *                                           was recorded before is read. The viewer ends here
  *                                   <-      MOVED        its memory has the places where the
  *                                           reader of the other instance begins (share.h), which
- *                                           gets the viewer with VIEWER {is_moved} before RINGS
- *                                   <-      or LEFT: it is not alone in its class, and stays
+ *                                           gets the viewer with VIEWER {is_moved}
+ *                                   <-      LEFT         it is refused: it is not alone there
  *   ADOPT {viewers}                  ->     another daemon has this end of the socket from now on:
  *                                           all other viewers have ended
  *                                   <-      ADOPTED {viewers, is_reading}  those that it knows

@@ -52,8 +52,8 @@ typedef struct ShareCounters {
         uint64_t unknown;  /* records of events without cuts, which were left out */
         /* The kernel's numbers for this ring: up to here everything was passed on or counted. */
         uint64_t ring_read, ring_lost;
-        /* Earlier records of this CPU come from the instance before a MOVE. 0: there was none. If
-         * it is not before the move_nsec below, it is the cut of that MOVE. */
+        /* Earlier records of this CPU come from the instance before a MOVE. 0: there was none.
+         * During a MOVE: before move_nsec, the cut of this CPU is not found yet. */
         uint64_t from_nsec;
 } ShareCounters;
 

@@ -8,7 +8,7 @@ typedef struct ShareKept {
         char id[KT_ID_DIGITS + 1]; /* of the instance */
         uint64_t buffer_kb;
         uint32_t viewer, class;
-        bool is_moved; /* it came from another instance, and is alone in this one */
+        bool is_moved; /* it came from another instance. So it is alone in this one */
 } ShareKept;
 
 /* Takes the place that a session of the last daemon had. The trace must be read, and its plans must

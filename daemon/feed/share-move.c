@@ -22,7 +22,8 @@
 
 struct ShareMove {
         TraceMove *trace;
-        Share *other; /* that the viewer is not in; it holds one of its places */
+        Share *other;    /* that the viewer is not in */
+        unsigned number; /* of its place there, which is held */
         clockid_t clock;
 };
 
@@ -40,48 +41,47 @@ bool share_may_move(const ShareViewer *viewer) {
 }
 
 /* The place counts for the user as long as the kernel's instance may record for the viewer. */
-static void share_hold(Share *share, const ShareViewer *viewer) {
-        share->n_held++;
+static void share_hold(Share *share, unsigned number, const ShareViewer *viewer) {
+        share->held |= UINT64_C(1) << number;
         share->holder = viewer->trace->owner->uid;
 }
 
-static void share_release(Share *share) {
-        share->n_held--;
+static void share_release(Share *share, unsigned number) {
+        share->held &= ~(UINT64_C(1) << number);
         if (--share->n_viewers == 0 && !share->is_adopting)
                 share_free(share);
 }
 
-/* Its process starts while the worker thread makes the instance, so that it reads early. */
-static int share_make_next(const ShareViewer *viewer, const ShareOptions *options, Share **ret) {
-        const Trace *trace = viewer->trace;
+/* The sub-buffers must be as large as those that the stream worker knows, so the buffer is. The
+ * process starts while the worker thread makes the instance, so that it reads early. */
+static int share_make_next(const ShareViewer *viewer,
+                const ShareOptions *options,
+                Share **ret,
+                Reason *reason) {
+        const Shared *from = viewer->share->shared;
         Shared *shared = NULL;
-        Reason reason = {};
 
-        int r = shared_new(options->tracefs,
-                        NULL,
-                        viewer->share->shared->clock,
-                        trace->spec->buffer_kb,
-                        &shared);
-        r = r ?: share_make(options, trace->owner->uid, shared, ret);
+        int r = shared_new(options->tracefs, NULL, from->clock, from->buffer_kb, &shared);
+        r = r ?: share_make(options, viewer->trace->owner->uid, shared, ret);
         if (r < 0)
                 return r;
         (*ret)->is_alone = true;
         (*ret)->n_viewers++;
-        share_hold(*ret, viewer);
-        r = share_start(*ret, trace, &reason);
+        share_hold(*ret, 0, viewer);
+        r = share_start(*ret, viewer->trace, reason);
         if (r != 0)
-                share_release(*ret);
-        return r > 0 ? -EAGAIN : r;
+                share_release(*ret, 0);
+        return r;
 }
 
-int share_begin_move(ShareViewer *viewer, const ShareOptions *options) {
+int share_begin_move(ShareViewer *viewer, const ShareOptions *options, Reason *reason) {
         ShareMove *move = calloc(1, sizeof(*move));
 
         if (!move)
                 return -ENOMEM;
         int r = metadata_get_clock(viewer->share->shared->clock, &move->clock) ? 0 : -EINVAL;
-        r = r ?: share_make_next(viewer, options, &move->other);
-        if (r < 0) {
+        r = r ?: share_make_next(viewer, options, &move->other, reason);
+        if (r != 0) {
                 free(move);
                 return r;
         }
@@ -127,7 +127,7 @@ void share_end_move(ShareViewer *viewer) {
                 return;
         viewer->move = NULL;
         trace_move_free(move->trace);
-        share_release(move->other);
+        share_release(move->other, move->number);
         free(move);
 }
 
@@ -146,11 +146,14 @@ static void share_take_class(Share *to, ShareViewer *viewer) {
 }
 
 void share_take_over(ShareViewer *viewer) {
-        Share *from = viewer->share, *to = viewer->move->other;
+        ShareMove *move = viewer->move;
+        Share *from = viewer->share, *to = move->other;
 
         share_take_class(to, viewer);
+        move->other = from;
+        move->number = viewer->number;
         from->viewers[viewer->number] = NULL;
-        share_hold(from, viewer);
+        share_hold(from, viewer->number, viewer);
         if (--from->n_active == 0 && !from->is_adopting) {
                 feed_link_set_timer(&from->link, 0);
                 share_forget_reader(from);
@@ -160,9 +163,8 @@ void share_take_over(ShareViewer *viewer) {
         viewer->is_moved = true;
         viewer->is_told = false;
         to->viewers[0] = viewer;
-        to->n_held--;
+        to->held = 0;
         to->n_active++;
-        viewer->move->other = from;
         share_open_rings(to);
 }
 

@@ -14,7 +14,7 @@
 
 /* Returns whether the viewer can move now. */
 bool share_may_move(const ShareViewer *viewer);
-int share_begin_move(ShareViewer *viewer, const ShareOptions *options);
+int share_begin_move(ShareViewer *viewer, const ShareOptions *options, Reason *reason);
 void share_plan_move(ShareViewer *viewer, Plan *plan);
 /* `then` as in share_join(). */
 void share_move(ShareViewer *viewer, ShareThen then);

@@ -314,7 +314,7 @@ static void share_on_answer(Share *share, const ControlMessage *message) {
 
         if (!viewer)
                 return;
-        /* The second: asked by the last daemon. The viewer is not in the next instance. */
+        /* MOVED without our MOVE: the last daemon asked, and its next instance is gone. */
         if (share_is_refusal(viewer, message) ||
                         (wanted == CONTROL_MOVE && viewer->wanted != CONTROL_MOVE)) {
                 share_refuse(share, viewer);

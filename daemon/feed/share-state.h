@@ -32,7 +32,7 @@ struct ShareViewer {
         bool is_pending;   /* its trace is being adopted */
         bool is_told;      /* the reader knows it */
         bool has_joined, has_ended;
-        bool is_moved;      /* the reader gets it from that of another instance */
+        bool is_moved;      /* it came from another instance */
         ControlType wanted; /* JOIN, LEAVE or MOVE, until it is answered; 0: none */
         int off;            /* memfd of ids: the events that its session has off; -1: none */
         int wanted_off;     /* the same from the answer to JOIN on */
@@ -70,9 +70,9 @@ struct Share {
         ShareViewer *viewers[SHARE_VIEWERS_MAX];
         ShareClass classes[SHARE_VIEWERS_MAX];
         unsigned n_viewers, n_active; /* places taken; viewers that have not ended */
-        unsigned n_held;              /* places of viewers that move in, or have moved out */
-        uid_t holder;                 /* whose they are */
-        unsigned n_asked;             /* requests that the reader has not answered */
+        uint64_t held;    /* a bit for each place of a viewer that moves in, or has moved out */
+        uid_t holder;     /* whose they are */
+        unsigned n_asked; /* requests that the reader has not answered */
         TAILQ_ENTRY(Share) shares;
 };
 

@@ -37,8 +37,7 @@ int share_new(const ShareOptions *options, const Trace *trace, Share **ret) {
 }
 
 /* For a user who has no session in it yet, the whole buffer counts (share_add_kb()), and what the
- * kernel records. So the kernel must still have the filters that all sessions have: it does not get
- * them back when a session with another filter has left. */
+ * kernel records. So the kernel must have the filters that all sessions have. */
 static bool share_admits_user(const Share *share, uid_t uid, uint64_t most_kb) {
         const Shared *shared = share->shared;
 
@@ -73,7 +72,7 @@ int share_take(Share *share,
         ShareViewer *viewer = NULL;
         unsigned number = 0;
 
-        while (share->viewers[number]) /* there is a free place */
+        while (share->viewers[number] || share->held >> number & 1) /* there is a free place */
                 number++;
         int r = share_add_viewer(share, number, trace, &viewer);
         if (r < 0) {
@@ -230,7 +229,8 @@ static void share_begin_settle(Share *share) {
         for (unsigned i = 0; i < SHARE_VIEWERS_MAX; i++) {
                 ShareViewer *viewer = share->viewers[i];
 
-                if (!viewer || !viewer->has_joined || viewer->has_ended || viewer->move)
+                if (!viewer || !viewer->has_joined || viewer->has_ended ||
+                                viewer->wanted == CONTROL_MOVE)
                         continue;
                 viewer->wanted = CONTROL_LEAVE;
                 share_ask(share, viewer);
@@ -309,13 +309,17 @@ const char *share_get_id(const ShareViewer *viewer) {
         return viewer ? viewer->share->shared->id : NULL;
 }
 
+uint64_t share_get_buffer_kb(const ShareViewer *viewer) {
+        return viewer->share->shared->buffer_kb;
+}
+
 void share_add_kb(const struct ShareList *list, uid_t uid, uint64_t *all, uint64_t *own) {
         const Share *share;
 
         TAILQ_FOREACH(share, list, shares) {
                 *all += share->shared->buffer_kb;
                 bool is_own = share_count_user(share, uid) > 0 ||
-                              (share->n_held > 0 && share->holder == uid);
+                              (share->held != 0 && share->holder == uid);
 
                 *own += is_own ? share->shared->buffer_kb : 0;
         }

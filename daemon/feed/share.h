@@ -67,6 +67,8 @@ void share_settle_all(const struct ShareList *list);
 ShareViewer *share_viewer_free(ShareViewer *viewer);
 /* The id of the viewer's instance; NULL: there is no viewer. */
 const char *share_get_id(const ShareViewer *viewer);
+/* The kilobytes of the ring on one CPU. */
+uint64_t share_get_buffer_kb(const ShareViewer *viewer);
 /* Adds the kilobytes of the rings on one CPU, of all shares and of those that have a session of
  * this user. */
 void share_add_kb(const struct ShareList *list, uid_t uid, uint64_t *all, uint64_t *own);

@@ -365,18 +365,17 @@ int registry_check_resize(const Session *session, uint64_t kb, Reason *reason) {
         return r;
 }
 
-int registry_check_move(const Session *session, Reason *reason) {
+int registry_check_move(const Session *session, uint64_t kb, Reason *reason) {
         const Registry *registry = session->registry;
-        Question q = { registry,
-                &session->owner,
-                session->spec,
-                session->grant,
-                &session->grant->limits,
-                {} };
+        Spec spec = *session->spec;
+        Question q = {
+                registry, &session->owner, &spec, session->grant, &session->grant->limits, {}
+        };
 
+        spec.buffer_kb = kb;
         registry_get_usage(registry, session->owner.uid, &q.usage);
         q.usage.n_sessions--;
-        return check_uid_buffer(&q, reason) ?: check_totals(&q, reason);
+        return check_buffer(&q, reason) ?: check_uid_buffer(&q, reason) ?: check_totals(&q, reason);
 }
 
 int registry_describe_limits(const Registry *registry, uid_t uid, json_object **ret) {

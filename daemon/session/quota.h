@@ -28,7 +28,7 @@ int registry_check_quota(const Registry *registry,
 uint64_t registry_get_share_room(const Session *session);
 /* The same check for a session whose buffer is to have this size. */
 int registry_check_resize(const Session *session, uint64_t kb, Reason *reason);
-/* Checks whether a session that shares can have a second instance: it moves there. */
-int registry_check_move(const Session *session, Reason *reason);
+/* Checks whether a session that shares can move to a second instance with this buffer. */
+int registry_check_move(const Session *session, uint64_t kb, Reason *reason);
 /* {"max-sessions":…, "sessions":…} for this uid. */
 int registry_describe_limits(const Registry *registry, uid_t uid, json_object **ret);

@@ -2,8 +2,8 @@
 
 /* Moves a running session out of the instance that it shares, when the events that only this
  * session records fill the ring. So it costs the others no records. The reader of the instance
- * finds out which one it is (consumer/mux/crowd.c). Users share only if all of them record the
- * same, so this happens among the sessions of one user.
+ * finds out which one it is (consumer/mux/crowd.c). Sessions of several users record the same, so
+ * this mostly happens among the sessions of one user.
  *
  * For a moment the kernel records for the session in both instances. Then the readers hand it over,
  * and no record is lost or comes twice (feed/share-move.c). Meanwhile the session is busy: a stop
@@ -157,10 +157,10 @@ static void session_on_crowded(void *userdata) {
 
         if (!session_may_move(session))
                 return;
-        int r = registry_check_move(session, &reason);
+        int r = registry_check_move(session, share_get_buffer_kb(session->share), &reason);
         if (r == 0) {
                 session->ledger = ledger_free(session->ledger); /* of the instance's files */
-                r = share_begin_move(session->share, &options);
+                r = share_begin_move(session->share, &options, &reason);
         }
         if (r != 0) {
                 session_settle_watch(session);

@@ -481,7 +481,7 @@ int trace_switch_shared(Trace *trace, size_t i, bool on, const char *filter) {
 int trace_return_shared(Trace *trace) {
         int result = 0;
 
-        if (trace->shared->is_gone)
+        if (trace->shared->is_gone || !trace->shared->instance)
                 return 0;
         for (size_t i = 0; trace->is_wanted && i < trace->grant->n_events; i++) {
                 int r = trace_switch_shared(trace, i, false, NULL);

@@ -165,7 +165,7 @@ void meter_start(Meter *meter) {
         arm(meter);
 }
 
-/* The trace may have other files at the next start, so what was lost until now counts now. */
+/* At the next start the trace may be in another instance, whose counters begin again. */
 void meter_stop(Meter *meter) {
         (void)meter_look(meter);
         (void)sd_event_source_set_enabled(meter->timer, SD_EVENT_OFF);

@@ -4,7 +4,7 @@
 . "$here/share.sh"
 
 # A session holds at most 4 MiB that its client has not read, so a larger ring could not be read at once.
-NOISY=(-b 4096 -e task:task_rename)
+NOISY=(-b 600 -e task:task_rename)
 QUIET=(-b 4096 -e raw_syscalls:sys_exit -f 'id == 1001')
 named=0
 # names N [CPU]: N further events of the noisy session.
@@ -130,6 +130,8 @@ case_move_alone() { # nobody joins the session that has moved, and it can be sto
         crowd
         has_moved
         within 10 ktracectl verify
+        sleep 1 # a look for changes by others
+        same '0 0' "$(interferences)" "interferences"
         session_of third -b 64 -e task:task_rename
         same '[2,1]' "$(viewers_of_instances)" "viewers of each instance"
         [ "$(share_of noisy)" != "$(share_of quiet)" ] || fail "they share $(share_of noisy)"
