@@ -14,7 +14,7 @@ test="$run $guest libglib2.0-bin groff-base locales python3 python3-dbus python3
         python3-setuptools prometheus prometheus-alertmanager prometheus-node-exporter openssl libcurl4 openssh-client
         openssh-server nats-server"
 deep='clang libclang-rt-dev chromium-headless-shell nodejs qemu-system-arm default-jdk-headless
-        podman crun conmon uidmap'
+        podman crun conmon uidmap libkshark-dev'
 bench="$run linux-perf python3 dbench gcc procps prometheus-node-exporter nats-server"
 package='build-essential lintian devscripts blhc appstream apparmor systemd systemd-sysv dbus polkitd'
 chroot='ccache libglib2.0-bin locales python3 strace varlink-go fuse3 ca-certificates passwd'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A directory of trace.dat files: the real trace-cmd shows the events of all machines on one time
- * line, in both versions of the format. */
+/* A directory of trace.dat files: the real trace-cmd, and KernelShark if its library is installed,
+ * show the events of all machines on one time line, in both versions of the format. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -112,19 +112,19 @@ static int convert(const Fixture *f,
                         .format = format });
 }
 
-/* The numbers of the events in trace-cmd's order, and in *ret_times their nanoseconds. */
-static char *report(const Fixture *f, size_t n_machines, GArray *times) {
+/* The numbers of the events in the tool's order, and in *times their nanoseconds. */
+static char *report_by(char *const *tool, const char *option, const Fixture *f, GArray *times) {
         g_autoptr(GPtrArray) arguments = g_ptr_array_new_with_free_func(g_free);
         g_autofree char *text = NULL, *errors = NULL;
         g_auto(GStrv) lines = NULL;
         GString *numbers = g_string_new("");
         int status;
 
-        g_ptr_array_add(arguments, g_strdup("trace-cmd"));
-        g_ptr_array_add(arguments, g_strdup("report"));
-        g_ptr_array_add(arguments, g_strdup("-t"));
-        for (size_t i = 0; i < n_machines; i++) {
-                g_ptr_array_add(arguments, g_strdup("-i"));
+        for (size_t i = 0; tool[i]; i++)
+                g_ptr_array_add(arguments, g_strdup(tool[i]));
+        for (size_t i = 0; i < f->manifest->n_machines; i++) {
+                if (option)
+                        g_ptr_array_add(arguments, g_strdup(option));
                 g_ptr_array_add(arguments, g_strdup_printf("%s/m%zu.dat", f->out, i));
         }
         g_ptr_array_add(arguments, NULL);
@@ -159,13 +159,26 @@ static char *report(const Fixture *f, size_t n_machines, GArray *times) {
 }
 
 /* A nanosecond may be lost by each of two roundings. */
-static void assert_report(const Fixture *f, const char *numbers, const int64_t *expected) {
+static void assert_report_by(char *const *tool,
+                const char *option,
+                const Fixture *f,
+                const char *numbers,
+                const int64_t *expected) {
         g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(int64_t));
-        g_autofree char *text = report(f, f->manifest->n_machines, times);
+        g_autofree char *text = report_by(tool, option, f, times);
 
         g_assert_cmpstr(text, ==, numbers);
         for (size_t i = 0; i < times->len; i++)
                 g_assert_cmpint(ABS(g_array_index(times, int64_t, i) - expected[i]), <=, 2);
+}
+
+static void assert_report(const Fixture *f, const char *numbers, const int64_t *expected) {
+        char *const trace_cmd[] = { (char *)"trace-cmd", (char *)"report", (char *)"-t", NULL },
+                    *const kernelshark[] = { (char *)g_getenv("KERNELSHARK_REPORT"), NULL };
+
+        assert_report_by(trace_cmd, "-i", f, numbers, expected);
+        if (kernelshark[0])
+                assert_report_by(kernelshark, NULL, f, numbers, expected);
 }
 
 static bool has_trace_cmd(void) {
