@@ -53,7 +53,7 @@ typedef struct ShareCounters {
         /* The kernel's numbers for this ring: up to here everything was passed on or counted. */
         uint64_t ring_read, ring_lost;
         /* Earlier records of this CPU come from the instance before a MOVE. 0: there was none.
-         * During a MOVE: before move_nsec, the cut of this CPU is not found yet. */
+         * During a MOVE, a value below move_nsec means: this CPU has no cut yet. */
         uint64_t from_nsec;
 } ShareCounters;
 

@@ -5,8 +5,8 @@
  * all viewers that have joined (audience.c).
  *
  * No viewer can delay this process: it writes only to pipes that do not block. Wake-ups are those
- * of a stream worker (consumer.c): by fill level while there is much data, by the first event when
- * there was none.
+ * of a stream worker (consumer-wake.c): by fill level while there is much data, by the first event
+ * when there was none.
  *
  * Viewers join and leave between two batches. First, all records that the rings hold are passed to
  * the viewers of that time. So a join shows no earlier record, a leave loses none, and the other
@@ -370,7 +370,7 @@ static uint64_t mux_read_clock(void) {
         struct timespec now;
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
-        return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+        return control_nsec(&now);
 }
 
 /* The rings are read twice: those that had no record in the whole time between are cut at its end.

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <time.h>
 
-#include "base/fd.h"
 #include "feed/share-reader.h"
 #include "trace/metadata.h"
 #include "trace/trace-move.h"
@@ -36,7 +35,8 @@ bool share_may_move(const ShareViewer *viewer) {
 
         return share_has_joined(viewer) && !viewer->has_ended && !viewer->is_pending &&
                !viewer->move && viewer->wanted == 0 && viewer->class->n_viewers == 1 &&
-               !viewer->share->is_alone && trace_can_move(viewer->trace) &&
+               !viewer->share->is_alone && viewer->share->held == 0 &&
+               trace_can_move(viewer->trace) &&
                metadata_get_clock(viewer->share->shared->clock, &clock);
 }
 
@@ -48,8 +48,7 @@ static void share_hold(Share *share, unsigned number, const ShareViewer *viewer)
 
 static void share_release(Share *share, unsigned number) {
         share->held &= ~(UINT64_C(1) << number);
-        if (--share->n_viewers == 0 && !share->is_adopting)
-                share_free(share);
+        share_drop_place(share);
 }
 
 /* The sub-buffers must be as large as those that the stream worker knows, so the buffer is. The
@@ -92,13 +91,13 @@ int share_begin_move(ShareViewer *viewer, const ShareOptions *options, Reason *r
         return r;
 }
 
-void share_plan_move(ShareViewer *viewer, Plan *plan) {
-        trace_plan_move(viewer->move->trace, plan);
+void share_plan_enter_next(ShareViewer *viewer, Plan *plan) {
+        trace_plan_enter_next(viewer->move->trace, plan);
 }
 
 /* Marks are written to the next instance from now on. So their time decides which reader passes
  * them. */
-void share_move(ShareViewer *viewer, ShareThen then) {
+void share_hand_over(ShareViewer *viewer, ShareThen then) {
         ShareMove *move = viewer->move;
         struct timespec now = {};
 
@@ -112,12 +111,12 @@ void share_move(ShareViewer *viewer, ShareThen then) {
         share_request(viewer, CONTROL_MOVE, then);
 }
 
-void share_plan_unmove(ShareViewer *viewer, Plan *plan) {
-        trace_plan_unmove(viewer->move->trace, plan);
+void share_plan_leave_other(ShareViewer *viewer, Plan *plan) {
+        trace_plan_leave_other(viewer->move->trace, plan);
 }
 
-int share_unmove_now(ShareViewer *viewer) {
-        return share_is_moving(viewer) ? trace_unmove_now(viewer->move->trace) : 0;
+int share_leave_other_now(ShareViewer *viewer) {
+        return share_is_moving(viewer) ? trace_leave_other_now(viewer->move->trace) : 0;
 }
 
 void share_end_move(ShareViewer *viewer) {
@@ -154,10 +153,7 @@ void share_take_over(ShareViewer *viewer) {
         move->number = viewer->number;
         from->viewers[viewer->number] = NULL;
         share_hold(from, viewer->number, viewer);
-        if (--from->n_active == 0 && !from->is_adopting) {
-                feed_link_set_timer(&from->link, 0);
-                share_forget_reader(from);
-        }
+        share_drop_active(from);
         viewer->share = to;
         viewer->number = 0;
         viewer->is_moved = true;

@@ -3,24 +3,24 @@
 
 #include "feed/share.h"
 
-/* The move of a viewer to an instance of its own. It records on meanwhile, and loses nothing:
+/* The move of a viewer to an instance of its own, while it records. The steps:
  *
- *   share_begin_move()    makes the next share, which no other session can join
- *   share_plan_move()     the kernel records for the viewer in both instances
- *   share_move()          the readers hand the viewer over
- *   share_plan_unmove()   the kernel records no longer in the instance that the viewer has left; if
- *                         share_move() was not called, in the next one
- *   share_end_move()      frees the share that the viewer is not in */
+ *   share_begin_move()        makes the next share, which no other session can join
+ *   share_plan_enter_next()   the kernel records for the viewer in both instances
+ *   share_hand_over()         the reader of the next share takes the viewer over
+ *   share_plan_leave_other()  the kernel stops recording for the viewer in the share that the
+ * viewer is not in: the earlier one, or the next one if there was no hand-over share_end_move()
+ * frees that share */
 
 /* Returns whether the viewer can move now. */
 bool share_may_move(const ShareViewer *viewer);
 int share_begin_move(ShareViewer *viewer, const ShareOptions *options, Reason *reason);
-void share_plan_move(ShareViewer *viewer, Plan *plan);
+void share_plan_enter_next(ShareViewer *viewer, Plan *plan);
 /* `then` as in share_join(). */
-void share_move(ShareViewer *viewer, ShareThen then);
-void share_plan_unmove(ShareViewer *viewer, Plan *plan);
+void share_hand_over(ShareViewer *viewer, ShareThen then);
+void share_plan_leave_other(ShareViewer *viewer, Plan *plan);
 /* The same without a worker: the daemon ends. Returns 0 or -errno, also without a move. */
-int share_unmove_now(ShareViewer *viewer);
+int share_leave_other_now(ShareViewer *viewer);
 /* Without a move it does nothing. */
 void share_end_move(ShareViewer *viewer);
 /* From share_begin_move() to share_end_move(). */

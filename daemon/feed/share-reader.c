@@ -90,6 +90,14 @@ void share_fail(Share *share, const char *text) {
                 share_free(share);
 }
 
+bool share_drop_active(Share *share) {
+        if (--share->n_active > 0 || share->is_adopting)
+                return false;
+        feed_link_set_timer(&share->link, 0);
+        share_forget_reader(share);
+        return true;
+}
+
 static void share_on_late(void *userdata) {
         share_fail(userdata, "the reader of its shared instance does not answer");
 }

@@ -27,5 +27,7 @@ void share_note_answer(Share *share);
 void share_tell_end(Share *share, unsigned number);
 /* Ends the reader, if there is one. */
 void share_forget_reader(Share *share);
+/* One viewer less has not ended. Returns whether it was the last one: then the reader ends. */
+bool share_drop_active(Share *share);
 /* Ends the sessions of all viewers. It may free the share. */
 void share_fail(Share *share, const char *text);

@@ -33,6 +33,11 @@ Share *share_free(Share *share) {
         return NULL;
 }
 
+void share_drop_place(Share *share) {
+        if (--share->n_viewers == 0 && !share->is_adopting)
+                share_free(share);
+}
+
 unsigned share_count_user(const Share *share, uid_t uid) {
         unsigned n = 0;
 

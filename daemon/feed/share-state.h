@@ -77,6 +77,8 @@ struct Share {
 };
 
 Share *share_free(Share *share);
+/* One place less is taken. Without any, the share is freed. */
+void share_drop_place(Share *share);
 void share_make_pool_name(const Share *share, const ShareClass *class, char name[static 64]);
 /* Returns how many viewers belong to this user. */
 unsigned share_count_user(const Share *share, uid_t uid);

@@ -48,7 +48,8 @@ static bool share_admits_user(const Share *share, uid_t uid, uint64_t most_kb) {
 static bool share_has_place(const Share *share, const Trace *trace, uint64_t most_kb) {
         const Shared *shared = share->shared;
 
-        return !share->has_failed && !share->is_alone && share->n_active > 0 &&
+        /* A viewer that has moved out may still fill the ring. */
+        return !share->has_failed && !share->is_alone && share->held == 0 && share->n_active > 0 &&
                share->n_viewers < SHARE_VIEWERS_MAX &&
                strcmp(shared->clock, trace->spec->clock) == 0 &&
                shared->buffer_kb >= trace->spec->buffer_kb && !shared_is_stale(shared) &&
@@ -206,12 +207,8 @@ void share_end(ShareViewer *viewer) {
         if (viewer->class)
                 share_close_class(share, viewer->class);
         share_ends_unkeep(share->fd_store, viewer->trace->id);
-        if (--share->n_active > 0 || share->is_adopting) {
+        if (!share_drop_active(share))
                 share_resume(viewer);
-                return;
-        }
-        feed_link_set_timer(&share->link, 0);
-        share_forget_reader(share);
 }
 
 /* The end of the daemon: the event loop does not run any more. */
@@ -300,8 +297,7 @@ ShareViewer *share_viewer_free(ShareViewer *viewer) {
         close_cleanup(&viewer->wanted_off);
         share->viewers[viewer->number] = NULL;
         free(viewer);
-        if (--share->n_viewers == 0 && !share->is_adopting)
-                share_free(share);
+        share_drop_place(share);
         return NULL;
 }
 

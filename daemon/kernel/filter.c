@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Filters of an instance's events. Called by session on the worker thread, before the event is
- * enabled.
+ * enabled, or while it is on without a filter.
  *
  * It relies on these behaviours of the kernel:
  * - a refused write returns EINVAL (ENOENT for an open parenthesis), removes the old filter and
- *   leaves the event on or off: an event that is on would then record everything, so the event must
- *   be off here;
+ *   leaves the event on or off: an event that is on then records everything, so it must be off, or
+ *   record everything before;
  * - after a refusal the filter file contains the refused text; writing "0" resets it to "none";
  * - an accepted filter reads back as it was written, without the blanks around it;
  * - the whole write is at most 4095 bytes;

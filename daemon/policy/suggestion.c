@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* "Did you mean ...?" for events: finds the names most similar to a refused one. Called when an
- * event is refused: by grant.c, and by the session floor for probes and descriptions. A user learns
- * only names that policy grants without a password.
+ * event is refused: by grant-refusal.c, and by the session floor for probes and descriptions. A
+ * user learns only names that policy grants without a password.
  *
  * Users of strace write the name of a system call, users of trace-cmd write the name of a whole
  * system, and every user misspells names. So a name is like another one, best first, when

@@ -87,9 +87,10 @@ struct Session {
         ShareViewer *share;         /* NULL: it has an instance of its own */
         void (*after_share)(Session *session,
                         int result); /* it joins, leaves or moves; NULL: none */
-        sd_event_source *move_retry; /* the instance that it has left is held; NULL: none was */
+        sd_event_source *move_retry; /* of the next attempt to leave the earlier instance; NULL:
+                                        none */
         unsigned n_move_retries;
-        time_t stays_until_sec; /* CLOCK_MONOTONIC; 0: it may move. The log says why not */
+        time_t may_move_after_sec; /* CLOCK_MONOTONIC. The log says why */
         Feed *feed;
         Request *stream_request;
         bool waits_for_spool;

@@ -259,7 +259,8 @@ void session_end_now(Session *session) {
         session_free_snapshots(session);
         session_free_histograms(session);
         share_end(session->share);
-        for (unsigned i = 0; i < END_NOW_TRIES && share_unmove_now(session->share) == -EBUSY; i++)
+        for (unsigned i = 0; i < END_NOW_TRIES && share_leave_other_now(session->share) == -EBUSY;
+                        i++)
                 (void)usleep(REMOVE_RETRY_USEC);
         bool is_shared = trace_is_shared(&session->trace);
         if (!is_shared)

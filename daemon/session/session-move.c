@@ -6,8 +6,8 @@
  * this mostly happens among the sessions of one user.
  *
  * For a moment the kernel records for the session in both instances. Then the readers hand it over,
- * and no record is lost or comes twice (feed/share-move.c). Meanwhile the session is busy: a stop
- * waits, other changes are refused. Its end waits, too. */
+ * without a loss (feed/share-move.c). The session is busy until the move is over: a stop waits, and
+ * other changes are refused. Its end waits, too. */
 
 #include "session/session-move.h"
 
@@ -25,11 +25,12 @@
 #include "session/session-share.h"
 
 #define USEC_PER_MSEC 1000ULL
-/* The instance that it has left cannot be removed: the reader has been told to end. */
+/* While its reader has files open, the earlier instance cannot be removed. The reader was told to
+ * end, which takes a moment. */
 #define RETRY_USEC  (50 * USEC_PER_MSEC)
 #define RETRIES_MAX 100
-/* After a failure the session stays for this time. */
-#define STAY_SEC 60
+/* From a failure to the next attempt. */
+#define POSTPONE_SEC 60
 
 static time_t get_now_sec(void) {
         struct timespec now = {};
@@ -38,8 +39,8 @@ static time_t get_now_sec(void) {
         return now.tv_sec;
 }
 
-static void session_stay(Session *session, const char *why) {
-        session->stays_until_sec = get_now_sec() + STAY_SEC;
+static void session_postpone_move(Session *session, const char *why) {
+        session->may_move_after_sec = get_now_sec() + POSTPONE_SEC;
         log_write(LOG_WARNING,
                         SESSION_CONTEXT(session),
                         "the session fills the ring of the instance that it shares, and cannot get "
@@ -97,11 +98,11 @@ static void session_then_left_other(Session *session, int result, const Reason *
 }
 
 static void session_leave_other(Session *session) {
-        share_plan_unmove(session->share, &session->plan);
+        share_plan_leave_other(session->share, &session->plan);
         session_submit(session, session_then_left_other);
 }
 
-/* It is watched again, wherever it is. */
+/* Watches the session again, in the earlier or the next instance. */
 static void session_settle_watch(Session *session) {
         if (session->end != END_NOT)
                 return;
@@ -115,7 +116,7 @@ static void session_settle_watch(Session *session) {
 static void session_then_moved(Session *session, int result) {
         session_settle_watch(session);
         if (session->end == END_NOT && result < 0)
-                session_stay(session, "its reader cannot be started");
+                session_postpone_move(session, "its reader cannot be started");
         else if (session->end == END_NOT) {
                 session_keep(session);
                 log_write(LOG_NOTICE,
@@ -132,14 +133,15 @@ static void session_then_in_both(Session *session, int result, const Reason *rea
         if (result != 0) { /* undone */
                 session_settle_watch(session);
                 if (session->end == END_NOT)
-                        session_stay(session, result > 0 ? reason->text : strerror(-result));
+                        session_postpone_move(
+                                        session, result > 0 ? reason->text : strerror(-result));
                 session_finish_move(session);
         } else if (session->end != END_NOT)
                 session_leave_other(session);
         else {
                 if (session->meter)
                         meter_stop(session->meter); /* the kernel's counters begin again */
-                session_move_share(session, session_then_moved);
+                session_hand_over(session, session_then_moved);
         }
 }
 
@@ -147,7 +149,7 @@ static bool session_may_move(const Session *session) {
         Reason ignored;
 
         return session->state == SESSION_RUNNING && session_check_idle(session, &ignored) == 0 &&
-               share_may_move(session->share) && get_now_sec() >= session->stays_until_sec;
+               share_may_move(session->share) && get_now_sec() >= session->may_move_after_sec;
 }
 
 static void session_on_crowded(void *userdata) {
@@ -158,17 +160,14 @@ static void session_on_crowded(void *userdata) {
         if (!session_may_move(session))
                 return;
         int r = registry_check_move(session, share_get_buffer_kb(session->share), &reason);
-        if (r == 0) {
-                session->ledger = ledger_free(session->ledger); /* of the instance's files */
-                r = share_begin_move(session->share, &options, &reason);
-        }
+        r = r ?: share_begin_move(session->share, &options, &reason);
         if (r != 0) {
-                session_settle_watch(session);
-                session_stay(session, r > 0 ? reason.text : strerror(-r));
+                session_postpone_move(session, r > 0 ? reason.text : strerror(-r));
                 return;
         }
+        session->ledger = ledger_free(session->ledger); /* it watches the files of the instance */
         session->n_move_retries = 0;
-        share_plan_move(session->share, &session->plan);
+        share_plan_enter_next(session->share, &session->plan);
         session_submit(session, session_then_in_both);
 }
 

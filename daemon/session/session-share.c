@@ -158,9 +158,9 @@ void session_leave_share(Session *session, void (*then)(Session *session, int re
         share_leave(session->share, session_on_share);
 }
 
-void session_move_share(Session *session, void (*then)(Session *session, int result)) {
+void session_hand_over(Session *session, void (*then)(Session *session, int result)) {
         session->after_share = then;
-        share_move(session->share, session_on_share);
+        share_hand_over(session->share, session_on_share);
 }
 
 /* How many others share the instance is not shown: it would reveal what they do. */

@@ -18,6 +18,6 @@ int session_begin_share(Session *session, Reason *reason);
 void session_join_share(Session *session, void (*then)(Session *session, int result));
 void session_leave_share(Session *session, void (*then)(Session *session, int result));
 /* The readers hand the session over to the next instance (feed/share-move.h). */
-void session_move_share(Session *session, void (*then)(Session *session, int result));
+void session_hand_over(Session *session, void (*then)(Session *session, int result));
 ShareOptions session_get_share_options(Registry *registry);
 int session_describe_share(const Session *session, json_object *object);

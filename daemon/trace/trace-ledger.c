@@ -15,7 +15,7 @@
  * cleared with it, and a probe that is defined again has another id than the metadata of the stream
  * states.
  *
- * Relies on: an event's filter is written while the event is disabled (filter.c).
+ * Relies on: an event's filter is written while the event is disabled or has none (filter.c).
  *
  * To add a kind of interference: compare it here, or in trace-ledger-files.c if it concerns the
  * whole instance; watch/ledger.c decides when to look and how often to repair, watch/interference.c

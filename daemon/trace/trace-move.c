@@ -8,13 +8,12 @@
  * runs on the CPU between the two, except interrupts. The readers of the two instances rely on
  * that: see MOVE in control.h and consumer/mux/move.c. Since 6.13 it is not so for system calls.
  *
- * The steps run on a copy of the trace with files of its own. The event loop may read the trace
- * meanwhile. The copy shares everything else with the trace, and must not free it. */
+ * The steps run on a copy of the trace with files of its own. So the event loop may read the trace
+ * at the same time. The copy shares everything else with the trace, and must not free it. */
 
 #include "trace/trace-move.h"
 
 #include <errno.h>
-
 #include <string.h>
 
 #include "kernel/release.h"
@@ -24,6 +23,7 @@ struct TraceMove {
         Trace other; /* in the instance that the trace is not in */
 };
 
+/* All members that belong to the instance. */
 static void trace_swap_places(Trace *one, Trace *two) {
         const Trace first = *one;
 
@@ -92,13 +92,17 @@ static void undo_enter(void *context) {
         trace_report_undo(context, r, "the move to another instance");
 }
 
-/* From now on no handler runs that began before the events were on. */
-static int move_step_wait(void *context _unused_, Reason *reason _unused_) {
-        (void)instance_wait_for_handlers(); /* else they had the time of the next steps */
-        return 0;
+/* A handler that began before the events were on writes to the earlier instance only. */
+static int move_step_wait(void *context _unused_, Reason *reason) {
+        if (instance_wait_for_handlers())
+                return 0;
+        return reason_set(reason,
+                        KT_E_KERNEL_REFUSED,
+                        "this kernel cannot wait until all handlers of events have ended "
+                        "(nohz_full)");
 }
 
-void trace_plan_move(TraceMove *move, Plan *plan) {
+void trace_plan_enter_next(TraceMove *move, Plan *plan) {
         static const PlanStep steps[] = {
                 { "move-enter", move_step_enter, undo_enter },
                 { "move-statistics", trace_step_statistics, NULL },
@@ -116,10 +120,10 @@ void trace_move_swap(TraceMove *move, Trace *trace) {
         trace->arm.instance = trace->instance;
 }
 
-void trace_plan_unmove(TraceMove *move, Plan *plan) {
+void trace_plan_leave_other(TraceMove *move, Plan *plan) {
         trace_plan_remove(&move->other, plan);
 }
 
-int trace_unmove_now(TraceMove *move) {
+int trace_leave_other_now(TraceMove *move) {
         return trace_remove_now(&move->other);
 }

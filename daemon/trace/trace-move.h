@@ -14,12 +14,12 @@ int trace_move_new(const Trace *trace, Shared *to, uint32_t viewer, TraceMove **
 TraceMove *trace_move_free(TraceMove *move);
 DEFINE_CLEANUP(TraceMove, trace_move_free);
 /* Records the same in the next instance too. Undo leaves that instance. */
-void trace_plan_move(TraceMove *move, Plan *plan);
+void trace_plan_enter_next(TraceMove *move, Plan *plan);
 /* In the event loop: from now on the trace is in the other one of the two instances. A second call
  * takes the first one back. */
 void trace_move_swap(TraceMove *move, Trace *trace);
 /* Takes back what the trace has in the instance that it is not in. Fails with -EBUSY while a
  * process holds an instance without other traces. */
-void trace_plan_unmove(TraceMove *move, Plan *plan);
+void trace_plan_leave_other(TraceMove *move, Plan *plan);
 /* The same, without a worker: the daemon ends. */
-int trace_unmove_now(TraceMove *move);
+int trace_leave_other_now(TraceMove *move);

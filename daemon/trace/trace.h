@@ -126,7 +126,8 @@ struct Trace {
 
         struct Borrow *borrow; /* for an instance of another maker; else NULL */
 
-        /* For a shared instance; else NULL. The feed's share owns what the pointers show. */
+        /* For a shared instance; else NULL. The feed's share owns what the pointers show. A trace
+         * can move to another one: trace-move.c exchanges the members that belong to it. */
         Shared *shared;
         const char *exclusive; /* what needs an own instance although the spec allows to share */
         uint32_t viewer;       /* its number in the shared instance */

@@ -217,7 +217,7 @@ case_spool_record() { # record --spool exits with the command's status and write
         expect 7 ktracectl record --spool=4M -e raw_syscalls:sys_enter -- sh -c "'$TARGET' calls 300 1000; exit 7"
         grep -qE "events recorded, 0 lost; 'ktracectl spool fetch [0-9a-f]{16}' gets them" err || fail "$(cat err)"
         [ ! -e trace.dat ] || fail "a file was written"
-        refused 2 'without -o' ktracectl record --spool -o t.kts -e raw_syscalls:sys_enter -- true
+        refused 2 'leave out -o' ktracectl record --spool -o t.kts -e raw_syscalls:sys_enter -- true
         ended
         expect 0 ktracectl spool fetch "$(entry id)" -o t.kts
         same 300 "$(has t.kts 1000)" events

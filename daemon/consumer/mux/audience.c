@@ -10,7 +10,7 @@
 
 #include "consumer/mux/move.h"
 
-/* What is passed to whom. */
+/* A batch, and those who get it. */
 typedef struct Audience {
         MuxViewer *const *viewers;
         const Batch *batch;

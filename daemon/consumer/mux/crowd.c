@@ -84,17 +84,17 @@ static bool crowd_is_wanted(const MuxViewer *viewer, uint16_t id) {
 }
 
 /* Returns the only viewer that gets the event, or SHARE_VIEWERS_MAX. */
-static uint32_t crowd_find_owner(MuxViewer *const *viewers, uint16_t id) {
-        uint32_t owner = SHARE_VIEWERS_MAX;
+static uint32_t crowd_find_only_viewer(MuxViewer *const *viewers, uint16_t id) {
+        uint32_t only = SHARE_VIEWERS_MAX;
 
         for (uint32_t i = 0; i < SHARE_VIEWERS_MAX; i++) {
                 if (!crowd_is_wanted(viewers[i], id))
                         continue;
-                if (owner < SHARE_VIEWERS_MAX)
+                if (only < SHARE_VIEWERS_MAX)
                         return SHARE_VIEWERS_MAX;
-                owner = i;
+                only = i;
         }
-        return owner;
+        return only;
 }
 
 /* Returns the viewer that is alone in its class and whose own events have the most bytes, if they
@@ -107,7 +107,7 @@ static uint32_t crowd_find_noisy(const Crowd *crowd, MuxViewer *const *viewers) 
                 uint16_t id = crowd->ids[i];
 
                 all += crowd->bytes[id];
-                own[crowd_find_owner(viewers, id)] += crowd->bytes[id];
+                own[crowd_find_only_viewer(viewers, id)] += crowd->bytes[id];
         }
         own[SHARE_VIEWERS_MAX] = 0; /* bytes of events that several viewers get, or none */
         for (uint32_t i = 0; i < SHARE_VIEWERS_MAX; i++)

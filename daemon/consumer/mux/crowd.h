@@ -9,7 +9,7 @@ typedef struct Crowd {
         uint16_t *ids;   /* those that have bytes */
         size_t n_ids;
         uint64_t age_nsec;   /* since the bytes were halved */
-        uint64_t quiet_nsec; /* so long no viewer is named */
+        uint64_t quiet_nsec; /* no viewer is named for this time */
         bool is_crowded;     /* since the last crowd_choose() a ring had hardly any room */
 } Crowd;
 
