@@ -52,8 +52,8 @@ typedef struct ShareCounters {
         uint64_t unknown;  /* records of events without cuts, which were left out */
         /* The kernel's numbers for this ring: up to here everything was passed on or counted. */
         uint64_t ring_read, ring_lost;
-        /* Earlier records of this CPU come from the instance before a MOVE. 0: there was none.
-         * During a MOVE, a value below move_nsec means: this CPU has no cut yet. */
+        /* The cut of a MOVE: earlier records of this CPU come from the instance before it. 0: there
+         * was no MOVE, or it has not found the cut yet. */
         uint64_t from_nsec;
 } ShareCounters;
 

@@ -101,19 +101,13 @@ static int share_adopt_class(ShareViewer *viewer, ShareClass *class) {
         return share_ends_view_pool(&viewer->ends, class->pool);
 }
 
-/* The last daemon ended in the middle of a move: the next instance is gone. */
-static bool share_was_moving(const ShareViewer *viewer) {
-        const ShareMemory *memory = viewer->ends.mapped;
-
-        return (memory->has_moved || memory->move_nsec != 0) && !viewer->is_moved;
-}
-
 static int share_adopt_viewer(ShareViewer *viewer, const ShareKept *kept) {
         Share *share = viewer->share;
 
         int r = share_ends_adopt(&viewer->ends, share->fd_store, viewer->trace->id);
         viewer->is_moved = kept->is_moved;
-        if (r == 0 && share_was_moving(viewer))
+        /* The last daemon ended in the middle of a move: the next instance is gone. */
+        if (r == 0 && viewer->ends.mapped->move_nsec != 0 && !viewer->is_moved)
                 r = -ENOENT;
         r = r ?: share_adopt_class(viewer, &share->classes[kept->class]);
         r = r ?: trace_adopt_shared(viewer->trace, share->shared);

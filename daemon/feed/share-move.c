@@ -23,7 +23,6 @@ struct ShareMove {
         TraceMove *trace;
         Share *other;    /* that the viewer is not in */
         unsigned number; /* of its place there, which is held */
-        clockid_t clock;
 };
 
 bool share_is_moving(const ShareViewer *viewer) {
@@ -78,14 +77,13 @@ int share_begin_move(ShareViewer *viewer, const ShareOptions *options, Reason *r
 
         if (!move)
                 return -ENOMEM;
-        int r = metadata_get_clock(viewer->share->shared->clock, &move->clock) ? 0 : -EINVAL;
-        r = r ?: share_make_next(viewer, options, &move->other, reason);
+        int r = share_make_next(viewer, options, &move->other, reason);
         if (r != 0) {
                 free(move);
                 return r;
         }
         viewer->move = move;
-        r = trace_move_new(viewer->trace, move->other->shared, 0, &move->trace);
+        r = trace_move_new(viewer->trace, move->other->shared, &move->trace);
         if (r < 0)
                 share_end_move(viewer);
         return r;
@@ -100,13 +98,16 @@ void share_plan_enter_next(ShareViewer *viewer, Plan *plan) {
 void share_hand_over(ShareViewer *viewer, ShareThen then) {
         ShareMove *move = viewer->move;
         struct timespec now = {};
+        clockid_t clock;
 
         if (viewer->share->has_failed || move->other->has_failed) {
                 then(-ECANCELED, viewer->userdata);
                 return;
         }
         trace_move_swap(move->trace, viewer->trace);
-        (void)clock_gettime(move->clock, &now); /* cannot fail: metadata.c knows the clock */
+        /* Neither can fail: share_may_move() has looked for the clock. */
+        (void)metadata_get_clock(viewer->share->shared->clock, &clock);
+        (void)clock_gettime(clock, &now);
         viewer->move_nsec = control_nsec(&now);
         share_request(viewer, CONTROL_MOVE, then);
 }

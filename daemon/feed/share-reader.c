@@ -41,10 +41,10 @@ static void share_answer(ShareViewer *viewer, int result) {
 
         if (viewer->wanted == 0)
                 return;
-        if (result < 0 && viewer->wanted == CONTROL_MOVE)
+        if (result == 0)
+                viewer->has_joined = viewer->wanted != CONTROL_LEAVE;
+        else if (viewer->wanted == CONTROL_MOVE)
                 share_take_back(viewer);
-        if (result == 0 && viewer->wanted != CONTROL_MOVE)
-                viewer->has_joined = viewer->wanted == CONTROL_JOIN;
         viewer->wanted = 0;
         viewer->is_asked = false;
         viewer->then = NULL;
@@ -298,8 +298,11 @@ static void share_take_events(ShareViewer *viewer) {
         viewer->off = TAKE_FD(viewer->wanted_off);
 }
 
-/* Before the reader is adopted, it may still answer the last daemon. */
+/* Before the reader is adopted, it may still answer the last daemon. If that daemon has sent MOVE,
+ * its next instance is gone. */
 static bool share_is_refusal(const ShareViewer *viewer, const ControlMessage *message) {
+        if (message->type == CONTROL_MOVED)
+                return viewer->wanted != CONTROL_MOVE;
         return message->type == CONTROL_LEFT && viewer->is_told &&
                !(viewer->wanted == CONTROL_LEAVE && viewer->is_asked);
 }
@@ -322,9 +325,7 @@ static void share_on_answer(Share *share, const ControlMessage *message) {
 
         if (!viewer)
                 return;
-        /* MOVED without our MOVE: the last daemon asked, and its next instance is gone. */
-        if (share_is_refusal(viewer, message) ||
-                        (wanted == CONTROL_MOVE && viewer->wanted != CONTROL_MOVE)) {
+        if (share_is_refusal(viewer, message)) {
                 share_refuse(share, viewer);
                 return;
         }

@@ -90,7 +90,7 @@ struct Session {
         sd_event_source *move_retry; /* of the next attempt to leave the earlier instance; NULL:
                                         none */
         unsigned n_move_retries;
-        time_t may_move_after_sec; /* CLOCK_MONOTONIC. The log says why */
+        uint64_t may_move_after_sec; /* of session_get_second(). The log says why */
         Feed *feed;
         Request *stream_request;
         bool waits_for_spool;

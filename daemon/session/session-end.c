@@ -37,11 +37,8 @@
 #include "trace/metadata.h"
 #include "trace/trace-fence.h"
 
-#define USEC_PER_MSEC     1000ULL
-#define REMOVE_RETRY_USEC (50 * USEC_PER_MSEC)
-/* After 5 s the caller gets an error, and the attempts become rare. */
-#define REMOVE_TRIES     100
-#define REMOVE_RARE_USEC (1000 * USEC_PER_MSEC)
+/* After REMOVE_TRIES the caller gets an error, and the attempts become rare. */
+#define REMOVE_RARE_USEC 1000000
 /* How often the daemon tries to remove an instance while it ends. Consumers may still hold it. */
 #define END_NOW_TRIES 40
 

@@ -4,6 +4,10 @@
 #include "session/registry.h"
 #include "session/session.h"
 
+/* While a process holds one of its files, an instance cannot be removed. */
+#define REMOVE_RETRY_USEC 50000
+#define REMOVE_TRIES      100
+
 /* Ends the session for any reason except the owner's own Destroy. The owner is notified. */
 void session_end(Session *session, const char *code, const char *reason);
 /* The daemon ends: does every step at once and blocks. Call it when the worker is gone. */

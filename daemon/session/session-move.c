@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "feed/share-move.h"
@@ -22,25 +21,14 @@
 #include "session/registry.h"
 #include "session/session-end.h"
 #include "session/session-run.h"
+#include "session/session-second.h"
 #include "session/session-share.h"
 
-#define USEC_PER_MSEC 1000ULL
-/* While its reader has files open, the earlier instance cannot be removed. The reader was told to
- * end, which takes a moment. */
-#define RETRY_USEC  (50 * USEC_PER_MSEC)
-#define RETRIES_MAX 100
 /* From a failure to the next attempt. */
 #define POSTPONE_SEC 60
 
-static time_t get_now_sec(void) {
-        struct timespec now = {};
-
-        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
-        return now.tv_sec;
-}
-
 static void session_postpone_move(Session *session, const char *why) {
-        session->may_move_after_sec = get_now_sec() + POSTPONE_SEC;
+        session->may_move_after_sec = session_get_second() + POSTPONE_SEC;
         log_write(LOG_WARNING,
                         SESSION_CONTEXT(session),
                         "the session fills the ring of the instance that it shares, and cannot get "
@@ -67,13 +55,15 @@ static int session_on_retry(sd_event_source *source _unused_,
         return 0;
 }
 
+/* While its reader has files open, the earlier instance cannot be removed. The reader was told to
+ * end, which takes a moment. */
 static bool session_retry_leave(Session *session) {
         session->move_retry = sd_event_source_disable_unref(session->move_retry);
-        return session->n_move_retries++ < RETRIES_MAX &&
+        return session->n_move_retries++ < REMOVE_TRIES &&
                sd_event_add_time_relative(session->registry->options.event,
                                &session->move_retry,
                                CLOCK_MONOTONIC,
-                               RETRY_USEC,
+                               REMOVE_RETRY_USEC,
                                0,
                                session_on_retry,
                                session) >= 0;
@@ -89,7 +79,7 @@ static void session_then_left_other(Session *session, int result, const Reason *
         if (result == -EBUSY && session_retry_leave(session))
                 return;
         if (result != 0)
-                log_errno(MIN_OF(result, 0),
+                log_errno(result,
                                 LOG_WARNING,
                                 SESSION_CONTEXT(session),
                                 "the instance that the session has left is not removed before "
@@ -149,7 +139,8 @@ static bool session_may_move(const Session *session) {
         Reason ignored;
 
         return session->state == SESSION_RUNNING && session_check_idle(session, &ignored) == 0 &&
-               share_may_move(session->share) && get_now_sec() >= session->may_move_after_sec;
+               share_may_move(session->share) &&
+               session_get_second() >= session->may_move_after_sec;
 }
 
 static void session_on_crowded(void *userdata) {

@@ -61,13 +61,13 @@ bool trace_can_move(const Trace *trace) {
         return !has_syscalls || !kernel_is_at_least(6, 13);
 }
 
-int trace_move_new(const Trace *trace, Shared *to, uint32_t viewer, TraceMove **ret) {
+int trace_move_new(const Trace *trace, Shared *to, TraceMove **ret) {
         TraceMove *move = calloc(1, sizeof(*move));
 
         if (!move)
                 return -ENOMEM;
         move->other = *trace;
-        Trace nowhere = { .shared = to, .viewer = viewer, .pipe_fd = -1, .marker_fd = -1 };
+        Trace nowhere = { .shared = to, .pipe_fd = -1, .marker_fd = -1 };
         trace_swap_places(&move->other, &nowhere);
         move->other.next = 0;
         *ret = move;

@@ -8,11 +8,10 @@ typedef struct TraceMove TraceMove;
 
 /* Returns whether a move loses and repeats nothing on this kernel. */
 bool trace_can_move(const Trace *trace);
-/* The trace runs, and no plan of it is in flight until trace_move_swap(). */
-int trace_move_new(const Trace *trace, Shared *to, uint32_t viewer, TraceMove **ret);
+/* The trace runs, and no plan of it is in flight until trace_move_swap(). It becomes viewer 0. */
+int trace_move_new(const Trace *trace, Shared *to, TraceMove **ret);
 /* The kernel must have nothing more of the move. Returns NULL. */
 TraceMove *trace_move_free(TraceMove *move);
-DEFINE_CLEANUP(TraceMove, trace_move_free);
 /* Records the same in the next instance too. Undo leaves that instance. */
 void trace_plan_enter_next(TraceMove *move, Plan *plan);
 /* In the event loop: from now on the trace is in the other one of the two instances. A second call

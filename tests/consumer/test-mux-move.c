@@ -205,25 +205,6 @@ static void test_arrive(void) {
         rig_clear(&rig);
 }
 
-/* And from there to a third one, before the rest of the first one's records was read. */
-static void test_again(void) {
-        Rig rig;
-
-        set_up(&rig);
-        move_begin(rig.viewer, 400);
-        read_ring(&rig, 2, &(Reading){ 2, { 399, 410 } });
-        move_end(rig.viewer, 0);
-        change_reader(&rig);
-        move_begin(rig.viewer, 800);
-        read_ring(&rig, 4, &(Reading){ 4, { 405, 415, 799, 810 } });
-        move_end(rig.viewer, 0);
-        g_assert_cmpuint(get_counters(&rig)->from_nsec, ==, 810);
-        change_reader(&rig);
-        read_ring(&rig, 2, &(Reading){ 2, { 805, 815 } });
-        ASSERT_TIMES(&rig, 399, 415, 799, 815);
-        rig_clear(&rig);
-}
-
 /* The next reader may read before the MOVE is repeated. */
 static void test_killed_before_cut(void) {
         Rig rig;
@@ -428,7 +409,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/mux-move/no-cut", test_no_cut);
         g_test_add_func("/mux-move/interrupt", test_interrupt);
         g_test_add_func("/mux-move/arrive", test_arrive);
-        g_test_add_func("/mux-move/again", test_again);
         g_test_add_func("/mux-move/killed-before-cut", test_killed_before_cut);
         g_test_add_func("/mux-move/killed-at-cut", test_killed_at_cut);
         g_test_add_func("/mux-move/killed-at-end", test_killed_at_end);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A viewer of a shared instance moves to another instance, without losing or repeating a record.
- * mux.c calls this, in the readers of both instances.
+/* A viewer of a shared instance moves to another instance, once, without losing or repeating a
+ * record. mux.c calls this, in the readers of both instances.
  *
  * Both record the viewer's events from a time on, which MOVE has. The kernel writes each event into
  * the old instance first, then into the new one, with a later time. For each CPU there is a cut: a
@@ -43,7 +43,7 @@ void move_end(MuxViewer *viewer, uint64_t passed_nsec) {
         ShareMemory *memory = viewer->memory;
 
         for (unsigned i = 0; i < viewer->n_cpus; i++)
-                if (memory->counters[i].from_nsec < memory->move_nsec)
+                if (memory->counters[i].from_nsec == 0)
                         move_store_cut(viewer, i, memory->move_nsec + passed_nsec);
         memory->has_moved = true;
         move_keep_order();
@@ -76,16 +76,14 @@ static const BatchRecord *move_find_cut(const Batch *batch, uint64_t nsec) {
 
 /* A cut that was found in an earlier batch, or by an earlier reader, ends all that follow. */
 static void move_cut(MuxViewer *viewer, const Batch *batch) {
-        uint64_t from = viewer->memory->counters[batch->cpu].from_nsec,
-                 until = viewer->memory->move_nsec;
+        uint64_t from = viewer->memory->counters[batch->cpu].from_nsec;
         BatchPart *part = &viewer->part;
 
-        if (from >= until) {
+        if (from > 0) {
                 part->end = batch_find_time(batch, from);
                 return;
         }
-        part->begin = batch_find_time(batch, from); /* the viewer may have moved before */
-        const BatchRecord *cut = move_find_cut(batch, until);
+        const BatchRecord *cut = move_find_cut(batch, viewer->memory->move_nsec);
         if (cut < part->end)
                 move_store_cut(viewer, batch->cpu, cut->nsec);
         part->end = cut;
