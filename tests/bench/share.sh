@@ -9,6 +9,7 @@ MANY=$(whole_or_quick 16 4)
 call='ns of a call with viewers'
 cpu='us of CPU time of the readers for 1000 events'
 memory='kB of memory of the readers'
+class='ns of the reader for an event and class'
 
 # readers_cpu: microseconds that the stream workers and the readers of shared instances have used.
 readers_cpu() {
@@ -70,13 +71,16 @@ for _ in $(seq "$RUNS"); do
         row "$cpu" "each worker of $MANY, --share" "$(calc "($used - $mux_used) / $MANY")" 'write() alone' 1.1
         fact "$memory" "$MANY, --share" "$held"
         fact 'events lost' "$MANY, --share" "$lost"
+        unfiltered=$mux_used
         FILTERED=1 with_viewers "$MANY" --share
         fact "$call" "$MANY with filters, --share" "$time"
         fact "$cpu" "$MANY with filters, --share" "$used"
         fact "$cpu" "the reader of $MANY with filters, --share" "$mux_used"
+        # Without filters, all viewers are one class. With filters, each of them is one.
+        fact "$class" "each of $MANY with filters, --share" "$(calc "($mux_used - $unfiltered) / ($MANY - 1)")"
+        fact "$class" 'a copy alone, that another CPU reads' "$("$BENCH/copy-cost")"
         fact 'events lost' "$MANY with filters, --share" "$lost"
         while read -r answer; do
-                row 'ns of the reader for an event and class, by hand' "$(printf '%s' "$answer" | jq -r .what)" \
-                        "$(of "$answer" .nsec)"
+                row "$class, by hand" "$(printf '%s' "$answer" | jq -r .what)" "$(of "$answer" .nsec)"
         done < <("$BENCH/class-cost")
 done
