@@ -5,7 +5,7 @@
  *
  * The first snapshot goes to the given file, which is opened before anything else. The next ones go
  * to files with a number before the suffix: t.dat, t.1.dat, t.2.dat. On standard output they follow
- * each other.
+ * each other. With -H they go to the near side, which opens the files and reports them (near.c).
  *
  * The kernel itself reacts to an event, through triggers of the session: one keeps the buffer at
  * the first such moment, one makes ktraced notify us of each moment. */
@@ -17,13 +17,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "recording/series.h"
 #include "recording/transfer.h"
 #include "terminal/message.h"
 #include "terminal/table.h"
 
-#define SIGNAL_NAME   "SIGUSR1"
-#define EXIT_NAME     "exit"
-#define SNAPSHOTS_MAX 1000 /* per recording, because an event may occur constantly */
+#define SIGNAL_NAME "SIGUSR1"
+#define EXIT_NAME   "exit"
 
 struct Flight {
         bool on_signal, on_exit;
@@ -32,6 +32,7 @@ struct Flight {
         FlightOutput output;
         Watch *watch;
         sd_event_source *source;
+        Series *series; /* NULL: each snapshot has an output of its own */
         bool is_wanted, limit_reported;
         uint64_t n_moments; /* moments kept before the last snapshot */
         unsigned n_taken;
@@ -46,6 +47,7 @@ Flight *flight_free(Flight *flight) {
         if (!flight)
                 return NULL;
         sd_event_source_disable_unref(flight->source);
+        series_free(flight->series);
         free(flight->events);
         free(flight);
         return NULL;
@@ -57,9 +59,13 @@ static size_t get_name_length(const char *event) {
         return filter ? (size_t)(filter - event) : strlen(event);
 }
 
+bool flight_is_signal(const char *text) {
+        return strcmp(text, SIGNAL_NAME) == 0;
+}
+
 int flight_add(Flight *flight, const char *text, Reason *reason) {
-        if (strcmp(text, SIGNAL_NAME) == 0 || strcmp(text, EXIT_NAME) == 0) {
-                *(text[0] == 'e' ? &flight->on_exit : &flight->on_signal) = true;
+        if (flight_is_signal(text) || strcmp(text, EXIT_NAME) == 0) {
+                *(flight_is_signal(text) ? &flight->on_signal : &flight->on_exit) = true;
                 return 0;
         }
         size_t length = get_name_length(text);
@@ -172,6 +178,8 @@ int flight_watch(Flight *flight, const FlightOutput *output, Watch *watch) {
                                 watch->event, &flight->source, SIGUSR1, flight_on_signal, flight);
         if (flight->n_events > 0)
                 watch_set_listener(watch, on_reported, flight);
+        if (r >= 0 && output_is_channel(output->output))
+                r = series_new(output->series_fd, watch, &flight->is_wanted, &flight->series);
         return MIN_OF(r, 0);
 }
 
@@ -226,15 +234,14 @@ unsigned flight_get_n_taken(const Flight *flight) {
         return flight->n_taken;
 }
 
-/* Makes "t.3.dat" from "t.dat". */
-static int flight_make_path(const Flight *flight, char **ret) {
-        const char *path = flight->output.path, *slash = strrchr(path, '/');
-        const char *suffix = strrchr(path, '.'), *name = slash ? slash + 1 : path;
+int flight_make_path(const char *path, unsigned number, char **ret) {
+        const char *slash = strrchr(path, '/'), *suffix = strrchr(path, '.'),
+                   *name = slash ? slash + 1 : path;
         size_t length = suffix && suffix > name ? (size_t)(suffix - path) : strlen(path);
 
-        if (strcmp(path, "-") == 0)
+        if (number == 0 || strcmp(path, "-") == 0)
                 *ret = strdup(path);
-        else if (asprintf(ret, "%.*s.%u%s", (int)length, path, flight->n_taken, path + length) < 0)
+        else if (asprintf(ret, "%.*s.%u%s", (int)length, path, number, path + length) < 0)
                 *ret = NULL;
         return *ret ? 0 : -ENOMEM;
 }
@@ -280,7 +287,7 @@ static int flight_take_snapshot(Flight *flight, Output *output, Reason *reason) 
         }
         if (missing)
                 return reason_set(reason, KT_E_FAILED, "%s: %s", output_get_name(output), missing);
-        if (!flight->output.quiet)
+        if (!flight->output.quiet && !flight->series)
                 message_print("%s: %s event%s%s%s",
                                 output_get_name(output),
                                 table_format_number(events, summary->n_events),
@@ -292,37 +299,52 @@ static int flight_take_snapshot(Flight *flight, Output *output, Reason *reason) 
         return 0;
 }
 
+static int flight_open_own(const Flight *flight, Output **ret, Reason *reason) {
+        _cleanup_free_ char *path = NULL;
+        int r = flight_make_path(flight->output.path, flight->n_taken, &path);
+
+        r = r ?: output_open(path, flight->output.format, ret, reason);
+        if (r == 0 && output_is_plain(flight->output.output))
+                output_set_plain(*ret);
+        return r;
+}
+
+/* taken: the result of the snapshot, which remains the result if it is a failure. */
+static int flight_end_stream(Flight *flight, bool is_kept, int taken, Reason *reason) {
+        Reason why = {};
+        int r = series_end_stream(flight->series, is_kept, &why);
+
+        if (taken == 0)
+                *reason = why;
+        return taken ?: r;
+}
+
 int flight_take(Flight *flight, Reason *reason) {
         _cleanup_(output_free_cleanup) Output *own = NULL;
-        Output *output = flight->output.output;
-        _cleanup_free_ char *path = NULL;
+        unsigned n_before = flight->n_taken;
         uint64_t n_moments = 0;
         Reason ignored;
         int r = 0;
 
         flight->is_wanted = false;
-        if (flight->n_taken == SNAPSHOTS_MAX) {
+        if (flight->n_taken == FLIGHT_SNAPSHOTS_MAX) {
                 flight->limit_reported = true;
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
                                 "%d snapshots were taken, the maximum for one recording",
-                                SNAPSHOTS_MAX);
+                                FLIGHT_SNAPSHOTS_MAX);
         }
-        if (flight->n_taken > 0) {
-                r = flight_make_path(flight, &path);
-                r = r ?: output_open(path, flight->output.format, &own, reason);
-                if (r == 0 && output_is_plain(output))
-                        output_set_plain(own);
-                output = own;
-        }
+        if (flight->n_taken > 0 && !flight->series)
+                r = flight_open_own(flight, &own, reason);
         /* If this fails, flight_look() may request one more snapshot. */
         if (r == 0 && flight->n_events > 0)
                 (void)count_moments(flight, &n_moments, &ignored);
-        r = r ?: flight_take_snapshot(flight, output, reason);
+        r = r ?: flight_take_snapshot(flight, own ?: flight->output.output, reason);
         if (r == 0) {
                 flight->n_taken++;
                 flight->n_moments = MAX_OF(flight->n_moments, n_moments);
         } else if (own && r != -ECONNRESET) /* the first output is still needed */
                 output_discard(own);
-        return r;
+        return flight->series ? flight_end_stream(flight, flight->n_taken > n_before, r, reason)
+                              : r;
 }

@@ -6,6 +6,9 @@
 #include "recording/watch.h"
 #include "spec/origin.h"
 
+/* Per recording, because an event may occur constantly. */
+#define FLIGHT_SNAPSHOTS_MAX 1000
+
 /* The snapshots that `record --flight` takes of its session. */
 typedef struct Flight Flight;
 
@@ -15,6 +18,8 @@ DEFINE_CLEANUP(Flight, flight_free);
 /* Adds a cause for snapshots: "SIGUSR1", "exit", or an event with an optional " if FILTER". May
  * be called repeatedly. text is borrowed. Without any cause the snapshot is taken at the exit. */
 int flight_add(Flight *flight, const char *text, Reason *reason);
+/* Whether this cause is SIGUSR1. */
+bool flight_is_signal(const char *text);
 /* Blocks SIGUSR1 if it is a cause for snapshots, so it does not end this process. Call it after
  * watch_block_signals. */
 int flight_block_signal(const Flight *flight);
@@ -25,6 +30,7 @@ typedef struct FlightOutput {
         Output *output; /* of the first snapshot; borrowed */
         const char *path, *format;
         bool quiet;
+        int series_fd; /* when the output is that of the far side of -H, see series.h */
 } FlightOutput;
 
 /* SIGUSR1 and the events count from now on. */
@@ -39,3 +45,5 @@ bool flight_is_at_exit(const Flight *flight);
  * worker, which it does when it exits. The caller must ask the next ktraced again. */
 int flight_take(Flight *flight, Reason *reason);
 unsigned flight_get_n_taken(const Flight *flight);
+/* The file of a snapshot: t.dat, then t.1.dat. Returns 0 or -ENOMEM. */
+int flight_make_path(const char *path, unsigned number, char **ret);

@@ -118,7 +118,8 @@ static int recording_attach(Recording *recording, Reason *reason) {
                                 &(FlightOutput){ .output = options->output,
                                                 .path = options->path,
                                                 .format = options->format,
-                                                .quiet = options->quiet },
+                                                .quiet = options->quiet,
+                                                .series_fd = options->series_fd },
                                 &recording->watch);
         int r = output_begin(options->output, reason);
         return r

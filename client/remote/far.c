@@ -12,7 +12,8 @@
  *
  * When the near side has several machines, the recording waits at a gate (recording/gate.h) until
  * the near side says when it starts. The exit status of a recording waits until the near side has
- * compared the clocks for the last time.
+ * compared the clocks for the last time. A flight recorder sends a stream for each snapshot
+ * (recording/series.h).
  *
  * The child cannot ask for a password: it has no terminal. The far side never sends names of files
  * to be written. Owns the child, its pipes and the carrier. */
@@ -24,12 +25,14 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "recording/gate.h"
+#include "recording/series.h"
 #include "remote/carrier.h"
 #include "remote/hello.h"
 #include "terminal/message.h"
@@ -40,8 +43,8 @@
 #define FAR_WORDS_MAX     4096
 #define FAR_BYTES_MAX     ((size_t)1024 * 1024) /* of all words */
 
-/* Descriptors of the child: 0 to 2, the stream, the eventfd, the gate. */
-#define FAR_FDS ((size_t)6)
+/* Descriptors of the child: 0 to 2, the stream, the eventfd, the gate, the series. */
+#define FAR_FDS ((size_t)7)
 
 /* One of the child's pipes that this process reads. */
 typedef struct FarPipe {
@@ -76,6 +79,9 @@ typedef struct Far {
         int discard_fd;
         int gate_fd; /* -1: the recording does not wait */
         sd_event_source *gate;
+        int series_fd; /* -1: the recording has one stream */
+        sd_event_source *series;
+        char stream_end; /* SERIES_KEEP or SERIES_DROP, until its bytes are sent; 0: none */
 } Far;
 
 static void far_advance(Far *far);
@@ -94,7 +100,10 @@ static void far_done(Far *far) {
         sd_event_source_disable_unref(far->timer);
         sd_event_source_disable_unref(far->child_source);
         sd_event_source_disable_unref(far->gate);
+        sd_event_source_disable_unref(far->series);
         sd_event_unref(far->event);
+        if (far->series_fd >= 0)
+                close(far->series_fd);
         if (far->gate_fd >= 0)
                 close(far->gate_fd);
         if (far->discard_fd >= 0)
@@ -176,6 +185,24 @@ static void far_end_stream(Far *far) {
                 (void)carrier_send(far->carrier, PACKET_STREAM_END, &is_discarded, 1);
 }
 
+static bool far_has_stream_bytes(const Far *far) {
+        int n = 0;
+
+        return ioctl(far->pipes[FAR_STREAM].fd, FIONREAD, &n) == 0 && n > 0;
+}
+
+/* The recording has completed a stream and waits until all of it is sent. */
+static void far_divide_stream(Far *far) {
+        static const char answer = SERIES_GO;
+        uint8_t is_discarded = far->stream_end == SERIES_DROP;
+
+        if (far->stream_end == 0 || far_has_stream_bytes(far) || carrier_is_full(far->carrier))
+                return;
+        far->stream_end = 0;
+        (void)carrier_send(far->carrier, PACKET_STREAM_NEXT, &is_discarded, 1);
+        (void)!send(far->series_fd, &answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 static void far_finish(Far *far) {
         uint8_t status = (uint8_t)far->child_status;
 
@@ -218,6 +245,7 @@ static void far_advance(Far *far) {
                                         pipe->source, is_full ? SD_EVENT_OFF : SD_EVENT_ON);
         }
         far_report_input(far);
+        far_divide_stream(far);
         if (far->is_child_gone && !far_has_pipes(far) && !far->is_stream_ended)
                 far_end_stream(far);
         bool must_wait = far->there.waits || far->there.compares;
@@ -278,11 +306,38 @@ static int far_open_gate(Far *far, int *ret_child_fd) {
         return sd_event_add_io(far->event, &far->gate, far->gate_fd, EPOLLIN, far_on_gate, far);
 }
 
+static int far_on_series(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        Far *far = userdata;
+        char message;
+        ssize_t n = recv(fd, &message, sizeof(message), MSG_DONTWAIT);
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+                return 0;
+        if (n == sizeof(message))
+                far->stream_end = message;
+        else
+                far->series = sd_event_source_disable_unref(far->series);
+        far_advance(far);
+        return 0;
+}
+
+static int far_open_series(Far *far, int *ret_child_fd) {
+        int fds[2];
+
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+                return -errno;
+        far->series_fd = fds[0];
+        *ret_child_fd = fds[1];
+        return sd_event_add_io(
+                        far->event, &far->series, far->series_fd, EPOLLIN, far_on_series, far);
+}
+
 /* Never returns. Only what it needs stays open. */
 static _Noreturn void far_run_child(Far *far, const int fds[static FAR_FDS], pid_t parent) {
         FarEnd end = { .stream_fd = fds[3] >= 0 ? 3 : -1,
                 .discard_fd = fds[3] >= 0 ? 4 : -1,
                 .gate_fd = fds[5] >= 0 ? 5 : -1,
+                .series_fd = fds[6] >= 0 ? 6 : -1,
                 .is_terminal = far->there.is_terminal,
                 .draws = far->there.draws };
         Context context = { .legend = true, .far = &end };
@@ -366,7 +421,7 @@ static int far_fork(Far *far, const int fds[static FAR_FDS]) {
 }
 
 static int far_start(Far *far) {
-        int fds[FAR_FDS] = { -1, -1, -1, -1, -1, -1 };
+        int fds[FAR_FDS] = { -1, -1, -1, -1, -1, -1, -1 };
         int r = far_open_input(far, &fds[0]);
 
         if (r >= 0)
@@ -382,6 +437,8 @@ static int far_start(Far *far) {
         }
         if (r >= 0 && far->there.wants_stream && far->there.waits)
                 r = far_open_gate(far, &fds[5]);
+        else if (r >= 0 && far->there.wants_stream && far->there.wants_series)
+                r = far_open_series(far, &fds[6]);
         if (r >= 0)
                 r = far_fork(far, fds);
         for (size_t i = 0; i < FAR_FDS; i++)
@@ -438,12 +495,21 @@ static void far_take_input(Far *far, const Packet *packet) {
         }
 }
 
+static void far_ask_snapshot(Far *far) {
+        static const char message = SERIES_WANTED;
+
+        if (far->series)
+                (void)!send(far->series_fd, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 /* SIGPIPE: the output has no reader, so the command gets SIGPIPE itself if it writes more. */
 static void far_take_signal(Far *far, const Packet *packet) {
         static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
         if (packet->data[0] == SIGPIPE)
                 far_close_pipe(&far->pipes[FAR_OUTPUT]);
+        if (packet->data[0] == SIGUSR1)
+                far_ask_snapshot(far);
         for (size_t i = 0; i < ELEMENTSOF(signals); i++)
                 if (packet->data[0] == signals[i] && !far->is_child_gone)
                         (void)kill(far->child, signals[i]);
@@ -565,7 +631,7 @@ static int far_prepare(Far *far) {
 }
 
 int far_run(Context *context) {
-        Far far = { .context = context, .discard_fd = -1, .gate_fd = -1 };
+        Far far = { .context = context, .discard_fd = -1, .gate_fd = -1, .series_fd = -1 };
         int r;
 
         for (size_t i = 0; i < ELEMENTSOF(far.pipes); i++)

@@ -4,7 +4,7 @@
  * of their protocols overlap; they use the newest that both speak. So an older and a newer side
  * work together, and the one that is too old can be named. A verb that older far sides do not run
  * needs a newer protocol: 2 has the clocks and starts of recordings, 3 the verbs top, verify,
- * metrics and last. Does no I/O. */
+ * metrics and last, 4 recordings with several streams. Does no I/O. */
 
 #include "remote/hello.h"
 
@@ -36,6 +36,9 @@ char *hello_to_text(const Hello *hello) {
                         json_object_object_add(object,
                                         "stream",
                                         json_object_new_boolean(hello->wants_stream)) < 0 ||
+                        json_object_object_add(object,
+                                        "series",
+                                        json_object_new_boolean(hello->wants_series)) < 0 ||
                         json_object_object_add(object,
                                         "terminal",
                                         json_object_new_boolean(hello->is_terminal)) < 0 ||
@@ -113,6 +116,7 @@ int hello_parse(const char *text, size_t size, Hello *ret, Reason *reason) {
         r = r ?: hello_read_number(object, "oldest", INT32_MAX, &hello.oldest, reason);
         r = r ?: hello_read_version(object, &hello, reason);
         r = r ?: hello_read_flag(object, "stream", &hello.wants_stream, reason);
+        r = r ?: hello_read_flag(object, "series", &hello.wants_series, reason);
         r = r ?: hello_read_flag(object, "terminal", &hello.is_terminal, reason);
         r = r ?: hello_read_flag(object, "waits", &hello.waits, reason);
         r = r ?: hello_read_flag(object, "compares", &hello.compares, reason);

@@ -6,8 +6,9 @@
 
 #include "interfaces/json.h"
 
-#define HELLO_PROTOCOL    3 /* the newest that this program speaks */
+#define HELLO_PROTOCOL    4 /* the newest that this program speaks */
 #define HELLO_OLDEST      1 /* the oldest */
+#define HELLO_SERIES      4 /* the first one with several streams */
 #define HELLO_VERSION_MAX 64
 #define HELLO_COLUMNS_MAX 10000
 
@@ -17,6 +18,7 @@ typedef struct Hello {
         char version[HELLO_VERSION_MAX]; /* of its ktracectl */
         /* Of the near side. */
         bool wants_stream; /* it writes the output: the far side sends the stream */
+        bool wants_series; /* it takes one stream after another */
         bool is_terminal;  /* its standard output */
         bool waits;        /* the recording arms, and starts with PACKET_START */
         bool compares;     /* the exit status waits for PACKET_LEAVE, as with `waits` */

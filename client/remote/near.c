@@ -17,7 +17,11 @@
  * The clocks of both sides are compared while a file is recorded: at the start, every 30 s, and at
  * the end of the stream. Clocks that cannot be compared do not end the recording.
  *
- * Owns the link, the loop and the stream; borrows the output. */
+ * A flight recorder sends a stream for each snapshot. Each is completed in its own output before
+ * more is read from the connection. A snapshot that cannot be written is reported, and the
+ * recording goes on, as it does here.
+ *
+ * Owns the link, the loop, the stream and all outputs but the first, which it borrows. */
 
 #include "remote/near.h"
 
@@ -28,6 +32,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
+#include "recording/flight.h"
 #include "recording/watch.h"
 #include "remote/clock-question.h"
 #include "remote/near-link.h"
@@ -50,14 +55,19 @@ typedef struct Near {
         sd_event *event;
         sigset_t mask;
         NearLink *link;
-        NearStream *stream;
+        NearStream *stream;  /* NULL: the verb has none, or no byte of the next snapshot has come */
+        Output *next_output; /* of the stream, if it is not the first one */
+        unsigned n_kept;     /* streams that are complete */
+        bool is_dividing;    /* the stream has ended, and another one may follow */
+        bool is_skipping;    /* the stream has no output */
+        int written;         /* the worst exit status of the streams that are complete */
         NearText output, errors;
         NearText notices; /* of ssh, on standard error, with the outlet of errors */
         ClockQuestion clocks;
         int64_t compared_at;  /* when the last comparison began; 0: none yet */
         bool compares_clocks; /* they are compared, and the far side waits for the last time */
         bool has_stream_end, has_left;
-        sd_event_source *signals[3], *input, *timer;
+        sd_event_source *signals[3], *asking, *input, *timer;
         bool is_input_asked; /* the far side runs, so its login has read the terminal */
         size_t input_window;
         unsigned n_signals;
@@ -82,9 +92,11 @@ static uint64_t near_now(const Near *near) {
 static void near_done(Near *near) {
         for (size_t i = 0; i < ELEMENTSOF(near->signals); i++)
                 sd_event_source_disable_unref(near->signals[i]);
+        sd_event_source_disable_unref(near->asking);
         sd_event_source_disable_unref(near->input);
         sd_event_source_disable_unref(near->timer);
         near_stream_free(near->stream);
+        output_free(near->next_output);
         near_link_free(near->link);
         outlet_free(near->output.outlet);
         outlet_free(near->errors.outlet);
@@ -110,7 +122,7 @@ static void near_put_text(Near *near, NearText *text, const uint8_t *data, size_
 }
 
 static bool near_is_full(const Near *near) {
-        return outlet_get_size(near->output.outlet) >= OUTLET_FULL ||
+        return near->is_dividing || outlet_get_size(near->output.outlet) >= OUTLET_FULL ||
                outlet_get_size(near->errors.outlet) >= OUTLET_FULL ||
                (near->stream && near_stream_is_full(near->stream));
 }
@@ -121,13 +133,14 @@ static bool near_is_flushed(const Near *near) {
                (!near->stream || near_stream_is_done(near->stream));
 }
 
-/* Without a command, a recording ends with its output: the reader has gone, or the disk is full. */
+/* Without a command, a recording ends with its output: the reader has gone, or the disk is full. A
+ * flight recorder may take more snapshots. */
 static void near_end_stream(Near *near) {
         static const uint8_t number = SIGINT;
 
         if (!near->stream || !near_stream_is_done(near->stream) || near->options->has_command ||
-                        near->has_ended || near_link_has_exit(near->link) ||
-                        near_link_is_broken(near->link))
+                        near->options->is_flight || near->has_ended ||
+                        near_link_has_exit(near->link) || near_link_is_broken(near->link))
                 return;
         near->has_ended = true;
         (void)near_link_send(near->link, PACKET_SIGNAL, &number, 1);
@@ -138,7 +151,7 @@ static void near_end_stream(Near *near) {
 static void near_end_output(Near *near) {
         static const uint8_t number = SIGPIPE;
 
-        if (!near->stream && !near->options->has_command)
+        if (!near->options->output && !near->options->has_command)
                 (void)sd_event_exit(near->event, 0);
         else if (!near_link_has_exit(near->link) && !near_link_is_broken(near->link))
                 (void)near_link_send(near->link, PACKET_SIGNAL, &number, 1);
@@ -234,12 +247,38 @@ static int near_on_tick(sd_event_source *source, uint64_t usec, void *userdata) 
 static void near_take_stream_end(Near *near, const Packet *packet) {
         near->is_discarded = packet->data[0] != 0;
         near->has_stream_end = true;
-        if (!near->stream)
+        if (!near->options->output)
                 return;
-        near_stream_end(near->stream);
+        if (near->stream)
+                near_stream_end(near->stream);
         near_compare_clocks(near);
         if (!clock_question_is_running(&near->clocks))
                 near_end_comparison(near, CLOCK_ANSWER_END);
+}
+
+/* The worst of two streams. */
+static int near_join_written(int one, int other) {
+        return one == KT_EXIT_FAILED || other == KT_EXIT_FAILED ? KT_EXIT_FAILED : one ?: other;
+}
+
+/* All bytes of the stream have come. */
+static void near_complete_stream(Near *near, bool may_lack_end) {
+        int written = KT_EXIT_OK;
+
+        if (near->is_discarded)
+                near_stream_discard(near->stream);
+        else
+                written = near_stream_finish(
+                                near->stream, near->options->context->quiet, may_lack_end);
+        near->written = near_join_written(near->written, written);
+}
+
+static void near_divide(Near *near) {
+        near_complete_stream(near, false);
+        near->n_kept += !near->is_discarded;
+        near->is_dividing = near->is_discarded = false;
+        near->stream = near_stream_free(near->stream);
+        near->next_output = output_free(near->next_output);
 }
 
 /* Decides after each event what is read next, and when all is done. */
@@ -252,6 +291,8 @@ static void near_advance(Near *near) {
                 if (near->stream)
                         near_stream_end(near->stream);
         }
+        if (near->is_dividing && near_stream_is_done(near->stream))
+                near_divide(near);
         near_start_input(near);
         if (near->compared_at == 0)
                 near_compare_clocks(near);
@@ -280,11 +321,53 @@ static void near_on_text_written(Outlet *outlet, int error, void *userdata) {
         near_advance(near);
 }
 
+static int near_open_stream(Near *near, Output *output, Reason *reason) {
+        int r = near_stream_new(near->event, output, near_on_change, near, &near->stream, reason);
+
+        if (r == 0 && near->options->compares_clocks)
+                near_stream_set_clocks(near->stream, &near->clocks);
+        return r;
+}
+
+static void near_open_next(Near *near) {
+        Reason reason = {};
+        int r = near->options->open_output(
+                        near->options->userdata, near->n_kept, &near->next_output, &reason);
+
+        r = r ?: near_open_stream(near, near->next_output, &reason);
+        if (r == 0)
+                return;
+        near->next_output = output_free(near->next_output);
+        (void)message_fail(r, &reason);
+        near->written = KT_EXIT_FAILED;
+        near->is_skipping = true;
+}
+
 static void near_take_stream(Near *near, const Packet *packet) {
-        if (!near->stream)
+        if (!near->options->output) {
                 near_link_refuse(near->link, "it sends a stream that was not asked for");
-        else if (near_stream_put(near->stream, packet->data, packet->size) < 0)
+                return;
+        }
+        if (!near->stream && !near->is_skipping)
+                near_open_next(near);
+        if (near->is_skipping)
+                return;
+        if (near_stream_put(near->stream, packet->data, packet->size) < 0)
                 near_link_refuse(near->link, strerror(ENOMEM));
+}
+
+static void near_take_stream_next(Near *near, const Packet *packet) {
+        if (!near->options->is_flight || near->n_kept == FLIGHT_SNAPSHOTS_MAX) {
+                near_link_refuse(near->link, "it sends more streams than were asked for");
+                return;
+        }
+        near->is_skipping = false;
+        if (!near->stream || !near_stream_has_bytes(near->stream))
+                return;
+        near->is_dividing = true;
+        near->is_discarded = packet->data[0] != 0;
+        near_stream_end(near->stream);
+        near_advance(near);
 }
 
 static void near_take_input_taken(Near *near, const Packet *packet) {
@@ -318,6 +401,9 @@ static void near_on_packet(NearLink *link, const Packet *packet, void *userdata)
                 break;
         case PACKET_STREAM_END:
                 near_take_stream_end(near, packet);
+                break;
+        case PACKET_STREAM_NEXT:
+                near_take_stream_next(near, packet);
                 break;
         case PACKET_CLOCK_TIMES:
                 near_take_clock(near, packet);
@@ -365,6 +451,18 @@ static int near_on_signal(sd_event_source *source,
         return 0;
 }
 
+/* The far side keeps the request until the recording can answer it. */
+static int near_on_asking(sd_event_source *source,
+                const struct signalfd_siginfo *si,
+                void *userdata) {
+        static const uint8_t number = SIGUSR1;
+        Near *near = userdata;
+
+        if (!near_link_has_exit(near->link) && !near_link_is_broken(near->link))
+                (void)near_link_send(near->link, PACKET_SIGNAL, &number, 1);
+        return 0;
+}
+
 static uint32_t near_get_columns(void) {
         const char *columns = getenv("COLUMNS");
         struct winsize size;
@@ -377,10 +475,12 @@ static uint32_t near_get_columns(void) {
 
 static int near_send_command(Near *near, Reason *reason) {
         const Context *context = near->options->context;
-        Hello hello = hello_make(context->verb->far_protocol);
+        bool is_flight = near->options->is_flight;
+        Hello hello = hello_make(is_flight ? HELLO_SERIES : context->verb->far_protocol);
         int r;
 
         hello.wants_stream = near->options->output;
+        hello.wants_series = is_flight;
         hello.is_terminal = isatty(STDOUT_FILENO);
         hello.compares = near->compares_clocks;
         hello.columns = near_get_columns();
@@ -406,6 +506,12 @@ static int near_open_loop(Near *near) {
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(signals); i++)
                 r = sd_event_add_signal(
                                 near->event, &near->signals[i], signals[i], near_on_signal, near);
+        if (r >= 0 && near->options->has_signal)
+                r = sd_event_add_signal(near->event,
+                                &near->asking,
+                                SIGUSR1 | SD_EVENT_SIGNAL_PROCMASK,
+                                near_on_asking,
+                                near);
         if (r >= 0)
                 r = near_open_text(near, STDOUT_FILENO, is_clean, &near->output);
         if (r >= 0)
@@ -415,7 +521,6 @@ static int near_open_loop(Near *near) {
 }
 
 static int near_open_clocks(Near *near) {
-        near_stream_set_clocks(near->stream, &near->clocks);
         int r = sd_event_add_time_relative(near->event,
                         &near->timer,
                         CLOCK_MONOTONIC,
@@ -440,12 +545,7 @@ static int near_open(Near *near, const Host *host, Reason *reason) {
         (void)signal(SIGXFSZ, SIG_IGN);
         r = r < 0 ? r : near_open_loop(near);
         if (r >= 0 && near->options->output)
-                r = near_stream_new(near->event,
-                                near->options->output,
-                                near_on_change,
-                                near,
-                                &near->stream,
-                                reason);
+                r = near_open_stream(near, near->options->output, reason);
         if (r >= 0)
                 r = r
                                     ?: near_link_new(near->event,
@@ -478,23 +578,17 @@ static bool near_lacks_stream(const Near *near) {
                (near->is_discarded || !near_stream_has_bytes(near->stream));
 }
 
-/* Completes the stream's output. Returns the exit status of that alone. */
+/* Completes the last output. Returns the exit status of the outputs alone. */
 static int near_finish_stream(Near *near) {
-        int written = KT_EXIT_OK;
-
         if (!near->stream)
-                return KT_EXIT_OK;
+                return near->written;
         if (!near_stream_is_done(near->stream))
                 near_stream_stop(near->stream);
-        if (near->is_discarded)
-                near_stream_discard(near->stream);
-        else
-                written = near_stream_finish(near->stream,
-                                near->options->context->quiet,
-                                near->options->may_lack_end || near->has_given_up ||
-                                                near_link_is_broken(near->link));
-        if (written != KT_EXIT_OK || !near_lacks_stream(near))
-                return written;
+        near_complete_stream(near,
+                        near->options->may_lack_end || near->has_given_up ||
+                                        near_link_is_broken(near->link));
+        if (near->written != KT_EXIT_OK || !near_lacks_stream(near))
+                return near->written;
         message_print("%s: expected a recording, got none", near->host);
         return KT_EXIT_FAILED;
 }
@@ -508,7 +602,8 @@ static int near_finish(Near *near) {
         if (near->write_error != 0 && near->write_error != EPIPE) {
                 message_print("cannot write to standard output: %s", strerror(near->write_error));
                 status = near_get_failure(near);
-        } else if (near->write_error != 0 && !near->stream && !near->options->has_command) {
+        } else if (near->write_error != 0 && !near->options->output &&
+                        !near->options->has_command) {
                 return 128 + SIGPIPE;
         }
         if (near->has_given_up && !near_link_has_exit(near->link)) {
@@ -532,7 +627,7 @@ static int near_conduct(const NearOptions *options, const Host *host) {
         if (r >= 0 && reason.text[0] == '\0') {
                 status = near_finish(&near);
         } else {
-                if (options->output)
+                if (options->output && near.n_kept == 0)
                         output_discard(options->output);
                 status = message_fail(r, &reason);
         }

@@ -35,6 +35,7 @@ static const PacketRule packet_rules[_PACKET_N] = {
         [PACKET_START] = { "start", { true, false }, 8, 8 },
         [PACKET_STARTED] = { "started", { false, true }, 8, 8 },
         [PACKET_LEAVE] = { "leave", { true, false }, 0, 0 },
+        [PACKET_STREAM_NEXT] = { "stream-next", { false, true }, 1, 1 },
 };
 
 static uint32_t read_u32(const uint8_t *p) {
@@ -148,6 +149,7 @@ static bool packet_reader_admit(PacketReader *reader, PacketType type, size_t si
         case PACKET_SIGNAL:
                 return reader->has_command;
         case PACKET_STREAM:
+        case PACKET_STREAM_NEXT:
                 return !reader->has_stream_end;
         case PACKET_STREAM_END:
                 return packet_admit_once(true, &reader->has_stream_end);

@@ -39,6 +39,9 @@ typedef enum PacketType {
         PACKET_START,       /* near: when it starts: CLOCK_MONOTONIC there in ns (u64) */
         PACKET_STARTED,     /* far: since when events are recorded: CLOCK_MONOTONIC in ns (u64) */
         PACKET_LEAVE,       /* near: after the stream's end: the exit status may come */
+        /* Of protocol 4, for `record --flight`. */
+        PACKET_STREAM_NEXT, /* far: the stream is complete, and another one may follow: 0 keep it,
+                               1 discard it (u8) */
         _PACKET_N,
 } PacketType;
 

@@ -22,6 +22,8 @@ typedef struct FarEnd {
         int stream_fd;  /* a pipe that takes the stream, in place of an output; -1: none */
         int discard_fd; /* an eventfd: written when the stream must not be kept; -1: none */
         int gate_fd;    /* a recording waits there for its start, see recording/gate.h; -1: none */
+        int series_fd;  /* takes the end of a snapshot, see recording/series.h; -1: there is one
+                           stream */
         bool is_terminal; /* the near side prints on a terminal */
         bool draws; /* it shows a screen of its own, and sends orders on standard input: top-run.c
                      */

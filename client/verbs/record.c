@@ -71,6 +71,12 @@ static void record_take_near(RecordOptions *record, int option) {
                 record->spec.file = optarg;
         else if (option == OPTION_COMPRESSION)
                 record->is_plain = strcmp(optarg, "none") == 0;
+        else if (option == OPTION_FLIGHT)
+                record->is_flight = true;
+        else if (option == OPTION_MODE)
+                record->is_flight = strcmp(optarg, "flight") == 0;
+        else if (option == OPTION_SNAPSHOT_ON)
+                record->has_signal = record->has_signal || flight_is_signal(optarg);
 }
 
 static int record_parse(RecordOptions *record,
@@ -174,10 +180,12 @@ static int record_build_spec(RecordOptions *record, pid_t child, Spec **ret, int
                                 KT_E_INVALID_SPEC,
                                 "no processes to trace: give a command after '--', -p PID, "
                                 "--scope own, or -a for the whole system");
-        if (r == 0 && spec->mode == MODE_FLIGHT && record->is_carried)
+        if (r == 0 && spec->mode == MODE_FLIGHT && record->has_one_stream)
                 r = reason_set(&reason,
                                 KT_E_INVALID_SPEC,
-                                "--flight: record -H carries one stream: use 'ktracectl -H HOST create --mode flight' and 'snapshot'");
+                                "--flight: %s: use 'ktracectl -H HOST create --mode flight' and 'snapshot'",
+                                record->waits ? "several machines send one recording each"
+                                              : "the ktracectl before -H takes one recording: --flight must stand in its command line, and it must be as new as this one");
         if (r == 0 && record->waits && strcmp(spec->clock, "mono") != 0 &&
                         strcmp(spec->clock, "boot") != 0)
                 r = reason_set(&reason,
@@ -219,7 +227,8 @@ static int record_execute(RecordOptions *record,
                 .quiet = context->quiet,
                 .door = context->door,
                 .ask_password = context->ask_password,
-                .gate_fd = context->far ? context->far->gate_fd : -1 };
+                .gate_fd = context->far ? context->far->gate_fd : -1,
+                .series_fd = context->far ? context->far->series_fd : -1 };
         Reason reason = {};
         int status, r = watch_block_signals(&child_options.mask);
 
@@ -273,28 +282,45 @@ static int record_open(RecordOptions *record,
                       : message_fail(r, &reason);
 }
 
+static int record_open_near(void *userdata, unsigned number, Output **ret, Reason *reason) {
+        _cleanup_(output_free_cleanup) Output *output = NULL;
+        const RecordOptions *record = userdata;
+        _cleanup_free_ char *path = NULL;
+        int r = flight_make_path(record->path, number, &path);
+
+        r = r ?: output_open(path, record->format, &output, reason);
+        if (r != 0)
+                return r;
+        if (record->is_plain)
+                output_set_plain(output);
+        output_set_foreign(output);
+        output_set_calls(output, record->calls);
+        *ret = TAKE_PTR(output);
+        return 0;
+}
+
 int record_conduct_near(RecordOptions *record, const Context *context) {
         const char *file = record->spec.file;
         NearOptions near = { .context = context,
                 .has_command = record->command,
                 .reads_input = file && strcmp(file, "-") == 0,
                 .compares_clocks = true,
-                .may_lack_stream = file };
+                .may_lack_stream = file || record->is_flight,
+                .is_flight = record->is_flight,
+                .has_signal = record->has_signal,
+                .open_output = record_open_near,
+                .userdata = record };
         _cleanup_(output_free_cleanup) Output *output = NULL;
         Reason reason = {};
 
         record_set_defaults(record, context);
+        if (record->calls && record->command) /* its pid is not known here */
+                record->calls->starter = CALL_STARTER_FIRST;
         if (!record->is_spooled) {
-                int r = output_open(record->path, record->format, &output, &reason);
+                int r = record_open_near(record, 0, &output, &reason);
 
                 if (r != 0)
                         return message_fail(r, &reason);
-                if (record->is_plain)
-                        output_set_plain(output);
-                output_set_foreign(output);
-                if (record->calls && record->command) /* its pid is not known here */
-                        record->calls->starter = CALL_STARTER_FIRST;
-                output_set_calls(output, record->calls);
                 near.output = output;
         }
         return near_run(&near);
@@ -325,8 +351,8 @@ int record_conduct(RecordOptions *record, const Context *context) {
         _cleanup_spec_ Spec *trial = NULL;
         int status;
 
-        record->is_carried = context->far;
         record->waits = context->far && context->far->gate_fd >= 0;
+        record->has_one_stream = context->far && context->far->series_fd < 0;
         if (record_build_spec(record, getpid(), &trial, &status) != 0)
                 return status;
         if (record_set_output(record, trial, context) != 0)

@@ -14,13 +14,15 @@ typedef struct RecordOptions {
         char **command;   /* NULL: none */
         CallStyle *calls; /* of the format calls; gets the command's thread; NULL: the default */
         bool allow_setuid;
-        Flight *flight;   /* from --snapshot-on */
-        bool has_moments; /* --snapshot-on was given */
-        Origins origins;  /* of the last spec that was built */
-        bool is_carried;  /* to the near side of -H */
-        bool waits;       /* for the other machines of -H */
-        bool is_spooled;  /* with -H: --spool was given */
-        bool is_plain;    /* with -H: --compression none was given */
+        Flight *flight;      /* from --snapshot-on */
+        bool has_moments;    /* --snapshot-on was given */
+        Origins origins;     /* of the last spec that was built */
+        bool has_one_stream; /* the near side of -H takes no more than one */
+        bool waits;          /* for the other machines of -H */
+        bool is_spooled;     /* with -H: --spool was given */
+        bool is_plain;       /* with -H: --compression none was given */
+        bool is_flight;      /* with -H: --flight or --mode flight was given */
+        bool has_signal;     /* with -H: --snapshot-on SIGUSR1 was given */
 } RecordOptions;
 
 /* Returns 0 or -ENOMEM. */
@@ -30,5 +32,5 @@ void record_done(RecordOptions *record);
  * the exit status. */
 int record_conduct(RecordOptions *record, const Context *context);
 /* The same with -H. Of the options it knows only those of the output: path, format, calls,
- * is_spooled and is_plain, and whether there is a command. */
+ * is_spooled, is_plain, is_flight and has_signal, and whether there is a command. */
 int record_conduct_near(RecordOptions *record, const Context *context);

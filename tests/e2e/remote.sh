@@ -121,6 +121,46 @@ case_remote_equal() { # [deep] every event of a big stream comes over -H, once
         done
 }
 
+case_remote_flight() { # record --flight -H writes each snapshot to a file here, and the recording goes on
+        with_sshd
+        mkfifo go
+        chmod 666 go
+        recording user ktracectl record -H web1 --flight --snapshot-on SIGUSR1 --snapshot-on exit -o t.kts \
+                -e raw_syscalls:sys_enter -f 'id >= 1000' -- \
+                sh -c "$TARGET calls 10 1000; read line <$T/go; $TARGET calls 5 1001; exit 7"
+        within 30 recorded 10 || fail "not recorded"
+        kill -USR1 "$RECORDING"
+        within 30 grep -q 't.kts: 10 events' background.err || fail "no snapshot: $(cat background.err)"
+        same 10 "$(count t.kts '.fields.id == 1000')" "calls in the first while the recording goes on"
+        echo >go
+        wait "$RECORDING" || same 7 $? status
+        same '10 5' "$(count t.1.kts '.fields.id == 1000') $(count t.1.kts '.fields.id == 1001')" "calls in the second"
+        grep -q '^ktracectl: t.1.kts: 15 events' background.err || fail "$(cat background.err)"
+        [ ! -e t.2.kts ] || fail "a third"
+        user ktracectl report --receipt --json=short t.1.kts | jq -e '.clock.comparisons >= 1' >matched ||
+                fail "no clocks in the receipt"
+        # The end of the command is the default. Nothing is left, and nothing is kept that was not asked for.
+        expect 0 user ktracectl -H web1 record --mode flight -o e.dat -e raw_syscalls:sys_enter -f 'id >= 1000' \
+                -- "$TARGET" calls 7 1000
+        same 7 "$(trace-cmd report -i e.dat 2>/dev/null | grep -c 'NR 1000')" "calls in e.dat"
+        expect 0 user ktracectl -H web1 record --flight --snapshot-on SIGUSR1 -o none.kts -e raw_syscalls:sys_enter \
+                -- true
+        grep -q 'no snapshot was asked for' err || fail "$(cat err)"
+        refused 127 'cannot run' user ktracectl -H web1 record --flight -o none.kts -e raw_syscalls:sys_enter \
+                -- /no/such
+        [ ! -e none.kts ] || fail "a file without a snapshot"
+        expect 0 user ktracectl -H web1 record --flight -o - -e raw_syscalls:sys_enter -f 'id == 1000' -- \
+                "$TARGET" calls 3 1000
+        same 3 "$(grep -c 'NR 1000' out)" printed
+        echo '{"mode":"flight"}' >spec.json
+        refused 2 'must stand in its command line' user ktracectl -H web1 record --spec "$T/spec.json" -o none.kts \
+                -e raw_syscalls:sys_enter -- true
+        ! user ktracectl -H web1,web1:1 record --flight -o many -e raw_syscalls:sys_enter -- true >out 2>err ||
+                fail "several machines recorded"
+        grep -q '^web1: ktracectl: --flight: several machines' err || fail "$(cat err)"
+        no_session || fail "a session is left"
+}
+
 case_remote_session() { # -H reads the stream and the snapshot of a session there
         with_sshd
         # It stays, so that the snapshot knows whose records they are.

@@ -12,7 +12,7 @@ static void test_same(void) {
         g_autofree char *text = NULL;
         Reason reason = {};
 
-        hello.wants_stream = true;
+        hello.wants_stream = hello.wants_series = true;
         hello.columns = 132;
         text = hello_to_text(&hello);
         g_assert_cmpint(hello_parse(text, strlen(text), &read, &reason), ==, 0);

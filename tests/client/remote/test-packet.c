@@ -86,6 +86,7 @@ static size_t get_size(PacketType type) {
                 [PACKET_OUTPUT] = 1,
                 [PACKET_STREAM] = 1,
                 [PACKET_STREAM_END] = 1,
+                [PACKET_STREAM_NEXT] = 1,
                 [PACKET_EXIT] = 1,
                 [PACKET_START] = 8,
                 [PACKET_STARTED] = 8 };
@@ -122,6 +123,10 @@ static void test_order(void) {
                 { PACKET_FAR, { PACKET_HELLO, PACKET_STARTED }, "started, which may not" },
                 { PACKET_FAR, { PACKET_HELLO, PACKET_ARMED, PACKET_ARMED }, "armed, which" },
                 { PACKET_FAR, { PACKET_HELLO, PACKET_STREAM_END, PACKET_ARMED }, "armed, which" },
+                { PACKET_NEAR, { PACKET_HELLO, PACKET_STREAM_NEXT }, "stream-next, which this" },
+                { PACKET_FAR,
+                                { PACKET_HELLO, PACKET_STREAM_END, PACKET_STREAM_NEXT },
+                                "stream-next, which may" },
                 { PACKET_FAR, { PACKET_HELLO, _PACKET_N }, "unknown type" },
                 { PACKET_FAR, { PACKET_HELLO, 255 }, "unknown type" },
         };

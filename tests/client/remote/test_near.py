@@ -19,7 +19,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(pathlib.Path(__file__).parents[2])]
 from packets import (ARGUMENT, CLOCK, CLOCK_TIMES, ERROR, ERRORS, EXIT, HELLO, INPUT, INPUT_TAKEN, LEAVE, OUTPUT, PING,
-                     PONG, RUN, SIGNAL, STREAM, STREAM_END, WINDOW, hello, packet, read)
+                     PONG, RUN, SIGNAL, STREAM, STREAM_END, STREAM_NEXT, WINDOW, hello, packet, read)
 from tap import check, end
 
 ESCAPE = b"\x1b]0;title\x07\x1b[31mred\xc2\x9b1m\n"
@@ -134,6 +134,14 @@ def far_huge():
 
 def far_mute():
     clocks(lambda n: None)
+
+
+def far_asked():
+    """A flight recorder that takes a snapshot when it is asked for one, and then ends."""
+    send(hello(protocol=4))
+    (FOLDER / "ready").touch()
+    asked = read_until(SIGNAL)[-1][1] == bytes([signal.SIGUSR1])
+    send(sample(), packet(STREAM_NEXT, b"\0"), packet(STREAM_END, b"\0"), packet(EXIT, bytes([0 if asked else 9])))
 
 
 def far_input():
@@ -343,6 +351,46 @@ for far, ahead in ("ahead", 3600), ("huge", None), ("mute", None):
     check(f"clocks of a machine that is {far}", [] if good and found.returncode in (0, 4) else
           [repr(found), repr(receipt)])
     (FOLDER / "x.kts").unlink(missing_ok=True)
+
+def flight_raw(what, stream, files, *words, protocol=4, expected=0, message=b""):
+    """A flight recorder that sends these snapshots. files: the sizes of what is left in an own folder, by name."""
+    folder = FOLDER / "flight"
+    folder.mkdir()
+    (folder / "t.1.kts").write_text("old")
+    found = run("raw", *RECORD, *words, "-o", "flight/t.kts", raw=hello(protocol=protocol) + stream)
+    left = {path.name: path.stat().st_size for path in folder.iterdir()}
+    check(what, [] if found.returncode == expected and left == files and message in found.stderr
+          else [repr(found), repr(left)])
+    shutil.rmtree(folder)
+
+
+FLIGHT = ("--flight", "--snapshot-on", "SIGUSR1")
+SIZE = (pathlib.Path(__file__).parents[2] / "e2e/samples/x86-64.kts").stat().st_size
+NEXT, DROP, END = packet(STREAM_NEXT, b"\0"), packet(STREAM_NEXT, b"\1"), KEEP + packet(EXIT, b"\0")
+flight_raw("two snapshots go to two files", sample() + NEXT + sample() + NEXT + END, {"t.kts": SIZE, "t.1.kts": SIZE},
+           *FLIGHT)
+flight_raw("no snapshot", DISCARD + packet(EXIT, b"\0"), {"t.1.kts": 3}, *FLIGHT)
+flight_raw("the next one takes the place of one that is taken back", sample() + DROP + sample() + NEXT + END,
+           {"t.kts": SIZE, "t.1.kts": 3}, *FLIGHT)
+flight_raw("ends without snapshots between them", NEXT + DROP + sample() + NEXT + NEXT + DROP + sample() + NEXT + END,
+           {"t.kts": SIZE, "t.1.kts": SIZE}, *FLIGHT)
+flight_raw("a damaged snapshot costs the next one nothing",
+           packet(STREAM, b"KTS" * 100) + NEXT + sample() + NEXT + END, {"t.kts": 300, "t.1.kts": SIZE}, *FLIGHT,
+           expected=1, message=b"t.kts: ")
+flight_raw("a connection that breaks in a snapshot keeps the one before", sample() + NEXT + sample(100),
+           {"t.kts": SIZE, "t.1.kts": SIZE - 100}, *FLIGHT, expected=1, message=b"the connection broke")
+flight_raw("a far side that is too old", sample() + END, {"t.1.kts": 3}, *FLIGHT, protocol=3, expected=1,
+           message=b"the one there is too old")
+flight_raw("no second file that was not asked for", sample() + NEXT + sample() + NEXT + END,
+           {"t.kts": SIZE, "t.1.kts": 3}, expected=1, message=b"more streams than were asked for")
+(FOLDER / "ready").unlink(missing_ok=True)
+with subprocess.Popen([KTRACECTL, *RECORD, *FLIGHT, "-o", "x.kts"], cwd=FOLDER,
+                      env=ENVIRONMENT | {"FAR": "asked"}) as near:
+    within(30, (FOLDER / "ready").exists)
+    near.send_signal(signal.SIGUSR1)
+check("SIGUSR1 asks for a snapshot there", [] if near.returncode == 0 and (FOLDER / "x.kts").exists()
+      else [str(near.returncode)])
+(FOLDER / "x.kts").unlink(missing_ok=True)
 
 found = run("ended", *RECORD, "-o", "-")
 check("a recording without a command ends with its output", [] if found.returncode == signal.SIGINT else [repr(found)])
