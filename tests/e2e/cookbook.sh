@@ -266,7 +266,7 @@ prometheus_end() {
         metrics_end
 }
 
-case_cookbook_alert() { # ktrace-cookbook(7): an alert takes a snapshot of the machines, and makes pages
+case_cookbook_alert() { # [deep] ktrace-cookbook(7): an alert takes a snapshot of the machines, and makes pages
         have prometheus prometheus-node-exporter prometheus-alertmanager
         with_sshd
         trap alert_end EXIT

@@ -840,7 +840,7 @@ case_fleet_slow_link() { # [deep] a slow link that breaks again and again carrie
         ship_starts
         arrives 240
         kb=$(awk '/^VmHWM/ { print $2 }' "/proc/$SHIPPER/status")
-        [ "$kb" -lt 32768 ] || fail "it used $kb kB"
+        [ "$kb" -lt 32768 ] || [ -n "$SANITIZER" ] || fail "it used $kb kB"
         [ "$(grep -c cut link.log)" -ge 2 ] || fail "the link did not break: $(cat link.log)"
         same_content
         same 40000 "$(count out '.fields.id == 1000')" events

@@ -26,7 +26,7 @@ case_hosts_command() { # [smoke] -H a,b,c runs a command on each machine and mak
         same true "$(of '[.machines[].started - .start] | all(. > -1e6 and . < 3e9)')" "$(of .)"
 }
 
-case_hosts_partial() { # machines that fail, or are slow, do not delay the others, and each is named
+case_hosts_partial() { # [deep] machines that fail, or are slow, do not delay the others, and each is named
         with_machines 2
         # web3 cannot be reached, web4 is old, web5 never answers, and web6 may not record this.
         use_ssh "case \"\$*\" in

@@ -124,7 +124,7 @@ case_interference_emptied() { # a buffer that another program empties cannot be 
         ktracectl destroy box
 }
 
-case_interference_others_events() { # events that another program turns on in a session are turned off again
+case_interference_others_events() { # [deep] events that another program turns on in a session are turned off again
         trap interference_end EXIT
         watched
         ktracectl stream box --notify >text 2>text.err &

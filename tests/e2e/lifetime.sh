@@ -10,7 +10,7 @@ case_client_killed() { # [asan] if the client is killed, its session and instanc
         same '[]' "$(user ktracectl list --json=short)" "sessions left"
 }
 
-case_linger() { # linger:TIME keeps a session for that time after its creator has left
+case_linger() { # [deep] linger:TIME keeps a session for that time after its creator has left
         begun=$(awk '{ print int($1) }' /proc/uptime)
         user ktracectl create lingers -e raw_syscalls:sys_enter --scope own --lifetime linger:10s
         n_instances 1 || fail "gone with its creator"

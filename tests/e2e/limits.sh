@@ -70,7 +70,7 @@ case_limit_cost() { # status and show report what a running session costs other 
         user ktracectl destroy reported
 }
 
-case_limit_call_time() { # calls of a user who has used up the daemon's time are delayed, not refused
+case_limit_call_time() { # [deep] calls of a user who has used up the daemon's time are delayed, not refused
         jq -cn '{scope: "own", events: [{name: "syscalls:*", filter: "common_pid == 1"}]}' >spec.json
         limit max-call-usec-per-sec 10000
         for _ in $(seq 6); do

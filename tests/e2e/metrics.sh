@@ -42,7 +42,7 @@ case_metrics_there() { # -H prints what the service of the host serves, also of 
         refused 2 'exclude each other' user ktracectl -H web1 metrics --json --openmetrics
 }
 
-case_metrics_watchdog() { # the watchdog ends the service also if only the thread that counts hangs
+case_metrics_watchdog() { # [deep] the watchdog ends the service also if only the thread that counts hangs
         local holder n
         set_of own "$CALLS"
         settings '["own"]'

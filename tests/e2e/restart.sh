@@ -692,7 +692,7 @@ spooled_well() { # ID: the recording has ended without a loss
         ktracectl spool list --json=short | jq -e ".[] | select(.id == \"$1\") | .state == \"ended\" and .lost == 0"
 }
 
-case_restart_version() { # a session that another version of ktraced saved ends with a reason
+case_restart_version() { # [deep] a session that another version of ktraced saved ends with a reason
         trap restart_end EXIT
         local version
         for version in 0 2 99; do

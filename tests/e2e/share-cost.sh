@@ -66,7 +66,7 @@ case_share_memory() { # a shared instance counts once against max-buffer-kb-per-
 
 # woken: how often the daemon has slept and was woken.
 woken() { awk '$1 == "voluntary_ctxt_switches:" { n += $2 } END { print n }' "/proc/$(daemon_pid)"/task/*/status; }
-case_share_idle() { # the daemon sleeps while sessions that share an instance record nothing
+case_share_idle() { # [deep] the daemon sleeps while sessions that share an instance record nothing
         local i before n
         for i in 1 2 3 4; do
                 ktracectl create "idle$i" -q -a --share --lifetime linger -e raw_syscalls:sys_enter -f 'id == 1000'

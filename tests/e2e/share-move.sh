@@ -149,7 +149,7 @@ case_move_alone() { # nobody joins the session that has moved, and it can be sto
         has_names noisy.kts "in order"
 }
 
-case_move_stop() { # a session that is stopped while it moves ends with all its events
+case_move_stop() { # [deep] a session that is stopped while it moves ends with all its events
         local i
         for i in 0 1 2 3; do
                 named=0

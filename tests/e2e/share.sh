@@ -526,7 +526,7 @@ case_share_killed() { # the reader of the instance is killed: another one contin
 }
 
 calls_recorded() { ktracectl show --json=short "$1" | jq ".statistics.recorded + .statistics.lost"; }
-case_share_killed_full() { # readers that are killed while they are busy: the numbers of recorded and lost are exact
+case_share_killed_full() { # [deep] readers that are killed while they are busy: recorded and lost are exact
         local name i
         local -A streams=()
         for name in one two; do
@@ -667,7 +667,7 @@ killed_after() {
 id_of() { ktracectl show --json=short "$1" | jq -r .id; }
 # shares_are NUMBERS: of the viewers of each shared instance, in order.
 shares_are() { [ "$(ktracectl status --json=short | jq -c '[.daemon.shares[].viewers] | sort')" = "$1" ]; }
-case_share_restart_kept() { # [guest] kills and restarts of the daemon cost no shared session an event
+case_share_restart_kept() { # kills and restarts of the daemon cost no shared session an event
         trap restarts_end EXIT
         kept
         local processes

@@ -593,7 +593,7 @@ case_spool_disk_full() { # on a disk that others have filled, lost events are co
         same 32000 "$(($(has all.kts 1000) + $(entry lost) - 1000))" "recorded and lost"
 }
 
-case_spool_disk_full_at_the_end() { # a recording that ends on a full disk is reported as incomplete
+case_spool_disk_full_at_the_end() { # [deep] a recording that ends on a full disk is reported as incomplete
         spool_begin
         small_disk 4m
         BUFFER=512 spool_recorder box '{"max-bytes": 67108864, "rotate-bytes": 262144, "keep": "oldest"}'

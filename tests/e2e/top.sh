@@ -16,7 +16,7 @@ total() { jq -s "[.[].$1[] | select(.name == \"$2\").$3] | add // 0" background.
 # has_frames N: whether there were N refreshes.
 has_frames() { [ "$(wc -l <background.out)" -ge "$1" ]; }
 
-case_top_numbers() { # [guest] the numbers of all refreshes together are those of the calls that were made
+case_top_numbers() { # the numbers of all refreshes together are those of the calls that were made
         chmod 755 "$T"
         begins
         background user ktracectl top -b -d 0.3 --json=short -p "$COUNTED"

@@ -104,7 +104,7 @@ becomes_known() {
         fail "process $1 is not known: $(cat err)"
 }
 
-case_last_of_earlier() { # a user reads what programs did that ran before the black box, whatever others do
+case_last_of_earlier() { # [deep] a user reads what programs did that ran before the black box, whatever others do
         # All the time another user's process asks not to be dumped.
         background stranger python3 -c 'import ctypes
 libc = ctypes.CDLL(None)
@@ -129,7 +129,7 @@ while True:
 # Whether a user is refused because the history begins anew.
 is_refused() { ! user ktracectl last --since 1ms >/dev/null 2>err && grep -q 'cannot answer now: try again' err; }
 
-case_last_of_taken() { # a program that reads the history's records begins the history anew
+case_last_of_taken() { # [deep] a program that reads the history's records begins the history anew
         box_begin
         local instance
         instance=$(grep -l 1 "$TRACEFS"/instances/*/events/ktrace_history/enable)

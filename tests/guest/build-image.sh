@@ -138,7 +138,7 @@ rm -rf "$root/var/cache/apt" "$root/var/lib/apt/lists"
 # Without these files, the services that update caches for a new /usr would run at each boot.
 touch "$root/etc/.updated" "$root/var/.updated"
 
-mke2fs -q -t ext4 -d "$root" "$work/root.ext4" 800M >&2
+mke2fs -q -t ext4 -d "$root" "$work/root.ext4" 1200M >&2
 mkdir "$work/image"
 mv "$work/vmlinuz" "$work/initrd.cpio" "$work/root.ext4" "$work/image/"
 [ "$architecture" != amd64 ] || cc -O2 -o "$work/image/tsc-khz" "$here/image/tsc-khz.c"
