@@ -53,7 +53,7 @@ typedef struct ShareCounters {
         /* The kernel's numbers for this ring: up to here everything was passed on or counted. */
         uint64_t ring_read, ring_lost;
         /* The cut of a MOVE: earlier records of this CPU come from the instance before it. 0: there
-         * was no MOVE, or it has not found the cut yet. */
+         * was no MOVE, it has not found the cut yet, or later records have come. */
         uint64_t from_nsec;
 } ShareCounters;
 

@@ -126,6 +126,24 @@ static void test_cut(void) {
         rig_clear(&rig);
 }
 
+/* What is read after the cut belongs to the other instance, whatever its time is. */
+static void test_clock_back(void) {
+        Rig rig;
+
+        set_up(&rig);
+        move_begin(rig.viewer, 400);
+        read_ring(&rig, 2, &(Reading){ 2, { 399, 410 } });
+        read_ring(&rig, 4, &(Reading){ 2, { 405, 420 } });
+        ASSERT_TIMES(&rig, 399);
+        g_assert_cmpuint(get_counters(&rig)->from_nsec, ==, 410);
+        move_end(rig.viewer, 5);
+        change_reader(&rig);
+        read_ring(&rig, 2, &(Reading){ 2, { 401, 412 } });
+        read_ring(&rig, 4, &(Reading){ 2, { 406, 430 } });
+        ASSERT_TIMES(&rig, 412, 406, 430);
+        rig_clear(&rig);
+}
+
 /* The cut may be a record that the viewer does not get. */
 static void test_foreign_cut(void) {
         Rig rig;
@@ -405,6 +423,7 @@ static void test_killed_at_random(void) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/mux-move/cut", test_cut);
+        g_test_add_func("/mux-move/clock-back", test_clock_back);
         g_test_add_func("/mux-move/foreign-cut", test_foreign_cut);
         g_test_add_func("/mux-move/no-cut", test_no_cut);
         g_test_add_func("/mux-move/interrupt", test_interrupt);

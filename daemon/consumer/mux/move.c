@@ -6,8 +6,9 @@
  * Both record the viewer's events from a time on, which MOVE has. The kernel writes each event into
  * the old instance first, then into the new one, with a later time. For each CPU there is a cut: a
  * record of the old instance, of any event, which is not earlier than that time. The viewer gets
- * what comes before the cut from the old instance, and from the new one what is not earlier than
- * the cut. This is exact, because both records of an event are written before the next event of
+ * what comes before the cut from the old instance, and from the new one the first record that is
+ * not earlier than the cut, and all that follow. A clock that goes back after the cut changes
+ * nothing. This is exact, because both records of an event are written before the next event of
  * this CPU. An interrupt can come between the two, so the cut is a record of a task: when it is
  * written, no other event is half written. If the batch has none, the cut is a record of an
  * interrupt, and an event that it has interrupted exactly there would be shown twice.
@@ -74,19 +75,27 @@ static const BatchRecord *move_find_cut(const Batch *batch, uint64_t nsec) {
         return first;
 }
 
-/* A cut that was found in an earlier batch, or by an earlier reader, ends all that follow. */
+/* A cut that was found in an earlier batch, or by an earlier reader, is before this batch. */
 static void move_cut(MuxViewer *viewer, const Batch *batch) {
-        uint64_t from = viewer->memory->counters[batch->cpu].from_nsec;
         BatchPart *part = &viewer->part;
 
-        if (from > 0) {
-                part->end = batch_find_time(batch, from);
+        if (viewer->memory->counters[batch->cpu].from_nsec > 0) {
+                part->end = part->begin;
                 return;
         }
         const BatchRecord *cut = move_find_cut(batch, viewer->memory->move_nsec);
         if (cut < part->end)
                 move_store_cut(viewer, batch->cpu, cut->nsec);
         part->end = cut;
+}
+
+/* The viewer gets all that follows the first record that is not earlier than the cut. */
+static void move_skip(MuxViewer *viewer, const Batch *batch, uint64_t from) {
+        BatchPart *part = &viewer->part;
+
+        part->begin = batch_find_time(batch, from);
+        if (part->begin < part->end)
+                move_store_cut(viewer, batch->cpu, 0);
 }
 
 void move_choose_part(MuxViewer *viewer, const Batch *batch) {
@@ -96,6 +105,6 @@ void move_choose_part(MuxViewer *viewer, const Batch *batch) {
         viewer->part = batch_get_all(batch);
         if (memory->move_nsec > 0)
                 move_cut(viewer, batch);
-        else if (batch->n_records > 0 && batch->records->nsec < from)
-                viewer->part.begin = batch_find_time(batch, from);
+        else if (from > 0)
+                move_skip(viewer, batch, from);
 }
