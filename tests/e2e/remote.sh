@@ -223,7 +223,7 @@ END
                 ! grep -q "$(printf '\033')" err || fail "a control character in $(cat -v err)"
         done <<'END'
 0 0 no range of protocols
-9 4 do not understand each other: the one here is too old
+99 99 do not understand each other: the one here is too old
 1 1 the connection broke
 END
 }
