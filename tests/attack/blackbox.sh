@@ -67,7 +67,7 @@ case_black_box_setuid() { # [open] read what a set-user-id program did that the 
         gained 1
 }
 
-case_black_box_threads() { # read what a set-user-id program did that a thread of the user's process started
+case_black_box_threads() { # [deep] read what a set-user-id program did that a thread of the user's process started
         defended_by history-credentials history-dumpable
         box_open
         install -m 4755 "$APP" setuid-app
@@ -211,7 +211,7 @@ relieve() {
         kill -CONT "$READER"
         sleep 1
 }
-case_black_box_losses() { # read what a set-user-id program did, after a flood of records has hidden its start
+case_black_box_losses() { # [deep] read what a set-user-id program did, after a flood of records has hidden its start
         defended_by history-losses
         box_open
         install -m 4755 "$APP" setuid-app
@@ -235,7 +235,7 @@ case_black_box_births() { # [deep] read what root's process did with a number of
         gained 1
 }
 
-case_black_box_disturbed() { # read what a set-user-id program did that started while root had the history off
+case_black_box_disturbed() { # [deep] read what a set-user-id program did that started while root had the history off
         defended_by history-disturbed
         box_open
         install -m 4755 "$APP" setuid-app
@@ -350,7 +350,7 @@ account_end() {
         userdel newcomer
         box_end
 }
-case_black_box_account() { # read what a deleted user did, after the user's number was given to another one
+case_black_box_account() { # [deep] read what a deleted user did, after the user's number was given to another one
         defended_by history-accounts
         box_open
         useradd -M -u 1500 -U newcomer
@@ -386,7 +386,7 @@ EOP
         verdict "$((before - N))" "erased records"
 }
 
-case_black_box_pin() { # keep memory of the machine: open the black box again and again, and read nothing
+case_black_box_pin() { # [deep] keep memory of the machine: open the black box again and again, and read nothing
         defended_by black-box-streams
         box_open
         user dd if=/dev/zero of=/dev/null bs=1 count=60000 2>dd.err # more than a pipe takes

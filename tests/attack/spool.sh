@@ -54,7 +54,7 @@ case_others_recordings() { # list, read and remove another user's recordings on 
                 "$removed" "$removed_too" "of the stranger's recordings"
 }
 
-case_removed_and_read() { # fill the disk with removed recordings that are still being read
+case_removed_and_read() { # [deep] fill the disk with removed recordings that are still being read
         defended_by spool-readers
         a_spool
         recorded_by user
@@ -89,7 +89,7 @@ taken_over() {
         read -r held longest <puppet
 }
 
-case_lying_worker() { # exceed the quota with a worker that reports less than it has written
+case_lying_worker() { # [deep] exceed the quota with a worker that reports less than it has written
         defended_by spool-measure
         a_spool
         taken_over oldest 40 262144
@@ -97,7 +97,7 @@ case_lying_worker() { # exceed the quota with a worker that reports less than it
         verdict $((used > QUOTA ? used - QUOTA : 0)) "kB beyond the quota"
 }
 
-case_greedy_worker() { # fill the disk with files that a worker keeps open after they no longer count
+case_greedy_worker() { # [deep] fill the disk with files that a worker keeps open after they no longer count
         defended_by spool-held-files
         a_spool
         taken_over newest 100 0
