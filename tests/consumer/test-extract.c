@@ -182,12 +182,14 @@ static void test_random(void) {
         }
 }
 
-static void assert_equal(const GArray *a, const GArray *b) {
-        g_assert_cmpuint(a->len, ==, b->len);
-        for (guint i = 0; i < a->len; i++) {
-                const Seen *x = &g_array_index(a, Seen, i), *y = &g_array_index(b, Seen, i);
+/* cleaned: by page.c, which makes a dropped record 1 ns long, and takes that off the next delta
+ * that is not 0. */
+static void assert_equal(const GArray *cleaned, const GArray *got) {
+        g_assert_cmpuint(cleaned->len, ==, got->len);
+        for (guint i = 0; i < cleaned->len; i++) {
+                const Seen *x = &g_array_index(cleaned, Seen, i), *y = &g_array_index(got, Seen, i);
 
-                g_assert_cmpuint(x->nsec, ==, y->nsec);
+                g_assert_cmpuint(x->nsec - y->nsec, <=, 1);
                 g_assert_true(g_bytes_equal(x->record, y->record));
         }
 }
