@@ -63,8 +63,12 @@ bool flight_is_signal(const char *text) {
         return strcmp(text, SIGNAL_NAME) == 0;
 }
 
+bool flight_is_exit(const char *text) {
+        return strcmp(text, EXIT_NAME) == 0;
+}
+
 int flight_add(Flight *flight, const char *text, Reason *reason) {
-        if (flight_is_signal(text) || strcmp(text, EXIT_NAME) == 0) {
+        if (flight_is_signal(text) || flight_is_exit(text)) {
                 *(flight_is_signal(text) ? &flight->on_signal : &flight->on_exit) = true;
                 return 0;
         }
@@ -299,6 +303,17 @@ static int flight_take_snapshot(Flight *flight, Output *output, Reason *reason) 
         return 0;
 }
 
+/* The near side has the file. Its name is in the messages. */
+static int flight_begin_stream(const Flight *flight, Reason *reason) {
+        char *path = NULL;
+        int r = series_await(flight->series, reason);
+
+        r = r ?: flight_make_path(flight->output.path, flight->n_taken, &path);
+        if (r == 0)
+                output_take_path(flight->output.output, path);
+        return r;
+}
+
 static int flight_open_own(const Flight *flight, Output **ret, Reason *reason) {
         _cleanup_free_ char *path = NULL;
         int r = flight_make_path(flight->output.path, flight->n_taken, &path);
@@ -331,10 +346,14 @@ int flight_take(Flight *flight, Reason *reason) {
                 flight->limit_reported = true;
                 return reason_set(reason,
                                 KT_E_LIMIT_REACHED,
-                                "%d snapshots were taken, the maximum for one recording",
+                                "%u snapshots were taken, the maximum for one recording",
                                 FLIGHT_SNAPSHOTS_MAX);
         }
-        if (flight->n_taken > 0 && !flight->series)
+        if (flight->series) {
+                r = flight_begin_stream(flight, reason);
+                if (r != 0)
+                        return r;
+        } else if (flight->n_taken > 0)
                 r = flight_open_own(flight, &own, reason);
         /* If this fails, flight_look() may request one more snapshot. */
         if (r == 0 && flight->n_events > 0)

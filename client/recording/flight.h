@@ -7,7 +7,8 @@
 #include "spec/origin.h"
 
 /* Per recording, because an event may occur constantly. */
-#define FLIGHT_SNAPSHOTS_MAX 1000
+#define FLIGHT_SNAPSHOTS_MAX 1000U
+#define FLIGHT_TRIES         3U /* of a snapshot whose worker ended early */
 
 /* The snapshots that `record --flight` takes of its session. */
 typedef struct Flight Flight;
@@ -18,8 +19,9 @@ DEFINE_CLEANUP(Flight, flight_free);
 /* Adds a cause for snapshots: "SIGUSR1", "exit", or an event with an optional " if FILTER". May
  * be called repeatedly. text is borrowed. Without any cause the snapshot is taken at the exit. */
 int flight_add(Flight *flight, const char *text, Reason *reason);
-/* Whether this cause is SIGUSR1. */
+/* Whether this cause is SIGUSR1, or the exit. */
 bool flight_is_signal(const char *text);
+bool flight_is_exit(const char *text);
 /* Blocks SIGUSR1 if it is a cause for snapshots, so it does not end this process. Call it after
  * watch_block_signals. */
 int flight_block_signal(const Flight *flight);

@@ -130,6 +130,11 @@ bool output_is_channel(const Output *output) {
         return output->end;
 }
 
+void output_take_path(Output *output, char *path) {
+        free(output->path);
+        output->path = path;
+}
+
 void output_set_foreign(Output *output) {
         output->is_foreign = true;
 }

@@ -23,6 +23,8 @@ int output_open_for(const Context *context,
                 Output **ret,
                 Reason *reason);
 bool output_is_channel(const Output *output);
+/* Gives a channel the name of the next file, which is consumed. */
+void output_take_path(Output *output, char *path);
 /* The recording comes from another machine: what is converted was not checked by this one's
  * consumer. */
 void output_set_foreign(Output *output);

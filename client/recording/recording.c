@@ -30,7 +30,6 @@
 /* A consumer without its daemon finishes within its own limit. This timeout is longer than that
  * limit. */
 #define RECORDING_ORPHAN_USEC ((uint64_t)10 * 1000 * 1000)
-#define SNAPSHOT_TRIES        3 /* of a snapshot whose worker ended early */
 
 typedef struct Recording {
         const RecordingOptions *options;
@@ -278,7 +277,7 @@ static int recording_ask(Recording *recording, int (*ask)(Recording *recording, 
                 reason = (Reason){};
                 r = ask(recording, &reason);
                 n_asked++;
-        } while ((r == -ECONNRESET && n_asked < SNAPSHOT_TRIES) ||
+        } while ((r == -ECONNRESET && n_asked < FLIGHT_TRIES) ||
                         (r != 0 && recording->watch.daemon_away));
         /* The previous daemon stopped the session but left before it answered. */
         if (ask == ask_stop && r == KT_E_WRONG_STATE && n_asked > 1)

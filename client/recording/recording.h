@@ -19,7 +19,7 @@ typedef struct RecordingOptions {
         ProxyDoor door;
         bool ask_password; /* when policy requires one */
         int gate_fd;       /* where it waits for its start; -1: it does not */
-        int series_fd;     /* takes the ends of snapshots, see series.h; -1: there is no far side */
+        int series_fd;     /* a socket to far.c, see series.h; -1: there is one stream */
 } RecordingOptions;
 
 /* Records from CreateSession to Destroy and reports all errors. Returns the exit status. */

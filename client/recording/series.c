@@ -16,7 +16,8 @@ struct Series {
         Watch *watch;
         sd_event_source *source;
         bool *is_wanted;
-        bool may_go, is_over;
+        unsigned n_unanswered;
+        bool is_over;
 };
 
 static int series_on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata) {
@@ -28,7 +29,7 @@ static int series_on_readable(sd_event_source *source, int fd, uint32_t events, 
                 return 0;
         if (n == sizeof(message)) {
                 *series->is_wanted = *series->is_wanted || message == SERIES_WANTED;
-                series->may_go = series->may_go || message == SERIES_GO;
+                series->n_unanswered -= message == SERIES_GO && series->n_unanswered > 0;
                 return 0;
         }
         series->is_over = true;
@@ -59,18 +60,22 @@ Series *series_free(Series *series) {
         return NULL;
 }
 
-int series_end_stream(Series *series, bool is_kept, Reason *reason) {
-        char message = is_kept ? SERIES_KEEP : SERIES_DROP;
-
-        series->may_go = false;
-        if (send(series->fd, &message, sizeof(message), MSG_NOSIGNAL) < 0)
-                return -errno;
-        while (!series->may_go && !series->is_over) {
+int series_await(Series *series, Reason *reason) {
+        while (series->n_unanswered > 0 && !series->is_over) {
                 if (series->watch->given_up)
                         return reason_set(reason, KT_E_CANCELLED, "interrupted");
                 int r = watch_run(series->watch, UINT64_MAX);
                 if (r < 0)
                         return r;
         }
-        return series->may_go ? 0 : -EPIPE;
+        return series->n_unanswered == 0 ? 0 : -EPIPE;
+}
+
+int series_end_stream(Series *series, bool is_kept, Reason *reason) {
+        char message = is_kept ? SERIES_KEEP : SERIES_DROP;
+
+        if (send(series->fd, &message, sizeof(message), MSG_NOSIGNAL) < 0)
+                return -errno;
+        series->n_unanswered++;
+        return series_await(series, reason);
 }

@@ -21,3 +21,5 @@ DEFINE_CLEANUP(Series, series_free);
 /* Says that the stream in the pipe is complete, and waits until all of it is read. Returns 0,
  * -errno, or KT_E_CANCELLED with a reason. */
 int series_end_stream(Series *series, bool is_kept, Reason *reason);
+/* Waits for that if an earlier wait was cancelled. */
+int series_await(Series *series, Reason *reason);

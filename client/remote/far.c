@@ -81,7 +81,8 @@ typedef struct Far {
         sd_event_source *gate;
         int series_fd; /* -1: the recording has one stream */
         sd_event_source *series;
-        char stream_end; /* SERIES_KEEP or SERIES_DROP, until its bytes are sent; 0: none */
+        char stream_end;   /* SERIES_KEEP or SERIES_DROP, until its bytes are sent; 0: none */
+        unsigned n_wanted; /* requests that were passed on since the last snapshot */
 } Far;
 
 static void far_advance(Far *far);
@@ -196,7 +197,8 @@ static void far_divide_stream(Far *far) {
         static const char answer = SERIES_GO;
         uint8_t is_discarded = far->stream_end == SERIES_DROP;
 
-        if (far->stream_end == 0 || far_has_stream_bytes(far) || carrier_is_full(far->carrier))
+        if (far->stream_end == 0 || far->is_stream_ended || far_has_stream_bytes(far) ||
+                        carrier_is_full(far->carrier))
                 return;
         far->stream_end = 0;
         (void)carrier_send(far->carrier, PACKET_STREAM_NEXT, &is_discarded, 1);
@@ -255,9 +257,36 @@ static void far_advance(Far *far) {
                 (void)sd_event_exit(far->event, 0);
 }
 
+/* Returns false when there is no message now. */
+static bool far_read_series(Far *far) {
+        char message;
+        ssize_t n = recv(far->series_fd, &message, sizeof(message), MSG_DONTWAIT);
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+                return false;
+        if (n == sizeof(message)) {
+                far->stream_end = message;
+                far->n_wanted = 0;
+                return true;
+        }
+        far->series = sd_event_source_disable_unref(far->series);
+        return false;
+}
+
+static int far_on_series(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        Far *far = userdata;
+
+        (void)far_read_series(far);
+        far_advance(far);
+        return 0;
+}
+
+/* The end of its last snapshot comes before the end of the stream. */
 static int far_on_child(sd_event_source *source, const siginfo_t *si, void *userdata) {
         Far *far = userdata;
 
+        while (far->series && far_read_series(far))
+                ;
         far->is_child_gone = true;
         far->child_status = si->si_code == CLD_EXITED ? si->si_status : 128 + si->si_status;
         far_advance(far);
@@ -306,21 +335,6 @@ static int far_open_gate(Far *far, int *ret_child_fd) {
         return sd_event_add_io(far->event, &far->gate, far->gate_fd, EPOLLIN, far_on_gate, far);
 }
 
-static int far_on_series(sd_event_source *source, int fd, uint32_t events, void *userdata) {
-        Far *far = userdata;
-        char message;
-        ssize_t n = recv(fd, &message, sizeof(message), MSG_DONTWAIT);
-
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
-                return 0;
-        if (n == sizeof(message))
-                far->stream_end = message;
-        else
-                far->series = sd_event_source_disable_unref(far->series);
-        far_advance(far);
-        return 0;
-}
-
 static int far_open_series(Far *far, int *ret_child_fd) {
         int fds[2];
 
@@ -352,8 +366,11 @@ static _Noreturn void far_run_child(Far *far, const int fds[static FAR_FDS], pid
         for (size_t i = 0; i < ELEMENTSOF(moved); i++)
                 moved[i] = fds[i] >= 0 ? fcntl(fds[i], F_DUPFD, 10) : -1;
         for (int i = 0; i < (int)ELEMENTSOF(moved); i++) {
-                if (moved[i] < 0)
+                if (moved[i] < 0) {
+                        if (i > 2)
+                                (void)close(i);
                         continue;
+                }
                 if (dup2(moved[i], i) < 0 || (i > 2 && fcntl(i, F_SETFD, FD_CLOEXEC) < 0))
                         _exit(KT_EXIT_FAILED);
                 last = i;
@@ -495,10 +512,11 @@ static void far_take_input(Far *far, const Packet *packet) {
         }
 }
 
+/* One more request than the recording merges says nothing new, and must not fill the socket. */
 static void far_ask_snapshot(Far *far) {
         static const char message = SERIES_WANTED;
 
-        if (far->series)
+        if (far->series && far->n_wanted++ < 2)
                 (void)!send(far->series_fd, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

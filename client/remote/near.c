@@ -18,8 +18,10 @@
  * the end of the stream. Clocks that cannot be compared do not end the recording.
  *
  * A flight recorder sends a stream for each snapshot. Each is completed in its own output before
- * more is read from the connection. A snapshot that cannot be written is reported, and the
- * recording goes on, as it does here.
+ * more is read from the connection. A process of its own does that, because a conversion takes
+ * long, and the host ends a recording whose near side is silent. A snapshot that cannot be written
+ * is reported, and the recording goes on, as without -H. The host gets no more files than its user
+ * has asked for snapshots.
  *
  * Owns the link, the loop, the stream and all outputs but the first, which it borrows. */
 
@@ -30,6 +32,8 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "recording/flight.h"
@@ -57,10 +61,13 @@ typedef struct Near {
         NearLink *link;
         NearStream *stream;  /* NULL: the verb has none, or no byte of the next snapshot has come */
         Output *next_output; /* of the stream, if it is not the first one */
+        unsigned n_asked;    /* snapshots, by signals */
+        unsigned n_begun;    /* streams */
         unsigned n_kept;     /* streams that are complete */
         bool is_dividing;    /* the stream has ended, and another one may follow */
-        bool is_skipping;    /* the stream has no output */
-        int written;         /* the worst exit status of the streams that are complete */
+        sd_event_source *completing; /* the process that completes the output */
+        bool is_skipping;            /* the stream has no output */
+        int written;                 /* the worst exit status of the streams that are complete */
         NearText output, errors;
         NearText notices; /* of ssh, on standard error, with the outlet of errors */
         ClockQuestion clocks;
@@ -93,6 +100,7 @@ static void near_done(Near *near) {
         for (size_t i = 0; i < ELEMENTSOF(near->signals); i++)
                 sd_event_source_disable_unref(near->signals[i]);
         sd_event_source_disable_unref(near->asking);
+        sd_event_source_disable_unref(near->completing);
         sd_event_source_disable_unref(near->input);
         sd_event_source_disable_unref(near->timer);
         near_stream_free(near->stream);
@@ -130,7 +138,7 @@ static bool near_is_full(const Near *near) {
 static bool near_is_flushed(const Near *near) {
         return outlet_get_size(near->output.outlet) == 0 &&
                outlet_get_size(near->errors.outlet) == 0 &&
-               (!near->stream || near_stream_is_done(near->stream));
+               (!near->stream || (near_stream_is_done(near->stream) && !near->is_dividing));
 }
 
 /* Without a command, a recording ends with its output: the reader has gone, or the disk is full. A
@@ -273,12 +281,53 @@ static void near_complete_stream(Near *near, bool may_lack_end) {
         near->written = near_join_written(near->written, written);
 }
 
-static void near_divide(Near *near) {
-        near_complete_stream(near, false);
+/* Another stream may come now. */
+static void near_leave_stream(Near *near) {
         near->n_kept += !near->is_discarded;
         near->is_dividing = near->is_discarded = false;
+        near->completing = sd_event_source_disable_unref(near->completing);
         near->stream = near_stream_free(near->stream);
         near->next_output = output_free(near->next_output);
+}
+
+static int near_on_completed(sd_event_source *source, const siginfo_t *si, void *userdata) {
+        Near *near = userdata;
+        int status = si->si_code == CLD_EXITED ? si->si_status : KT_EXIT_FAILED;
+
+        near->written = near_join_written(near->written, status);
+        near_leave_stream(near);
+        near_advance(near);
+        return 0;
+}
+
+/* ^C is for the recording, so the process has a group of its own. It has no business with the
+ * connection. */
+static _Noreturn void near_run_completion(Near *near) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)setpgid(0, 0);
+        near_link_close(near->link);
+        near->written = KT_EXIT_OK;
+        near_complete_stream(near, false);
+        (void)fflush(NULL);
+        _exit(near->written);
+}
+
+static void near_divide(Near *near) {
+        if (near->is_discarded) {
+                near_complete_stream(near, false);
+                near_leave_stream(near);
+                return;
+        }
+        pid_t pid = fork();
+        if (pid == 0)
+                near_run_completion(near);
+        if (pid < 0 || sd_event_add_child(near->event,
+                                       &near->completing,
+                                       pid,
+                                       WEXITED,
+                                       near_on_completed,
+                                       near) < 0)
+                near_link_refuse(near->link, "no process can be started here for the snapshot");
 }
 
 /* Decides after each event what is read next, and when all is done. */
@@ -291,7 +340,7 @@ static void near_advance(Near *near) {
                 if (near->stream)
                         near_stream_end(near->stream);
         }
-        if (near->is_dividing && near_stream_is_done(near->stream))
+        if (near->is_dividing && near_stream_is_done(near->stream) && !near->completing)
                 near_divide(near);
         near_start_input(near);
         if (near->compared_at == 0)
@@ -329,8 +378,24 @@ static int near_open_stream(Near *near, Output *output, Reason *reason) {
         return r;
 }
 
+/* A host could otherwise replace any number of older files. It may take a snapshot again that has
+ * failed. */
+static bool near_may_begin(const Near *near) {
+        unsigned most = near->options->has_events ? FLIGHT_SNAPSHOTS_MAX
+                                                  : MIN_OF(near->n_asked + 1, FLIGHT_SNAPSHOTS_MAX);
+
+        return near->n_kept < most && near->n_begun < most * FLIGHT_TRIES;
+}
+
 static void near_open_next(Near *near) {
         Reason reason = {};
+
+        if (!near_may_begin(near)) {
+                near_link_refuse(near->link, "it sends more snapshots than were asked for");
+                near->is_skipping = true;
+                return;
+        }
+        near->n_begun++;
         int r = near->options->open_output(
                         near->options->userdata, near->n_kept, &near->next_output, &reason);
 
@@ -357,7 +422,7 @@ static void near_take_stream(Near *near, const Packet *packet) {
 }
 
 static void near_take_stream_next(Near *near, const Packet *packet) {
-        if (!near->options->is_flight || near->n_kept == FLIGHT_SNAPSHOTS_MAX) {
+        if (!near->options->is_flight) {
                 near_link_refuse(near->link, "it sends more streams than were asked for");
                 return;
         }
@@ -458,6 +523,7 @@ static int near_on_asking(sd_event_source *source,
         static const uint8_t number = SIGUSR1;
         Near *near = userdata;
 
+        near->n_asked++;
         if (!near_link_has_exit(near->link) && !near_link_is_broken(near->link))
                 (void)near_link_send(near->link, PACKET_SIGNAL, &number, 1);
         return 0;
@@ -507,11 +573,7 @@ static int near_open_loop(Near *near) {
                 r = sd_event_add_signal(
                                 near->event, &near->signals[i], signals[i], near_on_signal, near);
         if (r >= 0 && near->options->has_signal)
-                r = sd_event_add_signal(near->event,
-                                &near->asking,
-                                SIGUSR1 | SD_EVENT_SIGNAL_PROCMASK,
-                                near_on_asking,
-                                near);
+                r = sd_event_add_signal(near->event, &near->asking, SIGUSR1, near_on_asking, near);
         if (r >= 0)
                 r = near_open_text(near, STDOUT_FILENO, is_clean, &near->output);
         if (r >= 0)
@@ -531,12 +593,25 @@ static int near_open_clocks(Near *near) {
         return r < 0 ? r : 0;
 }
 
+/* It stays blocked: one that comes late must not end this process. */
+static int near_block_asking(const NearOptions *options) {
+        sigset_t mask;
+
+        if (!options->has_signal)
+                return 0;
+        (void)sigemptyset(&mask);
+        (void)sigaddset(&mask, SIGUSR1);
+        return sigprocmask(SIG_BLOCK, &mask, NULL) < 0 ? -errno : 0;
+}
+
 static int near_open(Near *near, const Host *host, Reason *reason) {
         static const NearLinkHandlers handlers = {
                 near_on_packet, near_on_notice, near_on_link_change
         };
         const NearOptions *options = near->options;
         int r = watch_block_signals(&near->mask);
+
+        r = r < 0 ? r : near_block_asking(options);
 
         near->compares_clocks = options->compares_clocks && options->output &&
                                 output_get_sink_fd(options->output) >= 0;
@@ -580,6 +655,8 @@ static bool near_lacks_stream(const Near *near) {
 
 /* Completes the last output. Returns the exit status of the outputs alone. */
 static int near_finish_stream(Near *near) {
+        if (near->completing) /* the user does not wait for it */
+                return KT_EXIT_FAILED;
         if (!near->stream)
                 return near->written;
         if (!near_stream_is_done(near->stream))

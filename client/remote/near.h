@@ -12,10 +12,11 @@ typedef struct NearOptions {
         bool may_lack_end;      /* a stream without an end is no failure */
         bool compares_clocks; /* the stream is recorded now: its receipt says how the clocks differ
                                */
-        bool may_lack_stream; /* a file of the host may say that its disk keeps the recording, and a
-                                 flight recorder that no snapshot is taken */
+        bool may_lack_stream; /* it is good without a stream: the host's disk keeps the recording,
+                                 or no snapshot was asked for */
         bool is_flight;       /* each stream is a snapshot */
         bool has_signal;      /* SIGUSR1 asks for one */
+        bool has_events;      /* so do events there */
         /* Opens the output of each snapshot after the first one: number 1 and more, or 0 again when
          * the first one was not kept. */
         int (*open_output)(void *userdata, unsigned number, Output **ret, Reason *reason);

@@ -59,6 +59,15 @@ static int record_take(RecordOptions *record, int option, Reason *reason) {
         }
 }
 
+static void record_take_cause(RecordOptions *record, const char *cause) {
+        if (flight_is_signal(cause))
+                record->has_signal = true;
+        else if (flight_is_exit(cause))
+                record->has_exit = true;
+        else
+                record->has_events = true;
+}
+
 /* With -H the host reads the rest, and refuses it. */
 static void record_take_near(RecordOptions *record, int option) {
         if (option == 'o')
@@ -76,7 +85,7 @@ static void record_take_near(RecordOptions *record, int option) {
         else if (option == OPTION_MODE)
                 record->is_flight = strcmp(optarg, "flight") == 0;
         else if (option == OPTION_SNAPSHOT_ON)
-                record->has_signal = record->has_signal || flight_is_signal(optarg);
+                record_take_cause(record, optarg);
 }
 
 static int record_parse(RecordOptions *record,
@@ -180,12 +189,6 @@ static int record_build_spec(RecordOptions *record, pid_t child, Spec **ret, int
                                 KT_E_INVALID_SPEC,
                                 "no processes to trace: give a command after '--', -p PID, "
                                 "--scope own, or -a for the whole system");
-        if (r == 0 && spec->mode == MODE_FLIGHT && record->has_one_stream)
-                r = reason_set(&reason,
-                                KT_E_INVALID_SPEC,
-                                "--flight: %s: use 'ktracectl -H HOST create --mode flight' and 'snapshot'",
-                                record->waits ? "several machines send one recording each"
-                                              : "the ktracectl before -H takes one recording: --flight must stand in its command line, and it must be as new as this one");
         if (r == 0 && record->waits && strcmp(spec->clock, "mono") != 0 &&
                         strcmp(spec->clock, "boot") != 0)
                 r = reason_set(&reason,
@@ -196,6 +199,12 @@ static int record_build_spec(RecordOptions *record, pid_t child, Spec **ret, int
                 r = reason_set(&reason, KT_E_INVALID_SPEC, "--snapshot-on requires --flight");
         if (r == 0)
                 r = spec_complete(spec, &reason);
+        if (r == 0 && spec->mode == MODE_FLIGHT && record->has_one_stream)
+                r = reason_set(&reason,
+                                KT_E_INVALID_SPEC,
+                                "--flight: %s, or use 'ktracectl -H HOST create --mode flight' and 'snapshot'",
+                                record->waits ? "several machines send one recording each: name one machine"
+                                              : "your side of -H does not take several snapshots: write --flight in the command line, not only in --spec, and update ktracectl there if it is older than here");
         if (r != 0) {
                 *ret_status = caret_report_failure(NULL, &record->origins, r, &reason);
                 return -EINVAL;
@@ -301,13 +310,15 @@ static int record_open_near(void *userdata, unsigned number, Output **ret, Reaso
 
 int record_conduct_near(RecordOptions *record, const Context *context) {
         const char *file = record->spec.file;
+        bool is_asked = record->is_flight && (record->has_signal || record->has_events);
         NearOptions near = { .context = context,
                 .has_command = record->command,
                 .reads_input = file && strcmp(file, "-") == 0,
                 .compares_clocks = true,
-                .may_lack_stream = file || record->is_flight,
+                .may_lack_stream = file || (is_asked && !record->has_exit),
                 .is_flight = record->is_flight,
                 .has_signal = record->has_signal,
+                .has_events = record->has_events,
                 .open_output = record_open_near,
                 .userdata = record };
         _cleanup_(output_free_cleanup) Output *output = NULL;

@@ -23,6 +23,8 @@ typedef struct RecordOptions {
         bool is_plain;       /* with -H: --compression none was given */
         bool is_flight;      /* with -H: --flight or --mode flight was given */
         bool has_signal;     /* with -H: --snapshot-on SIGUSR1 was given */
+        bool has_exit;       /* with -H: --snapshot-on exit was given */
+        bool has_events;     /* with -H: --snapshot-on with an event was given */
 } RecordOptions;
 
 /* Returns 0 or -ENOMEM. */
@@ -32,5 +34,5 @@ void record_done(RecordOptions *record);
  * the exit status. */
 int record_conduct(RecordOptions *record, const Context *context);
 /* The same with -H. Of the options it knows only those of the output: path, format, calls,
- * is_spooled, is_plain, is_flight and has_signal, and whether there is a command. */
+ * and those after is_spooled, and whether there is a command. */
 int record_conduct_near(RecordOptions *record, const Context *context);

@@ -153,7 +153,7 @@ case_remote_flight() { # record --flight -H writes each snapshot to a file here,
                 "$TARGET" calls 3 1000
         same 3 "$(grep -c 'NR 1000' out)" printed
         echo '{"mode":"flight"}' >spec.json
-        refused 2 'must stand in its command line' user ktracectl -H web1 record --spec "$T/spec.json" -o none.kts \
+        refused 2 'write --flight in the command line' user ktracectl -H web1 record --spec "$T/spec.json" -o none.kts \
                 -e raw_syscalls:sys_enter -- true
         ! user ktracectl -H web1,web1:1 record --flight -o many -e raw_syscalls:sys_enter -- true >out 2>err ||
                 fail "several machines recorded"

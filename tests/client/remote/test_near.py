@@ -364,7 +364,7 @@ def flight_raw(what, stream, files, *words, protocol=4, expected=0, message=b"")
     shutil.rmtree(folder)
 
 
-FLIGHT = ("--flight", "--snapshot-on", "SIGUSR1")
+FLIGHT = ("--flight", "--snapshot-on", "sched:sched_process_exec")
 SIZE = (pathlib.Path(__file__).parents[2] / "e2e/samples/x86-64.kts").stat().st_size
 NEXT, DROP, END = packet(STREAM_NEXT, b"\0"), packet(STREAM_NEXT, b"\1"), KEEP + packet(EXIT, b"\0")
 flight_raw("two snapshots go to two files", sample() + NEXT + sample() + NEXT + END, {"t.kts": SIZE, "t.1.kts": SIZE},
@@ -381,10 +381,15 @@ flight_raw("a connection that breaks in a snapshot keeps the one before", sample
            {"t.kts": SIZE, "t.1.kts": SIZE - 100}, *FLIGHT, expected=1, message=b"the connection broke")
 flight_raw("a far side that is too old", sample() + END, {"t.1.kts": 3}, *FLIGHT, protocol=3, expected=1,
            message=b"the one there is too old")
+flight_raw("no more snapshots than SIGUSR1 has asked for", sample() + NEXT + sample() + NEXT + END,
+           {"t.kts": SIZE, "t.1.kts": 3}, "--flight", "--snapshot-on", "SIGUSR1", expected=1,
+           message=b"more snapshots than were asked for")
+flight_raw("a snapshot at the end is not missing without a word", END, {"t.1.kts": 3}, "--flight", expected=1,
+           message=LOST)
 flight_raw("no second file that was not asked for", sample() + NEXT + sample() + NEXT + END,
            {"t.kts": SIZE, "t.1.kts": 3}, expected=1, message=b"more streams than were asked for")
 (FOLDER / "ready").unlink(missing_ok=True)
-with subprocess.Popen([KTRACECTL, *RECORD, *FLIGHT, "-o", "x.kts"], cwd=FOLDER,
+with subprocess.Popen([KTRACECTL, *RECORD, "--flight", "--snapshot-on", "SIGUSR1", "-o", "x.kts"], cwd=FOLDER,
                       env=ENVIRONMENT | {"FAR": "asked"}) as near:
     within(30, (FOLDER / "ready").exists)
     near.send_signal(signal.SIGUSR1)
