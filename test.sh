@@ -207,18 +207,24 @@ show_part() {
 
 # in_background PART: as many parts run at a time as there are CPUs, beside the one in the foreground. They are parts in
 # a guest, which needs one CPU and no more, and programs that do not trace this machine. Only one part at a time may do
-# that, because the tests would see what others record.
+# that, because the tests would see what others record. A part holds one of the locks, which no death leaves behind.
 background=()
-mkfifo "$temporary/free"
-exec 8<>"$temporary/free"
-printf "%$(nproc)s" >&8
+take_place() {
+        local place
+        while true; do
+                for place in $(seq "$(nproc)"); do
+                        exec 8>"$temporary/place-$place"
+                        ! flock -n 8 || return 0
+                done
+                sleep 1
+        done
+}
 in_background() {
         background+=("$1")
         set -m # a process group of its own, so that end_background ends all processes in it
         (
-                read -rn1 -u8
+                take_place
                 record_part "$1" 8>&-
-                printf ' ' >&8
         ) &
         set +m
 }
@@ -254,18 +260,18 @@ for part in "${built[@]}"; do
                 continue
         fi
         case $part in
-        trixie-unit) record_part "$part" 8>&- && show_part "$part" ;;
+        trixie-unit) record_part "$part" && show_part "$part" ;;
         *guest* | attack* | trixie* | unit | tsan) in_background "$part" ;;
         asan-programs) # with deep, also those of the suite native
                 if [ -n "$deep" ]; then
-                        record_part "$part" 8>&-
+                        record_part "$part"
                         show_part "$part"
                 else
                         in_background "$part"
                 fi
                 ;;
         *)
-                record_part "$part" 8>&-
+                record_part "$part"
                 show_part "$part"
                 ;;
         esac
