@@ -207,8 +207,10 @@ show_part() {
 
 # in_background PART: as many parts run at a time as there are CPUs, beside the one in the foreground. They are parts in
 # a guest, which needs one CPU and no more, and programs that do not trace this machine. Only one part at a time may do
-# that, because the tests would see what others record. A part holds one of the locks, which no death leaves behind.
+# that, because the tests would see what others record. A part holds a lock, which the kernel releases however the part
+# ends.
 background=()
+# take_place: waits for one of the locks. Descriptor 8 holds it.
 take_place() {
         local place
         while true; do

@@ -512,7 +512,8 @@ static void far_take_input(Far *far, const Packet *packet) {
         }
 }
 
-/* One more request than the recording merges says nothing new, and must not fill the socket. */
+/* The recording takes one snapshot for all requests that wait. So more than two messages say
+ * nothing new, and they could fill the socket. */
 static void far_ask_snapshot(Far *far) {
         static const char message = SERIES_WANTED;
 

@@ -313,21 +313,24 @@ static _Noreturn void near_run_completion(Near *near) {
 }
 
 static void near_divide(Near *near) {
-        if (near->is_discarded) {
-                near_complete_stream(near, false);
-                near_leave_stream(near);
-                return;
-        }
-        pid_t pid = fork();
+        pid_t pid = near->is_discarded ? -1 : fork();
+
         if (pid == 0)
                 near_run_completion(near);
-        if (pid < 0 || sd_event_add_child(near->event,
+        if (pid > 0 && sd_event_add_child(near->event,
                                        &near->completing,
                                        pid,
                                        WEXITED,
                                        near_on_completed,
-                                       near) < 0)
-                near_link_refuse(near->link, "no process can be started here for the snapshot");
+                                       near) >= 0)
+                return;
+        /* It is dropped, or no process can be started: then a long conversion may cost the
+         * connection. */
+        if (pid < 0)
+                near_complete_stream(near, false);
+        else
+                near_link_refuse(near->link, strerror(ENOMEM));
+        near_leave_stream(near);
 }
 
 /* Decides after each event what is read next, and when all is done. */

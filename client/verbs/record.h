@@ -34,5 +34,5 @@ void record_done(RecordOptions *record);
  * the exit status. */
 int record_conduct(RecordOptions *record, const Context *context);
 /* The same with -H. Of the options it knows only those of the output: path, format, calls,
- * and those after is_spooled, and whether there is a command. */
+ * and those from is_spooled on, and whether there is a command. */
 int record_conduct_near(RecordOptions *record, const Context *context);

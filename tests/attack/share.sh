@@ -46,7 +46,7 @@ case_share_noise() { # make root lose records: the user's further events fill th
         ktracectl status --json=short | jq '.daemon.shares[].pid' | xargs kill -CONT
         "$TARGET" calls 10 $VICTIM_CALL
         lost=$(ktracectl show --json=short victim | jq .statistics.lost)
-        [ "$lost" = 0 ] || show_shares
+        [ "$lost" = 0 ] || show_shares || true
         verdict "$lost" "records that root lost"
 }
 

@@ -34,7 +34,7 @@ PASS=${3:-}
 TAP_CASE='${ATTACK_CASE:-}'
 TAP_DEEP='${TAP_DEEP:-}'
 EOS
-# Without its defence, an attack has eight tries.
+# A deep run makes all attacks. Without its defence, each of them has eight tries.
 seconds=3600
 [ -z "${TAP_DEEP:-}" ] || seconds=7200
 status=0
