@@ -7,11 +7,13 @@
 
 #include "feed/feed-window.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/log.h"
 
 /* A window also contains whole sub-buffers and batch headers for each CPU, and the pids once. */
 #define WINDOW_SLACK ((uint64_t)16 * 1024 * 1024)
@@ -33,14 +35,15 @@ int feed_window_send(FeedLink *link, Trace *trace) {
 
 /* Another process gets this window. The window must not exceed its maximum size, and the seals
  * prevent later changes. A consumer that continues a window reads a ring that is full again. */
-static bool feed_window_is_sound(const Trace *trace, int fd) {
+static int feed_window_check(const Trace *trace, int fd) {
         uint64_t most = (2 * trace->spec->buffer_kb * 1024 + WINDOW_SLACK) * trace->n_cpus +
                         WINDOW_SLACK;
         struct stat status;
 
-        return fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) ==
-                               0 &&
-               fstat(fd, &status) == 0 && (uint64_t)status.st_size <= most;
+        if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0 ||
+                        fstat(fd, &status) < 0)
+                return -errno;
+        return (uint64_t)status.st_size <= most ? 0 : -EFBIG;
 }
 
 void feed_window_keep(Trace *trace, int *fd, bool is_whole) {
@@ -53,8 +56,14 @@ void feed_window_keep(Trace *trace, int *fd, bool is_whole) {
                 return;
         }
         feed_window_forget(trace);
-        if (feed_window_is_sound(trace, *fd))
+        int r = feed_window_check(trace, *fd);
+        if (r == 0)
                 trace->window_fd = TAKE_FD(*fd);
+        else
+                log_errno(r,
+                                LOG_WARNING,
+                                &(LogContext){ trace->id, NULL, trace->owner->uid },
+                                "the records of this snapshot cannot be kept for the next one");
 }
 
 void feed_window_forget(Trace *trace) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The functions of the cases. The environment has set: WORK (a folder for the cases), USER_UID and STRANGER_UID,
 # TARGET and SILENT_FUSE (paths), TRACEFS, CONFIG_DIR, LIB_DIR; ktracectl is in PATH and DBUS_SYSTEM_BUS_ADDRESS right.
+# daemon_lines prints what the daemon has logged since the case began. A case that fails shows the last of these lines.
 # The current directory of each case is $T, an empty directory of the user.
 
 as() { # UID COMMAND...
@@ -14,6 +15,7 @@ stranger() { as "$STRANGER_UID" "$@"; }
 
 fail() {
         echo "FAILED: $*"
+        daemon_lines | tail -n 15 | sed 's/^/daemon: /' || true
         exit 1
 }
 

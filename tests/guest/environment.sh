@@ -25,6 +25,8 @@ CONFIG_DIR=/etc/ktrace
 LIB_DIR=/usr/lib/ktrace
 
 daemon_pid() { systemctl show -P MainPID ktraced.service; }
+LOG_BEGAN=$EPOCHSECONDS
+daemon_lines() { journalctl -q --no-pager -o cat --since="@$LOG_BEGAN" -t ktraced -t ktrace-consumer; }
 STATE_DIR=/run/ktrace/state
 SPOOL_DIR=/var/lib/ktrace
 service_manager() { true; }

@@ -34,6 +34,8 @@ daemon_pid() {
         busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus GetConnectionUnixProcessID s \
                 org.ktrace1 | cut -d' ' -f2
 }
+LOG_BEGAN=$(stat -c %s "$NATIVE/log")
+daemon_lines() { tail -c +$((LOG_BEGAN + 1)) "$NATIVE/log"; }
 STATE_DIR=$NATIVE/run/state
 SPOOL_DIR=$NATIVE/state
 service_manager() { false; }
