@@ -566,8 +566,6 @@ static int take_judged_snapshot(Pump *pump) {
         Fence *fence = &pump->fence;
         int r = 0;
 
-        if (!fence->since)
-                return -EBADMSG;
         if (guard_check(&pump->rings.guard, pump->trip_text, sizeof(pump->trip_text)) < 0)
                 return trip(pump);
         fence_settle_window(fence, &pump->rings, pump->window.is_frozen);
@@ -589,9 +587,16 @@ int pump_read_window(Pump *pump) {
         return fence_read_window(&pump->fence, &pump->rings);
 }
 
+/* If not, the daemon has ended before it gave all that a snapshot needs. */
+static bool pump_can_take_snapshot(const Pump *pump) {
+        return pump->window.kept_fd >= 0 && (!pump->fence.is_on || pump->fence.since);
+}
+
 static int take_snapshot(Pump *pump) {
         int r = 0;
 
+        if (!pump_can_take_snapshot(pump))
+                return 0;
         if (pump->fence.is_on)
                 return take_judged_snapshot(pump);
 

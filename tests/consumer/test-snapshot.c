@@ -205,6 +205,26 @@ static void test_tripped(void) {
         rig_free(&rig);
 }
 
+/* The daemon ends before it has given the rings: another one is asked for a snapshot. */
+static void test_daemon_gone(gconstpointer data) {
+        bool is_judged = GPOINTER_TO_INT(data);
+        size_t n, left;
+        Rig rig;
+
+        rig_set_up_snapshot(&rig, CONTROL_SINK_PIPE, 1, is_judged);
+        close_cleanup(&rig.control);
+        rig_read_to_end(&rig);
+        g_autofree Frame *frames = frames_parse(rig.stream, &n, &left);
+        g_assert_cmpuint(left, ==, 0);
+        g_assert_cmpuint(frames_count(frames, FRAME_DATA), ==, 0);
+        _cleanup_json_ json_object *end = frames_json(frames, FRAME_END);
+        g_assert_cmpstr(json_object_get_string(json_object_object_get(end, "code")),
+                        ==,
+                        "daemon-gone");
+        g_assert_cmpint(rig_exit_status(&rig), ==, 0);
+        rig_free(&rig);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_data_func("/snapshot/reader-leaves/early",
@@ -216,5 +236,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/snapshot/resumed", test_resumed);
         g_test_add_func("/snapshot/unread", test_unread);
         g_test_add_func("/snapshot/tripped", test_tripped);
+        g_test_add_data_func("/snapshot/daemon-gone", GINT_TO_POINTER(false), test_daemon_gone);
+        g_test_add_data_func(
+                        "/snapshot/daemon-gone/judged", GINT_TO_POINTER(true), test_daemon_gone);
         return g_test_run();
 }
