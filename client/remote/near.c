@@ -17,13 +17,7 @@
  * The clocks of both sides are compared while a file is recorded: at the start, every 30 s, and at
  * the end of the stream. Clocks that cannot be compared do not end the recording.
  *
- * A flight recorder sends a stream for each snapshot. Each is completed in its own output before
- * more is read from the connection. A process of its own does that, because a conversion takes
- * long, and the host ends a recording whose near side is silent. A snapshot that cannot be written
- * is reported, and the recording goes on, as without -H. The host gets no more files than its user
- * has asked for snapshots.
- *
- * Owns the link, the loop, the stream and all outputs but the first, which it borrows. */
+ * Owns the link, the loop, the series and the outlets of its texts. */
 
 #include "remote/near.h"
 
@@ -32,15 +26,12 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 
-#include "recording/flight.h"
 #include "recording/watch.h"
 #include "remote/clock-question.h"
 #include "remote/near-link.h"
-#include "remote/near-stream.h"
+#include "remote/near-series.h"
 #include "terminal/message.h"
 
 #define NEAR_TICK_USEC  ((uint64_t)250 * 1000)
@@ -59,15 +50,7 @@ typedef struct Near {
         sd_event *event;
         sigset_t mask;
         NearLink *link;
-        NearStream *stream;  /* NULL: the verb has none, or no byte of the next snapshot has come */
-        Output *next_output; /* of the stream, if it is not the first one */
-        unsigned n_asked;    /* snapshots, by signals */
-        unsigned n_begun;    /* streams */
-        unsigned n_kept;     /* streams that are complete */
-        bool is_dividing;    /* the stream has ended, and another one may follow */
-        sd_event_source *completing; /* the process that completes the output */
-        bool is_skipping;            /* the stream has no output */
-        int written;                 /* the worst exit status of the streams that are complete */
+        NearSeries *series; /* NULL: the verb has no output */
         NearText output, errors;
         NearText notices; /* of ssh, on standard error, with the outlet of errors */
         ClockQuestion clocks;
@@ -82,7 +65,6 @@ typedef struct Near {
         bool has_ended;    /* its output, so the recording is ended */
         bool has_given_up; /* by signals: the host is not awaited */
         bool must_leave;   /* by one more: nor is a reader of the output */
-        bool is_discarded;
         int status;
         int write_error; /* of standard output, which takes no more text */
 } Near;
@@ -100,11 +82,9 @@ static void near_done(Near *near) {
         for (size_t i = 0; i < ELEMENTSOF(near->signals); i++)
                 sd_event_source_disable_unref(near->signals[i]);
         sd_event_source_disable_unref(near->asking);
-        sd_event_source_disable_unref(near->completing);
         sd_event_source_disable_unref(near->input);
         sd_event_source_disable_unref(near->timer);
-        near_stream_free(near->stream);
-        output_free(near->next_output);
+        near_series_free(near->series);
         near_link_free(near->link);
         outlet_free(near->output.outlet);
         outlet_free(near->errors.outlet);
@@ -130,15 +110,14 @@ static void near_put_text(Near *near, NearText *text, const uint8_t *data, size_
 }
 
 static bool near_is_full(const Near *near) {
-        return near->is_dividing || outlet_get_size(near->output.outlet) >= OUTLET_FULL ||
+        return outlet_get_size(near->output.outlet) >= OUTLET_FULL ||
                outlet_get_size(near->errors.outlet) >= OUTLET_FULL ||
-               (near->stream && near_stream_is_full(near->stream));
+               near_series_is_full(near->series);
 }
 
 static bool near_is_flushed(const Near *near) {
         return outlet_get_size(near->output.outlet) == 0 &&
-               outlet_get_size(near->errors.outlet) == 0 &&
-               (!near->stream || (near_stream_is_done(near->stream) && !near->is_dividing));
+               outlet_get_size(near->errors.outlet) == 0 && near_series_is_flushed(near->series);
 }
 
 /* Without a command, a recording ends with its output: the reader has gone, or the disk is full. A
@@ -146,7 +125,7 @@ static bool near_is_flushed(const Near *near) {
 static void near_end_stream(Near *near) {
         static const uint8_t number = SIGINT;
 
-        if (!near->stream || !near_stream_is_done(near->stream) || near->options->has_command ||
+        if (!near_series_is_done(near->series) || near->options->has_command ||
                         near->options->is_flight || near->has_ended ||
                         near_link_has_exit(near->link) || near_link_is_broken(near->link))
                 return;
@@ -253,84 +232,13 @@ static int near_on_tick(sd_event_source *source, uint64_t usec, void *userdata) 
 }
 
 static void near_take_stream_end(Near *near, const Packet *packet) {
-        near->is_discarded = packet->data[0] != 0;
         near->has_stream_end = true;
-        if (!near->options->output)
+        if (!near->series)
                 return;
-        if (near->stream)
-                near_stream_end(near->stream);
+        near_series_end(near->series, packet->data[0] != 0);
         near_compare_clocks(near);
         if (!clock_question_is_running(&near->clocks))
                 near_end_comparison(near, CLOCK_ANSWER_END);
-}
-
-/* The worst of two streams. */
-static int near_join_written(int one, int other) {
-        return one == KT_EXIT_FAILED || other == KT_EXIT_FAILED ? KT_EXIT_FAILED : one ?: other;
-}
-
-/* All bytes of the stream have come. */
-static void near_complete_stream(Near *near, bool may_lack_end) {
-        int written = KT_EXIT_OK;
-
-        if (near->is_discarded)
-                near_stream_discard(near->stream);
-        else
-                written = near_stream_finish(
-                                near->stream, near->options->context->quiet, may_lack_end);
-        near->written = near_join_written(near->written, written);
-}
-
-/* Another stream may come now. */
-static void near_leave_stream(Near *near) {
-        near->n_kept += !near->is_discarded;
-        near->is_dividing = near->is_discarded = false;
-        near->completing = sd_event_source_disable_unref(near->completing);
-        near->stream = near_stream_free(near->stream);
-        near->next_output = output_free(near->next_output);
-}
-
-static int near_on_completed(sd_event_source *source, const siginfo_t *si, void *userdata) {
-        Near *near = userdata;
-        int status = si->si_code == CLD_EXITED ? si->si_status : KT_EXIT_FAILED;
-
-        near->written = near_join_written(near->written, status);
-        near_leave_stream(near);
-        near_advance(near);
-        return 0;
-}
-
-/* ^C is for the recording, so the process has a group of its own. It has no business with the
- * connection. */
-static _Noreturn void near_run_completion(Near *near) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)setpgid(0, 0);
-        near_link_close(near->link);
-        near->written = KT_EXIT_OK;
-        near_complete_stream(near, false);
-        (void)fflush(NULL);
-        _exit(near->written);
-}
-
-static void near_divide(Near *near) {
-        pid_t pid = near->is_discarded ? -1 : fork();
-
-        if (pid == 0)
-                near_run_completion(near);
-        if (pid > 0 && sd_event_add_child(near->event,
-                                       &near->completing,
-                                       pid,
-                                       WEXITED,
-                                       near_on_completed,
-                                       near) >= 0)
-                return;
-        /* It is dropped, or no process can be started: then a long conversion may cost the
-         * connection. */
-        if (pid < 0)
-                near_complete_stream(near, false);
-        else
-                near_link_refuse(near->link, strerror(ENOMEM));
-        near_leave_stream(near);
 }
 
 /* Decides after each event what is read next, and when all is done. */
@@ -340,11 +248,9 @@ static void near_advance(Near *near) {
 
         if (near_link_is_broken(near->link)) {
                 near->input = sd_event_source_disable_unref(near->input);
-                if (near->stream)
-                        near_stream_end(near->stream);
+                near_series_close(near->series);
         }
-        if (near->is_dividing && near_stream_is_done(near->stream) && !near->completing)
-                near_divide(near);
+        near_series_advance(near->series, near->link);
         near_start_input(near);
         if (near->compared_at == 0)
                 near_compare_clocks(near);
@@ -373,71 +279,6 @@ static void near_on_text_written(Outlet *outlet, int error, void *userdata) {
         near_advance(near);
 }
 
-static int near_open_stream(Near *near, Output *output, Reason *reason) {
-        int r = near_stream_new(near->event, output, near_on_change, near, &near->stream, reason);
-
-        if (r == 0 && near->options->compares_clocks)
-                near_stream_set_clocks(near->stream, &near->clocks);
-        return r;
-}
-
-/* A host could otherwise replace any number of older files. It may take a snapshot again that has
- * failed. */
-static bool near_may_begin(const Near *near) {
-        unsigned most = near->options->has_events ? FLIGHT_SNAPSHOTS_MAX
-                                                  : MIN_OF(near->n_asked + 1, FLIGHT_SNAPSHOTS_MAX);
-
-        return near->n_kept < most && near->n_begun < most * FLIGHT_TRIES;
-}
-
-static void near_open_next(Near *near) {
-        Reason reason = {};
-
-        if (!near_may_begin(near)) {
-                near_link_refuse(near->link, "it sends more snapshots than were asked for");
-                near->is_skipping = true;
-                return;
-        }
-        near->n_begun++;
-        int r = near->options->open_output(
-                        near->options->userdata, near->n_kept, &near->next_output, &reason);
-
-        r = r ?: near_open_stream(near, near->next_output, &reason);
-        if (r == 0)
-                return;
-        near->next_output = output_free(near->next_output);
-        (void)message_fail(r, &reason);
-        near->written = KT_EXIT_FAILED;
-        near->is_skipping = true;
-}
-
-static void near_take_stream(Near *near, const Packet *packet) {
-        if (!near->options->output) {
-                near_link_refuse(near->link, "it sends a stream that was not asked for");
-                return;
-        }
-        if (!near->stream && !near->is_skipping)
-                near_open_next(near);
-        if (near->is_skipping)
-                return;
-        if (near_stream_put(near->stream, packet->data, packet->size) < 0)
-                near_link_refuse(near->link, strerror(ENOMEM));
-}
-
-static void near_take_stream_next(Near *near, const Packet *packet) {
-        if (!near->options->is_flight) {
-                near_link_refuse(near->link, "it sends more streams than were asked for");
-                return;
-        }
-        near->is_skipping = false;
-        if (!near->stream || !near_stream_has_bytes(near->stream))
-                return;
-        near->is_dividing = true;
-        near->is_discarded = packet->data[0] != 0;
-        near_stream_end(near->stream);
-        near_advance(near);
-}
-
 static void near_take_input_taken(Near *near, const Packet *packet) {
         uint32_t n = packet_get_u32(packet);
 
@@ -449,8 +290,7 @@ static void near_take_input_taken(Near *near, const Packet *packet) {
 
 static void near_take_exit(Near *near, const Packet *packet) {
         near->status = packet->data[0];
-        if (near->stream)
-                near_stream_end(near->stream);
+        near_series_close(near->series);
         near->input = sd_event_source_disable_unref(near->input);
 }
 
@@ -465,13 +305,13 @@ static void near_on_packet(NearLink *link, const Packet *packet, void *userdata)
                 near_put_text(near, &near->errors, packet->data, packet->size);
                 break;
         case PACKET_STREAM:
-                near_take_stream(near, packet);
+                near_series_put(near->series, link, packet);
                 break;
         case PACKET_STREAM_END:
                 near_take_stream_end(near, packet);
                 break;
         case PACKET_STREAM_NEXT:
-                near_take_stream_next(near, packet);
+                near_series_divide(near->series, link, packet->data[0] != 0);
                 break;
         case PACKET_CLOCK_TIMES:
                 near_take_clock(near, packet);
@@ -513,8 +353,8 @@ static int near_on_signal(sd_event_source *source,
                              near->n_signals >= patience;
         if (!near->has_given_up && !near_link_has_exit(near->link))
                 (void)near_link_send(near->link, PACKET_SIGNAL, &number, 1);
-        if (near->stream && near->has_given_up)
-                near_stream_end(near->stream);
+        if (near->has_given_up)
+                near_series_close(near->series);
         near_advance(near);
         return 0;
 }
@@ -526,7 +366,7 @@ static int near_on_asking(sd_event_source *source,
         static const uint8_t number = SIGUSR1;
         Near *near = userdata;
 
-        near->n_asked++;
+        near_series_ask(near->series);
         if (!near_link_has_exit(near->link) && !near_link_is_broken(near->link))
                 (void)near_link_send(near->link, PACKET_SIGNAL, &number, 1);
         return 0;
@@ -622,8 +462,14 @@ static int near_open(Near *near, const Host *host, Reason *reason) {
         (void)signal(SIGPIPE, SIG_IGN);
         (void)signal(SIGXFSZ, SIG_IGN);
         r = r < 0 ? r : near_open_loop(near);
-        if (r >= 0 && near->options->output)
-                r = near_open_stream(near, near->options->output, reason);
+        if (r >= 0 && options->output)
+                r = near_series_new(near->event,
+                                options,
+                                options->compares_clocks ? &near->clocks : NULL,
+                                near_on_change,
+                                near,
+                                &near->series,
+                                reason);
         if (r >= 0)
                 r = r
                                     ?: near_link_new(near->event,
@@ -649,26 +495,17 @@ int near_join_status(bool has_command, int status, int written) {
         return status == KT_EXIT_OK || status == KT_EXIT_LOST ? written : status;
 }
 
-/* Whether the verb there says that all is well, but no recording is here. */
-static bool near_lacks_stream(const Near *near) {
-        return near_link_has_exit(near->link) && near->status == KT_EXIT_OK &&
-               !near->options->may_lack_stream &&
-               (near->is_discarded || !near_stream_has_bytes(near->stream));
-}
+/* Returns the exit status of the outputs alone. */
+static int near_finish_series(Near *near) {
+        bool may_lack_end = near->options->may_lack_end || near->has_given_up ||
+                            near_link_is_broken(near->link);
+        int written = near_series_finish(near->series, may_lack_end);
 
-/* Completes the last output. Returns the exit status of the outputs alone. */
-static int near_finish_stream(Near *near) {
-        if (near->completing) /* the user does not wait for it */
-                return KT_EXIT_FAILED;
-        if (!near->stream)
-                return near->written;
-        if (!near_stream_is_done(near->stream))
-                near_stream_stop(near->stream);
-        near_complete_stream(near,
-                        near->options->may_lack_end || near->has_given_up ||
-                                        near_link_is_broken(near->link));
-        if (near->written != KT_EXIT_OK || !near_lacks_stream(near))
-                return near->written;
+        /* The verb there may say that all is well, but no recording is here. */
+        if (written != KT_EXIT_OK || !near_link_has_exit(near->link) ||
+                        near->status != KT_EXIT_OK || near->options->may_lack_stream ||
+                        !near_series_lacks_last(near->series))
+                return written;
         message_print("%s: expected a recording, got none", near->host);
         return KT_EXIT_FAILED;
 }
@@ -692,7 +529,7 @@ static int near_finish(Near *near) {
         } else if (near_link_is_broken(near->link)) {
                 message_print("%s: %s", near->host, near_link_explain(near->link));
         }
-        return near_join_status(near->options->has_command, status, near_finish_stream(near));
+        return near_join_status(near->options->has_command, status, near_finish_series(near));
 }
 
 static int near_conduct(const NearOptions *options, const Host *host) {
@@ -707,7 +544,7 @@ static int near_conduct(const NearOptions *options, const Host *host) {
         if (r >= 0 && reason.text[0] == '\0') {
                 status = near_finish(&near);
         } else {
-                if (options->output && near.n_kept == 0)
+                if (options->output && !near_series_has_kept(near.series))
                         output_discard(options->output);
                 status = message_fail(r, &reason);
         }
