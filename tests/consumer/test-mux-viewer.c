@@ -94,6 +94,50 @@ static void test_slow(void) {
         rig_clear(&rig);
 }
 
+/* Small pieces of a slow worker leave room for whole batches of the others of its class, even if
+ * each of them was made beside a large piece of another viewer that is in use for a while. */
+static void test_scattered(void) {
+        const uint32_t n_pages = SHARE_ENTRY_MAX / PAGE_SIZE_TEST,
+                       n_blocks = SHARE_ENTRY_MAX / SHARE_BLOCK_SIZE,
+                       n_max = SHARE_BYTES_MAX / SHARE_BLOCK_SIZE;
+        uint32_t block, large[16];
+        PageBuilder builder;
+        ShareEntry entry;
+        Piece piece;
+        Rig rig;
+
+        rig_init(&rig);
+        Blocks *blocks = &rig.class->blocks;
+        for (uint32_t page = 1; page < n_pages; page++) {
+                page_begin(&builder, rig.batch.bytes + page * PAGE_SIZE_TEST);
+                page_add_record(&builder, EVENT_ID_FORK, 1, 16);
+                (void)page_end(&builder, 0);
+        }
+        for (uint32_t i = 0; i < n_max; i++) {
+                page_begin(&builder, rig.batch.bytes);
+                memcpy(page_add_record(&builder, EVENT_ID, 1, 2000) + 1996, &i, sizeof(i));
+                (void)page_end(&builder, 0);
+                batch_index(&rig.batch, 1, SHARE_ENTRY_MAX);
+                class_fill(rig.class,
+                                &rig.batch,
+                                &(ExtractPortion){ .viewer = EXTRACT_NO_VIEWER },
+                                &piece);
+                mux_viewer_put(rig.viewer, 1, i + 1, &piece);
+                class_settle(rig.class, &piece);
+                if (i >= G_N_ELEMENTS(large))
+                        blocks_trim(blocks, large[i % G_N_ELEMENTS(large)], 0);
+                g_assert_cmpint(blocks_take(blocks, n_blocks, &block), ==, 0);
+                blocks_trim(blocks, block, n_blocks - 1);
+                large[i % G_N_ELEMENTS(large)] = block;
+        }
+        g_assert_cmpuint(block, <, SHARE_POOL_BLOCKS / 4);
+        for (uint32_t i = 0; i < n_max; i++) {
+                g_assert_cmpint(view_take(&rig.view, &entry, 1), ==, 1);
+                g_assert_cmpuint(read_number(&rig, &entry), ==, i);
+        }
+        rig_clear(&rig);
+}
+
 /* Numbers that cannot be true end the viewer, and free nothing that is in use. */
 static void test_hostile(void) {
         static const uint64_t lies[] = { 9, UINT64_MAX, 1 };
@@ -382,6 +426,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/mux-viewer/order", test_order);
         g_test_add_func("/mux-viewer/slow", test_slow);
+        g_test_add_func("/mux-viewer/scattered", test_scattered);
         g_test_add_func("/mux-viewer/hostile", test_hostile);
         g_test_add_func("/mux-viewer/flood", test_flood);
         g_test_add_func("/mux-viewer/off", test_off);

@@ -5,6 +5,10 @@
  * the pieces that workers may still read (viewer.c). The lowest free blocks are taken first, so
  * that viewers that keep up share a small part of the memory, which stays in the CPU's cache.
  *
+ * A piece is made with the size of its whole batch, and then trimmed. Small pieces of a slow viewer
+ * would so divide the blocks into runs that are too short for a batch of the others. So pieces that
+ * are trimmed to less than half are moved into such runs when the blocks become crowded.
+ *
  * The workers map the same memfd and can only read it. No number in this module comes from them. */
 
 #include "consumer/mux/blocks.h"
@@ -20,6 +24,8 @@
 
 /* What may stay in memory although it is not used. */
 #define RESTING_BLOCKS 64
+/* Only slow viewers let pieces lie above this part of the blocks. */
+#define CROWDED_PART 8
 
 int blocks_open(Blocks *blocks, int fd, uint32_t n_blocks) {
         *blocks = (Blocks){ .fd = fd, .n_blocks = n_blocks };
@@ -116,6 +122,20 @@ void blocks_trim(Blocks *blocks, uint32_t block, uint32_t n) {
         blocks->n_used -= length - n;
         if (n < length)
                 blocks->hint = MIN_OF(blocks->hint, block + n);
+}
+
+uint32_t blocks_lower(Blocks *blocks, uint32_t block) {
+        uint32_t n = blocks->lengths[block], lower;
+
+        if (block < blocks->n_blocks / CROWDED_PART || blocks_take(blocks, n, &lower) < 0)
+                return block;
+        if (lower > block) {
+                blocks_trim(blocks, lower, 0);
+                return block;
+        }
+        memcpy(blocks_get(blocks, lower), blocks_get(blocks, block), (size_t)n * SHARE_BLOCK_SIZE);
+        blocks_trim(blocks, block, 0);
+        return lower;
 }
 
 void blocks_hold(Blocks *blocks, uint32_t block) {

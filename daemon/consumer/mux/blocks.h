@@ -33,6 +33,9 @@ int blocks_take(Blocks *blocks, uint32_t n, uint32_t *ret_block);
 int blocks_claim(Blocks *blocks, uint32_t block, uint32_t n);
 /* Frees the end of a piece: n blocks remain. With n = 0 the piece is free. */
 void blocks_trim(Blocks *blocks, uint32_t block, uint32_t n);
+/* Moves a piece without users to lower blocks, if it is far up and there is room. Returns its first
+ * block. */
+uint32_t blocks_lower(Blocks *blocks, uint32_t block);
 void blocks_hold(Blocks *blocks, uint32_t block);
 /* Frees the piece after its last user. Returns its length in blocks. */
 uint32_t blocks_drop(Blocks *blocks, uint32_t block);

@@ -147,6 +147,8 @@ void class_fill(Class *class, const Batch *batch, const ExtractPortion *portion,
         uint32_t n_blocks = count_blocks(size);
         memset(bytes + size, 0, (size_t)n_blocks * SHARE_BLOCK_SIZE - size);
         blocks_trim(&class->blocks, block, n_blocks);
+        if (n_blocks > 0 && n_blocks <= count_blocks(full_size) / 2)
+                block = blocks_lower(&class->blocks, block);
         ret->block = block;
         ret->size = (uint32_t)size;
 }
