@@ -416,7 +416,7 @@ static void test_part_marks(void) {
         g_assert_cmpstr(get_text(got, 0), ==, "early");
         g_assert_cmpuint(get_id(&g_array_index(got, Seen, 1)), ==, 300);
         g_assert_cmpstr(get_text(got, 2), ==, "late");
-        g_assert_cmpuint(extract.n_wanted, ==, 1);
+        g_assert_cmpuint(extract.n_wanted, ==, 3);
         g_assert_cmpuint(extract.mark_viewers, ==, 1 << 4);
         batch_clear(&batch);
 }

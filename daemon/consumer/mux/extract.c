@@ -195,7 +195,10 @@ static void take_mark(Extract *extract, const BatchRecord *record) {
         if (viewer != extract->portion.viewer) {
                 if (viewer < SHARE_VIEWERS_MAX)
                         extract->mark_viewers |= UINT64_C(1) << viewer;
-        } else if (extract_is_unknown(extract, record->id))
+                return;
+        }
+        extract->n_wanted++;
+        if (extract_is_unknown(extract, record->id))
                 extract->n_unknown++;
         else if (extract->out)
                 put_mark(extract, record);
