@@ -305,7 +305,9 @@ typedef enum HistoryProbe {
         _HISTORY_PROBE_N,
 } HistoryProbe;
 
-/* Their events, in this order. The file kprobe_profile does not show their group. */
+/* Their events, in this order. The file kprobe_profile does not show their group, so no probe of a
+ * user has this prefix. */
+#define CONTROL_HISTORY_PREFIX "ktrace_history_"
 #define CONTROL_HISTORY_PROBES                                               \
         "ktrace_history_birth", "ktrace_history_caps", "ktrace_history_ids", \
                         "ktrace_history_undumpable", "ktrace_history_done", "ktrace_history_seen"

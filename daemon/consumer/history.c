@@ -187,8 +187,9 @@ static int history_read_ring(History *h, Ring *ring, uint64_t now) {
         return 1;
 }
 
-/* Adds up the missed hits of our probes. Probes of users may have the same names, because the file
- * has no groups: their missed hits count, too. A probe that is no longer there misses all. */
+/* Adds up the missed hits of our probes. The file has no groups. So those of a probe that another
+ * program has made with the same name count, too; ktraced makes none for a user. A probe that is no
+ * longer there misses all. */
 static int history_count_missed(const History *h, uint64_t *ret) {
         static const char *const names[] = { CONTROL_HISTORY_PROBES };
         _cleanup_free_ char *text = NULL;

@@ -11,6 +11,7 @@
 
 #include "define/user-spot.h"
 #include "interfaces/cleanup.h"
+#include "interfaces/control.h"
 #include "interfaces/json.h"
 #include "interfaces/quote.h"
 #include "interfaces/spec-json.h"
@@ -86,6 +87,11 @@ static int definition_check_name(const char *name, Reason *reason) {
                                         "name: %s: expected letters, digits and '_', and a "
                                         "letter first",
                                         quote(name).text);
+        if (strncmp(name, CONTROL_HISTORY_PREFIX, strlen(CONTROL_HISTORY_PREFIX)) == 0)
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "name: %s: expected another name: probes of ktraced itself begin with " CONTROL_HISTORY_PREFIX,
+                                quote(name).text);
         return 0;
 }
 

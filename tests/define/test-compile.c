@@ -262,6 +262,18 @@ static void test_shown(void) {
                         "\"BLUE\" }), ((REC->x >> 0) & 0xff), "));
 }
 
+/* The kernel's counts of missed hits are by name: they must be those of ktraced's own probes. */
+static void test_own_names(void) {
+        _cleanup_(definition_free_cleanup) Definition *d = definition_new();
+        Reason reason = {};
+
+        g_assert_cmpint(definition_set_string(d, "name", "ktrace_history_done", &reason),
+                        ==,
+                        KT_E_INVALID_SPEC);
+        g_assert_nonnull(strstr(reason.text, "probes of ktraced itself"));
+        g_assert_cmpint(definition_set_string(d, "name", "ktrace_histories", &reason), ==, 0);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/compile/members", test_members);
@@ -274,5 +286,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/compile/twice", test_twice);
         g_test_add_func("/compile/limits", test_limits);
         g_test_add_func("/compile/shown", test_shown);
+        g_test_add_func("/compile/own-names", test_own_names);
         return g_test_run();
 }

@@ -58,6 +58,7 @@ case_probes_mistakes() { # [asan] each mistake in a definition is reported with 
         refuses 1 'define the probe with --return' tcp_sendmsg '$retval'
         refuses 1 'as a whole' tcp_sendmsg sk.__sk_common
         refused 2 'a letter first' ktracectl probes add 9bad --on tcp_sendmsg
+        refused 2 'probes of ktraced itself begin with' ktracectl probes add ktrace_history_done --on tcp_sendmsg
         refused 1 'did you mean' ktracectl probes add bad --on tcp_sendmsgs
         refused 2 'on: missing|--on FUNCTION' ktracectl probes add bad
         # A caret is below the column.
