@@ -52,6 +52,7 @@
 /* The consumer reads the rings four times in a second, and when a quarter is full. */
 #define BUFFER_PERCENT "25"
 #define QUESTIONS_MAX  16
+#define GAP_PAUSE_SEC  60 /* between two messages */
 
 typedef enum HistoryState {
         HISTORY_OFF,
@@ -90,6 +91,7 @@ struct History {
         Accounts *accounts;
         Census census;
         unsigned n_censuses; /* to be done */
+        time_t gap_sec;      /* when a gap was last reported; 0: not yet */
         uint64_t census_begin_usec;
         uint64_t census_pause_usec; /* before the next one */
         TAILQ_HEAD(, Question) questions;
@@ -469,6 +471,17 @@ static int history_on_trial_timer(sd_event_source *source _unused_,
         return 0;
 }
 
+/* Until the next census, the owners of the tasks are unknown. */
+static void history_report_gap(History *h) {
+        struct timespec now = {};
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        if (h->gap_sec != 0 && now.tv_sec - h->gap_sec < GAP_PAUSE_SEC)
+                return;
+        h->gap_sec = now.tv_sec;
+        log_warning("the black box: the history of tasks has a gap: users get no records of the tasks that lived then");
+}
+
 static void history_on_message(Consumer *consumer _unused_,
                 const ControlMessage *message,
                 void *userdata) {
@@ -495,6 +508,7 @@ static void history_on_message(Consumer *consumer _unused_,
                 history_on_lives(h, message);
                 break;
         case CONTROL_DOUBT:
+                history_report_gap(h);
                 if (h->n_censuses < 2) {
                         h->n_censuses = 2;
                         history_set_timer(h->timer, h->census_pause_usec);
