@@ -113,7 +113,10 @@ int input_report_failure(const char *name, FILE *out, int code, const Reason *re
                 /* The error is reported here, so the flush at the end must not report it again. */
                 clearerr(out);
                 message_print("%s: the result cannot be written: %s", name, strerror(-code));
-        } else
+        } else if (code == -EISDIR)
+                message_print("%s: it is a directory: expected a file in it, of one machine; report, summary and convert read the directory of several machines",
+                                name);
+        else
                 message_print("%s: cannot be read: %s", name, strerror(-code));
         return KT_EXIT_FAILED;
 }

@@ -145,9 +145,18 @@ static int blackbox_choose_size(const BlackBox *box,
         uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
         uint64_t all_kb = pages * (uint64_t)sysconf(_SC_PAGESIZE) / 1024, kb;
 
+        kb = box->memory / 1024 / MAX_OF(load->n_cpus, 1U);
+        if (box->memory > 0 && (kb < SPEC_BUFFER_KB_MIN || kb > SPEC_BUFFER_KB_MAX))
+                return reason_set(reason,
+                                KT_E_INVALID_SPEC,
+                                "--memory: expected %d kB to %d kB for each of the %u CPUs, got %" PRIu64
+                                " kB for all of them",
+                                SPEC_BUFFER_KB_MIN,
+                                SPEC_BUFFER_KB_MAX,
+                                load->n_cpus,
+                                box->memory / 1024);
         if (box->memory > 0)
-                return blackbox_put_size(
-                                spec, box->memory / 1024 / MAX_OF(load->n_cpus, 1U), reason);
+                return blackbox_put_size(spec, kb, reason);
         if (box->seconds == 0)
                 return 0;
         kb = (uint64_t)(load->bytes * (double)box->seconds * MARGIN / 1024);
@@ -173,8 +182,11 @@ static void blackbox_print_cost(uint64_t buffer_kb, const BlackBoxLoad *load) {
                         table_format_bytes(all, buffer_kb * load->n_cpus * 1024),
                         table_format_bytes(each, buffer_kb * 1024),
                         load->n_cpus);
-        printf("History: %s more and some kprobes, with which users other than root can read their own records\n",
-                        table_format_bytes(history, KT_HISTORY_KB * load->n_cpus * 1024UL));
+        if (access(KT_TRACEFS_DIR "/kprobe_events", F_OK) == 0)
+                printf("History: %s more and some kprobes, with which users other than root can read their own records\n",
+                                table_format_bytes(history, KT_HISTORY_KB * load->n_cpus * 1024UL));
+        else
+                printf("History: none, because this kernel has no kprobes: only root can read the records\n");
         printf("Load: %s events in the last second\n",
                         table_format_number(rate, (uint64_t)load->events));
         printf("Cost: about %d ns for each event, %.2f %% of one CPU at this load "
@@ -263,12 +275,13 @@ static int blackbox_write(const char *path, json_object *spec, Reason *reason) {
         return target_publish(target, reason);
 }
 
-/* Returns 0 also when nothing was there. */
+/* Returns 0 also when nothing was there. Without its file it does not start again, even if systemd
+ * does not answer. */
 static int blackbox_remove(const char *path, Reason *reason) {
         const char *const words[SYSTEMCTL_WORDS_MAX] = { "disable", "--now", "--quiet", UNIT };
         int r = systemctl_run(words, NULL, 0, reason);
 
-        if (r != 0 || unlink(path) == 0 || errno == ENOENT)
+        if (unlink(path) == 0 || errno == ENOENT || r != 0)
                 return r;
         return reason_set(reason, KT_E_FAILED, "%s: cannot be removed: %s", path, strerror(errno));
 }

@@ -117,7 +117,8 @@ static int calls_choose(Calls *calls,
                 int *ret_status) {
         bool is_command = optind < argc && strcmp(argv[optind - 1], "--") == 0;
         bool is_file = !is_command && optind == argc - 1;
-        bool has_target = calls->has_target || context->container;
+        /* The container may be a part of the host's name, and the far side looks again. */
+        bool has_target = calls->has_target || context->container || context->host;
 
         if (context->json != JSON_OFF) {
                 *ret_status = message_show_usage(context,

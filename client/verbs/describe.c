@@ -307,7 +307,8 @@ static int describe_cost(json_object *session, json_object *statistics) {
         char text[160];
         int n = snprintf(text,
                         sizeof(text),
-                        "about %" PRIu64 ".%" PRIu64 " ms of those it records",
+                        "about %" PRIu64 ".%" PRIu64
+                        " ms of CPU time of the processes that it records",
                         usec / 1000,
                         usec % 1000 / 100);
 

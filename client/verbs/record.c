@@ -338,6 +338,10 @@ int record_conduct_near(RecordOptions *record, const Context *context) {
 }
 
 static int record_conduct_many(const RecordOptions *record, const Context *context) {
+        if (record->is_flight)
+                return message_show_usage(context,
+                                "-H %s: expected no --flight: make the flight recorders with 'create --mode flight', and read them with 'snapshot'",
+                                context->host);
         return hosts_record(&(HostsRecordOptions){ .context = context,
                         .directory = record->path,
                         .refused = record->is_spooled ? "--spool"

@@ -243,7 +243,9 @@ static int report_directory(const ReportOptions *o,
                                               : NULL;
 
         if (n_paths != 1)
-                return message_show_usage(work->context, "%s: expected one directory", path);
+                return message_show_usage(work->context,
+                                "%s: it is a directory: expected it alone, without other files",
+                                path);
         if (option)
                 return message_show_usage(work->context,
                                 "%s: %s is for one machine: name its file in the directory",

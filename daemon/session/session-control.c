@@ -137,7 +137,7 @@ static int session_control_check_size(const Session *session, uint64_t kb, Reaso
         if (session->share)
                 return reason_set(reason,
                                 KT_E_WRONG_MODE,
-                                "buffer-kb: the session shares its instance with others: make one with share=never");
+                                "buffer-kb: the session shares its instance with others: create one without --share (share: never)");
         uint64_t least = MAX_OF(field->min, 2 * trace->subbuf_size / 1024);
 
         if (kb < least || kb > field->max)

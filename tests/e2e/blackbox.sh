@@ -185,7 +185,8 @@ case_blackbox_sizes() { # the size follows from the memory or the seconds, and m
         refused 2 'preset: expected light, sched or calls, got "all"' blackbox enable --preset all
         refused 2 'are for enable' blackbox status --dry-run
         refused 2 'expected enable, disable or status' blackbox on
-        refused 2 'buffer-kb: 0 is less than the minimum' blackbox enable --memory 1K
+        refused 2 'memory: expected 8 kB to 1048576 kB for each of the [0-9]+ CPUs, got 1 kB' \
+                blackbox enable --memory 1K
         refused 2 'last: expected nothing more, or the word summary|expected nothing more' ktracectl last week
         refused 2 'since .ago., position 1: expected a duration' ktracectl last --since ago
         service_manager || : >"$T.door/broken"
