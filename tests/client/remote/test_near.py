@@ -93,6 +93,7 @@ def far_notices():
 
 def far_stuck():
     send(hello())
+    read_until(INPUT)  # it has read the hello
     (FOLDER / "ready").touch()
     number = read_until(SIGNAL)[-1][1]
     (FOLDER / "signal.new").write_bytes(number)
@@ -529,9 +530,9 @@ with subprocess.Popen([KTRACECTL, *LIST, "--no-pager"], env=ENVIRONMENT | {"FAR"
 os.close(main)
 os.close(terminal)
 
+(FOLDER / "ready").unlink(missing_ok=True)
 with subprocess.Popen([KTRACECTL, *LIST], env=ENVIRONMENT | {"FAR": "stuck"}, stderr=subprocess.PIPE) as process:
     within(10, (FOLDER / "ready").exists)
-    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     within(10, (FOLDER / "signal").exists)
     told = (FOLDER / "signal").read_bytes() if (FOLDER / "signal").exists() else None
