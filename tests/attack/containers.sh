@@ -55,7 +55,7 @@ boxed_end() {
         leave_case
 }
 # in_box COMMAND...: runs it in the cgroup of the container.
-in_box() { sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$CGROUP" "$@"; }
+in_box() { ${AS_EXEC:-} sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$CGROUP" "$@"; }
 # record_web OPTION...: what records through the socket of the container, to standard output.
 record_web=(env "KTRACE_VARLINK_ADDRESS=unix:/run/ktrace-container/web/org.ktrace1" ktracectl --varlink record -q
         -e raw_syscalls:sys_enter -o - --to kts)

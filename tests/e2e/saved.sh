@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Saved sessions: which file counts, mistakes in files, and the process that runs a session.
 
-saved() { ktracectl saved --config-dir="$CONFIG_DIR" --lib-dir="$LIB_DIR" "$@"; }
+saved() { ${AS_EXEC:-} ktracectl saved --config-dir="$CONFIG_DIR" --lib-dir="$LIB_DIR" "$@"; }
 
 # saved_dirs: makes empty directories for this case.
 saved_dirs() {
