@@ -49,6 +49,17 @@ with_viewers() {
         rm "$NATIVE/work"/out.*.kts
 }
 
+# write_at_once: us of CPU time for the bytes of 1000 events in each of as many processes as there are viewers.
+write_at_once() {
+        local i
+        for i in $(seq "$MANY"); do
+                "$BENCH/write-cost" "$NATIVE/work/written.$i" $((N * 68)) >"$NATIVE/work/cost.$i" &
+        done
+        wait
+        jq -s "add / length * 1000 / $N" "$NATIVE/work"/cost.*
+        rm "$NATIVE/work"/written.* "$NATIVE/work"/cost.*
+}
+
 for _ in $(seq "$RUNS"); do
         with_viewers 1
         fact "$call" '1, own instance' "$time"
@@ -68,6 +79,7 @@ for _ in $(seq "$RUNS"); do
         # The bytes of a recording of N events.
         fact "$cpu" 'write() alone' "$(calc "$("$BENCH/write-cost" "$NATIVE/work/written" $((N * 68))) * 1000 / $N")"
         rm "$NATIVE/work/written"
+        fact "$cpu" "write() alone, $MANY at once" "$(write_at_once)"
         row "$cpu" "each worker of $MANY, --share" "$(calc "($used - $mux_used) / $MANY")" 'write() alone' 1.1
         fact "$memory" "$MANY, --share" "$held"
         fact 'events lost' "$MANY, --share" "$lost"
