@@ -114,7 +114,7 @@ int input_report_failure(const char *name, FILE *out, int code, const Reason *re
                 clearerr(out);
                 message_print("%s: the result cannot be written: %s", name, strerror(-code));
         } else if (code == -EISDIR)
-                message_print("%s: it is a directory: expected a file in it, of one machine; report, summary and convert read the directory of several machines",
+                message_print("%s: it is a directory: expected a file; report, summary and convert also read the directory of several machines",
                                 name);
         else
                 message_print("%s: cannot be read: %s", name, strerror(-code));

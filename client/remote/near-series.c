@@ -156,7 +156,8 @@ void near_series_close(NearSeries *series) {
 }
 
 void near_series_end(NearSeries *series, bool is_discarded) {
-        series->is_discarded = is_discarded;
+        if (series)
+                series->is_discarded = is_discarded;
         near_series_close(series);
 }
 

@@ -26,7 +26,7 @@ void near_series_ask(NearSeries *series);
 void near_series_put(NearSeries *series, NearLink *link, const Packet *packet);
 /* The stream has ended, and another one may follow. is_discarded: it is no recording. */
 void near_series_divide(NearSeries *series, NearLink *link, bool is_discarded);
-/* The last stream has ended. */
+/* The last stream has ended. is_discarded: as above. */
 void near_series_end(NearSeries *series, bool is_discarded);
 /* No more comes. */
 void near_series_close(NearSeries *series);
@@ -42,5 +42,5 @@ bool near_series_has_kept(const NearSeries *series);
 /* Completes the last output. may_lack_end: see near_stream_finish(). Returns the exit status of all
  * outputs. */
 int near_series_finish(NearSeries *series, bool may_lack_end);
-/* After near_series_finish(). */
+/* After near_series_finish(): whether the last output got no recording. */
 bool near_series_lacks_last(const NearSeries *series);

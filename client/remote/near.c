@@ -233,9 +233,9 @@ static int near_on_tick(sd_event_source *source, uint64_t usec, void *userdata) 
 
 static void near_take_stream_end(Near *near, const Packet *packet) {
         near->has_stream_end = true;
+        near_series_end(near->series, packet->data[0] != 0);
         if (!near->series)
                 return;
-        near_series_end(near->series, packet->data[0] != 0);
         near_compare_clocks(near);
         if (!clock_question_is_running(&near->clocks))
                 near_end_comparison(near, CLOCK_ANSWER_END);

@@ -138,6 +138,24 @@ static int blackbox_put_size(json_object *object, uint64_t kb, Reason *reason) {
         return r ?: spec_from_json(spec, object, reason);
 }
 
+static int blackbox_put_memory(const BlackBox *box,
+                unsigned n_cpus,
+                json_object *spec,
+                Reason *reason) {
+        uint64_t all_kb = box->memory / 1024, kb = all_kb / MAX_OF(n_cpus, 1U);
+
+        if (kb >= SPEC_BUFFER_KB_MIN && kb <= SPEC_BUFFER_KB_MAX)
+                return blackbox_put_size(spec, kb, reason);
+        return reason_set(reason,
+                        KT_E_INVALID_SPEC,
+                        "--memory: expected %d kB to %d kB for each of the %u CPUs, got %" PRIu64
+                        " kB for all of them",
+                        SPEC_BUFFER_KB_MIN,
+                        SPEC_BUFFER_KB_MAX,
+                        n_cpus,
+                        all_kb);
+}
+
 static int blackbox_choose_size(const BlackBox *box,
                 const BlackBoxLoad *load,
                 json_object *spec,
@@ -145,18 +163,8 @@ static int blackbox_choose_size(const BlackBox *box,
         uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
         uint64_t all_kb = pages * (uint64_t)sysconf(_SC_PAGESIZE) / 1024, kb;
 
-        kb = box->memory / 1024 / MAX_OF(load->n_cpus, 1U);
-        if (box->memory > 0 && (kb < SPEC_BUFFER_KB_MIN || kb > SPEC_BUFFER_KB_MAX))
-                return reason_set(reason,
-                                KT_E_INVALID_SPEC,
-                                "--memory: expected %d kB to %d kB for each of the %u CPUs, got %" PRIu64
-                                " kB for all of them",
-                                SPEC_BUFFER_KB_MIN,
-                                SPEC_BUFFER_KB_MAX,
-                                load->n_cpus,
-                                box->memory / 1024);
         if (box->memory > 0)
-                return blackbox_put_size(spec, kb, reason);
+                return blackbox_put_memory(box, load->n_cpus, spec, reason);
         if (box->seconds == 0)
                 return 0;
         kb = (uint64_t)(load->bytes * (double)box->seconds * MARGIN / 1024);
@@ -173,18 +181,26 @@ static int blackbox_choose_size(const BlackBox *box,
         return blackbox_put_size(spec, kb, reason);
 }
 
+/* For all CPUs. Without kprobes there is no history, and only root can read the records. */
+static uint64_t blackbox_get_history_kb(const BlackBoxLoad *load) {
+        bool has_kprobes = access(KT_TRACEFS_DIR "/kprobe_events", F_OK) == 0;
+
+        return has_kprobes ? (uint64_t)KT_HISTORY_KB * load->n_cpus : 0;
+}
+
 static void blackbox_print_cost(uint64_t buffer_kb, const BlackBoxLoad *load) {
         char all[TABLE_NUMBER_MAX], each[TABLE_NUMBER_MAX], rate[TABLE_NUMBER_MAX],
                         history[TABLE_NUMBER_MAX];
         double percent = load->events * KT_RECORD_NSEC * 100 / NSEC_PER_SEC;
+        uint64_t history_kb = blackbox_get_history_kb(load);
 
         printf("Memory: %s of the kernel, %s for each of %u CPUs\n",
                         table_format_bytes(all, buffer_kb * load->n_cpus * 1024),
                         table_format_bytes(each, buffer_kb * 1024),
                         load->n_cpus);
-        if (access(KT_TRACEFS_DIR "/kprobe_events", F_OK) == 0)
+        if (history_kb > 0)
                 printf("History: %s more and some kprobes, with which users other than root can read their own records\n",
-                                table_format_bytes(history, KT_HISTORY_KB * load->n_cpus * 1024UL));
+                                table_format_bytes(history, history_kb * 1024));
         else
                 printf("History: none, because this kernel has no kprobes: only root can read the records\n");
         printf("Load: %s events in the last second\n",
@@ -396,7 +412,7 @@ static int blackbox_put_status(json_object *status,
                             ?: spec_json_put(status,
                                                "history-kb",
                                                json_object_new_uint64(
-                                                               KT_HISTORY_KB * load->n_cpus));
+                                                               blackbox_get_history_kb(load)));
         r = r
                             ?: spec_json_put(status,
                                                "events-per-sec",

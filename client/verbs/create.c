@@ -122,9 +122,8 @@ const Verb verb_create = {
         .summary = "Make a session that stays until it is destroyed, and print its id",
         .help = "'ktracectl start NAME' starts it, and 'ktracectl stream NAME' reads "
                 "it.\n"
-                "The default lifetime here is linger, unlike below. Lifetime client is "
-                "refused,\n"
-                "because the session would end with this command.\n",
+                "The default lifetime is linger; the keys below have that of 'record'. Lifetime\n"
+                "client is refused, because the session would end with this command.\n",
         .print_more = spec_options_print_help,
         .traces = true,
         .run = create_run,

@@ -28,7 +28,11 @@ case "\$*" in
         done
         exit 1
         ;;
-'disable --now --quiet ktrace-session@blackbox.service') stop 2>/dev/null; rm -f $T.door/pid ;;
+'disable --now --quiet ktrace-session@blackbox.service')
+        stop 2>/dev/null
+        rm -f $T.door/pid
+        [ ! -e $T.door/broken ]
+        ;;
 'show --property=ExecMainPID --value -- '*) cat $T.door/main 2>/dev/null || echo 0 ;;
 *) echo "unexpected: \$*" >&2; exit 99 ;;
 esac

@@ -72,7 +72,7 @@ case_report_of_several() { # report joins several files of one recording and nam
         refused 1 '^ktracectl: t.dat: not a ktrace stream' user ktracectl report t.dat t.kts
         expect 0 user ktracectl report t.kts t.kts
         mkdir folder
-        refused 1 'folder: it is a directory: expected a file in it' ktracectl calls folder
+        refused 1 'folder: it is a directory: expected a file;' ktracectl calls folder
 }
 
 case_report_wall_of_dat() { # the default trace.dat can show the time of day

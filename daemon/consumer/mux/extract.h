@@ -42,7 +42,7 @@ typedef struct Extract {
         size_t used;        /* bytes of records in it; 0: it is empty */
         uint64_t last_nsec; /* of its last record */
         uint32_t n_records;
-        uint32_t n_wanted; /* records of the events of the class, before its filters, and marks */
+        uint32_t n_wanted; /* marks, and records of the events before the filters of the class */
         uint64_t mark_viewers; /* a bit for each viewer whose marks were left out */
         uint64_t n_unparsed;   /* sub-buffers that were cut where they could not be parsed */
         uint64_t n_unknown;    /* records of events without cuts, which were left out */
